@@ -1,0 +1,45 @@
+# Two commands do everything: `make demo` and `make test`. Each creates .venv when it is missing.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+TESTS ?= tests
+WORKERS ?= 2
+
+.PHONY: help demo test check fmt bench whole clean
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "OmniGraph needs Python 3.11 or newer; run: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing pinned dependencies into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP) ## Run the main job on an embedded graph and print what it did
+	@$(BIN)/python examples/demo.py
+
+check: $(STAMP) ## Format, lint, types, layers
+	@$(BIN)/ruff format --check src tests bench examples
+	@$(BIN)/ruff check src tests bench examples
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+fmt: $(STAMP) ## Format and fix what can be fixed
+	@$(BIN)/ruff format src tests bench examples
+	@$(BIN)/ruff check --fix src tests bench examples
+
+test: check ## Everything that must be green
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
+
+whole: check ## The tests with every sweep run whole (long)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --whole $(TESTS)
+
+bench: $(STAMP) ## Benchmarks; each prints a ratio to a baseline of the same run
+	@$(BIN)/python -m bench
+
+clean: ## Remove what the targets made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

@@ -1,0 +1,45 @@
+"""OmniGraph: a typed property graph on Lance, versioned like Git.
+
+``init`` creates a graph, ``open`` opens one, ``Graph`` is what both return; ``clone`` copies one;
+``errors`` holds everything that they may raise. Names are loaded on first use, so that importing
+the package costs nothing and needs neither Arrow nor Lance.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+__version__ = "0.1.0.dev0"
+
+__all__ = ["Graph", "__version__", "clone", "errors", "init", "open"]
+
+# Not imported from typing: that alone would double the time of `omnigraph --version`.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from omnigraph import errors
+    from omnigraph.graph.facade import Graph
+    from omnigraph.graph.open import clone_graph as clone
+    from omnigraph.graph.open import init_graph as init
+    from omnigraph.graph.open import open_graph as open  # noqa: A004 - `omnigraph.open` is the name
+
+_HOMES = {
+    "Graph": ("omnigraph.graph.facade", "Graph"),
+    "clone": ("omnigraph.graph.open", "clone_graph"),
+    "init": ("omnigraph.graph.open", "init_graph"),
+    "open": ("omnigraph.graph.open", "open_graph"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return importlib.import_module("omnigraph.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'omnigraph' has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    return globals().setdefault(name, getattr(importlib.import_module(module), attribute))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,134 @@
+"""Fault points: named places where a test may make the world end.
+
+A point costs one dictionary lookup on an empty dictionary when nothing is armed. Every boundary
+between two phases of the write attempt, of recovery and of the branch verbs has one; a test walks
+``POINTS`` and fails when a point is never reached.
+
+A child process is told through ``OMNIGRAPH_FAULT="<point>=<kind>[@<n>]"``: at the n-th passage
+(default the first) it raises (``raise``), dies (``kill``), stops until somebody continues it
+(``stop``), or meets a storage error (``storage``).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, NoReturn
+
+from omnigraph.errors import StorageFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["POINTS", "InjectedFault", "arm", "arm_from_environment", "clear", "reach"]
+
+POINTS: tuple[str, ...] = (
+    "attempt.announced",
+    "attempt.captured",
+    "attempt.prepared",
+    "attempt.staged_synced",
+    "attempt.armed",
+    "attempt.before_advance",
+    "attempt.table_advanced",
+    "attempt.advanced",
+    "attempt.confirmed",
+    "publish.head_read",
+    "publish.before_swap",
+    "publish.swapped",
+    "publish.checked",
+    "attempt.published",
+    "attempt.settled_confirmation",
+    "attempt.settled",
+    "recovery.classified",
+    "recovery.published",
+    "recovery.fenced",
+    "recovery.audited",
+    "recovery.intent_removed",
+    "recovery.torn_copied",
+    "recovery.torn_set_aside",
+    "branch.manifest_written",
+    "branch.ref_written",
+    "branch.tombstoned",
+    "tag.written",
+    "init.claimed",
+    "init.tables_created",
+    "init.manifest_written",
+    "init.ref_written",
+    "init.stamped",
+    "migrate.worked",
+    "lineage.appended",
+    "evolve.staged",
+    "evolve.created",
+    "clone.begun",
+    "clone.tables_copied",
+    "clone.manifests_copied",
+    "clone.refs_copied",
+    "clone.stamped",
+)
+
+
+class InjectedFault(Exception):
+    """What ``raise`` raises; no code of ours catches it by name."""
+
+
+_armed: dict[str, Callable[[], object]] = {}
+
+
+def reach(point: str) -> None:
+    """Pass a fault point."""
+    action = _armed.get(point) if _armed else None
+    if action is not None:
+        action()
+
+
+def arm(point: str, action: Callable[[], object] | str, *, passage: int = 1) -> None:
+    """Make the n-th passage of a point do something; tests only."""
+    if point not in POINTS:
+        raise KeyError(point)
+    act = _ACTIONS[action] if isinstance(action, str) else action
+    left = passage
+
+    def countdown() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            act()
+
+    _armed[point] = countdown
+
+
+def clear() -> None:
+    """Disarm everything."""
+    _armed.clear()
+
+
+def arm_from_environment() -> None:
+    """Arm what ``OMNIGRAPH_FAULT`` says; a no-op without it."""
+    for order in filter(None, os.environ.get("OMNIGRAPH_FAULT", "").split(",")):
+        point, _, rest = order.partition("=")
+        kind, _, passage = rest.partition("@")
+        arm(point, kind, passage=int(passage or 1))
+
+
+def _raise() -> NoReturn:
+    raise InjectedFault
+
+
+def _storage() -> NoReturn:
+    raise StorageFault("storage.injected", "the storage failed, as a test ordered")
+
+
+def _kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _stop() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+_ACTIONS: dict[str, Callable[[], object]] = {
+    "raise": _raise,
+    "storage": _storage,
+    "kill": _kill,
+    "stop": _stop,
+}

@@ -1,0 +1,40 @@
+"""Ids: ULIDs for commits and operations, short random ids for types and incarnations."""
+
+from __future__ import annotations
+
+import secrets
+from typing import NewType
+
+from omnigraph.runtime.clock import SYSTEM_CLOCK, Clock
+
+__all__ = ["CommitId", "is_ulid", "new_short_id", "new_ulid", "ulid_micros"]
+
+CommitId = NewType("CommitId", str)
+
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ULID_LENGTH = 26
+
+
+def new_ulid(clock: Clock = SYSTEM_CLOCK) -> CommitId:
+    """128 bits: milliseconds, then randomness, in 26 characters that sort by time."""
+    value = ((clock.now_micros() // 1_000) << 80) | secrets.randbits(80)
+    return CommitId("".join(_CROCKFORD[(value >> shift) & 31] for shift in range(125, -1, -5)))
+
+
+def ulid_micros(ulid: str) -> int:
+    """When a ULID was minted, in microseconds, to the millisecond."""
+    millis = 0
+    for char in ulid[:10]:
+        millis = millis << 5 | _CROCKFORD.index(char)
+    return millis * 1_000
+
+
+def is_ulid(text: str) -> bool:
+    """Whether a text has the form of a ULID, in upper case."""
+    return len(text) == _ULID_LENGTH and all(char in _CROCKFORD for char in text)
+
+
+def new_short_id() -> str:
+    """50 random bits in 10 lower-case characters: unique within a graph, short in a path."""
+    value = secrets.randbits(50)
+    return "".join(_CROCKFORD[(value >> shift) & 31] for shift in range(45, -1, -5)).lower()
