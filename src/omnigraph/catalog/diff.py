@@ -1,0 +1,290 @@
+"""The way from an accepted catalog to a desired one, as a plan.
+
+Types and properties are compared by identity, so the desired catalog must have been built with the
+accepted one as its predecessor. Nothing here looks at data: what has to be known about it is asked
+for in the steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from omnigraph.catalog.canonical import same_annotations, same_interface
+from omnigraph.catalog.codes import MigrationCode
+from omnigraph.catalog.diff_properties import diff_property
+from omnigraph.catalog.diff_rules import diff_rules
+from omnigraph.catalog.model import EdgeType, NodeType, TypeId
+from omnigraph.catalog.steps import (
+    AddConstraint,
+    AddProperty,
+    AddType,
+    ChangeCardinality,
+    ChangeConstraint,
+    ChangeInterfaces,
+    ChangeNullability,
+    ChangeType,
+    CheckKind,
+    DataCheck,
+    DropConstraint,
+    DropMode,
+    DropProperty,
+    DropType,
+    ExtendEnum,
+    MigrationPlan,
+    NarrowEnum,
+    Place,
+    RenameProperty,
+    RenameType,
+    TypeKind,
+    UnsupportedChange,
+    UpdatePropertyMetadata,
+    UpdateTypeMetadata,
+)
+from omnigraph.datatypes.types import VectorType
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from omnigraph.catalog.model import Catalog, EntityType, Property, PropertyId
+    from omnigraph.catalog.steps import Step
+
+__all__ = ["plan_migration"]
+
+# Names first, so that later steps find what they name; then what makes room, then what demands,
+# and what takes away last.
+_ORDER: tuple[type[Step], ...] = (
+    UnsupportedChange,
+    RenameType,
+    RenameProperty,
+    AddType,
+    AddProperty,
+    ExtendEnum,
+    ChangeType,
+    DropConstraint,
+    ChangeNullability,
+    NarrowEnum,
+    ChangeConstraint,
+    AddConstraint,
+    ChangeCardinality,
+    ChangeInterfaces,
+    UpdateTypeMetadata,
+    UpdatePropertyMetadata,
+    DropProperty,
+    DropType,
+)
+
+
+_NO_BACKFILL: Mapping[PropertyId, str] = MappingProxyType({})
+
+
+def plan_migration(
+    accepted: Catalog,
+    desired: Catalog,
+    *,
+    allow_data_loss: bool = False,
+    empty_types: Collection[TypeId] = (),
+    backfill: Mapping[PropertyId, str] = _NO_BACKFILL,
+) -> MigrationPlan:
+    """The ordered steps, refused ones included.
+
+    Drops are soft unless data loss is allowed. ``empty_types`` are known to have no rows: they may
+    get required properties without a default. ``backfill`` spells where rows that exist get their
+    values of a property from.
+    """
+    mode = DropMode.HARD if allow_data_loss else DropMode.SOFT
+    steps: list[Step] = [
+        *_diff_interfaces(accepted, desired),
+        *_added_types(accepted, desired),
+        *_dropped_types(accepted, desired, mode),
+    ]
+    for old in accepted.types.values():
+        if new := desired.types.get(old.id):
+            steps += _diff_entity(_Pair(old, new, mode, old.id in empty_types, backfill))
+    return MigrationPlan(tuple(sorted(steps, key=lambda step: _ORDER.index(type(step)))))
+
+
+# --- types -------------------------------------------------------------------------------------
+
+
+def _diff_interfaces(accepted: Catalog, desired: Catalog) -> Iterator[Step]:
+    """Interfaces have no data: whatever happens to them is only written down."""
+    before = {each.name: each for each in accepted.interfaces}
+    after = {each.name: each for each in desired.interfaces}
+    for name, new in after.items():
+        place = Place(TypeKind.INTERFACE, TypeId(""), name)
+        old = before.get(name)
+        if old is None:
+            yield AddType(place=place)
+        elif not same_interface(old, new):
+            yield UpdateTypeMetadata(place=place, annotations=new.annotations)
+    for name in before:
+        if name not in after:
+            yield DropType(place=Place(TypeKind.INTERFACE, TypeId(""), name), mode=DropMode.SOFT)
+
+
+def _added_types(accepted: Catalog, desired: Catalog) -> Iterator[Step]:
+    for entity in desired.types.values():
+        if entity.id in accepted.types:
+            continue
+        check = _demanded_by_new_edge(entity, accepted)
+        yield AddType(
+            place=_place(entity),
+            code=MigrationCode.TIGHTEN_CARDINALITY if check else None,
+            checks=(check,) if check else (),
+        )
+
+
+def _demanded_by_new_edge(entity: EntityType, accepted: Catalog) -> DataCheck | None:
+    """Nodes that exist have none of the edges that a new edge type may demand of them."""
+    if isinstance(entity, EdgeType) and entity.card_low > 0 and entity.source in accepted.types:
+        return _cardinality_check(entity)
+    return None
+
+
+def _dropped_types(accepted: Catalog, desired: Catalog, mode: DropMode) -> Iterator[Step]:
+    """Edges go before the nodes that they connect."""
+    entities: list[EntityType] = [*accepted.edges, *accepted.nodes]
+    for entity in entities:
+        if entity.id not in desired.types:
+            is_edge = isinstance(entity, EdgeType)
+            code = MigrationCode.DROP_EDGE_TYPE if is_edge else MigrationCode.DROP_NODE_TYPE
+            yield DropType(place=_place(entity), code=code, mode=mode)
+
+
+# --- one type ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    old: EntityType
+    new: EntityType
+    mode: DropMode
+    is_empty: bool
+    backfill: Mapping[PropertyId, str]
+
+
+def _diff_entity(pair: _Pair) -> Iterator[Step]:
+    old, new = pair.old, pair.new
+    place = _place(new)
+    if old.name != new.name:
+        yield RenameType(place=place, old_name=old.name)
+    if not same_annotations(old.annotations, new.annotations):
+        yield UpdateTypeMetadata(place=place, annotations=new.annotations)
+    if old.key != new.key:
+        yield UnsupportedChange(
+            place=place,
+            code=MigrationCode.CHANGE_KEY,
+            change="change_key",
+            reason="the ids of what exists are made from the key",
+            remedy="declare a new type with the new key, load it from an export, drop the old one",
+        )
+    yield from _diff_properties(pair)
+    yield from diff_rules(old, new, place)
+    if isinstance(old, NodeType) and isinstance(new, NodeType) and old.interfaces != new.interfaces:
+        yield ChangeInterfaces(place=place, old=old.interfaces, new=new.interfaces)
+    if isinstance(old, EdgeType) and isinstance(new, EdgeType):
+        yield from _diff_edge(old, new)
+
+
+def _diff_edge(old: EdgeType, new: EdgeType) -> Iterator[Step]:
+    if (old.source, old.target) != (new.source, new.target):
+        yield UnsupportedChange(
+            place=_place(new),
+            code=MigrationCode.CHANGE_ENDPOINTS,
+            change="change_endpoints",
+            reason="the edges that exist connect entities of other types",
+            remedy="declare a new edge type, load it from an export, drop the old one",
+        )
+    before, after = (old.card_low, old.card_high), (new.card_low, new.card_high)
+    if before != after:
+        tighter = new.card_low > old.card_low or _is_below(new.card_high, old.card_high)
+        yield ChangeCardinality(
+            place=_place(new),
+            code=MigrationCode.TIGHTEN_CARDINALITY if tighter else None,
+            checks=(_cardinality_check(new),) if tighter else (),
+            old=before,
+            new=after,
+        )
+
+
+def _is_below(high: int | None, other: int | None) -> bool:
+    """Whether an upper bound is lower than another; None is unbounded."""
+    return high is not None and (other is None or high < other)
+
+
+def _cardinality_check(edge: EdgeType) -> DataCheck:
+    return DataCheck(
+        kind=CheckKind.CARDINALITY,
+        type_id=edge.id,
+        type_name=edge.name,
+        low=edge.card_low,
+        high=edge.card_high,
+    )
+
+
+# --- properties --------------------------------------------------------------------------------
+
+
+def _diff_properties(pair: _Pair) -> Iterator[Step]:
+    before = {prop.id: prop for prop in pair.old.properties}
+    after = {prop.id: prop for prop in pair.new.properties}
+    place = _place(pair.new)
+    for prop in pair.new.properties:
+        if old := before.get(prop.id):
+            stale = _embedded_from(pair.old, old) != _embedded_from(pair.new, prop)
+            filled = pair.backfill.get(prop.id)
+            yield from diff_property(
+                old, prop, place, embeds_otherwise=stale, fill_nulls_from=filled
+            )
+        else:
+            yield _added_property(pair, prop)
+    for prop in pair.old.properties:
+        if prop.id not in after:
+            is_vector = isinstance(prop.dtype, VectorType)
+            yield DropProperty(
+                place=place,
+                prop=prop,
+                code=MigrationCode.DROP_VECTOR_PROPERTY
+                if is_vector
+                else MigrationCode.DROP_PROPERTY,
+                mode=pair.mode,
+            )
+
+
+def _embedded_from(entity: EntityType, prop: Property) -> object:
+    """What an embedding depends on: its source, whatever its name, and the model."""
+    source = prop.annotations.get("embed")
+    found = entity.by_name.get(str(source[0])) if source else None
+    return found and found.id, prop.annotations.keyword("embed", "model")
+
+
+def _added_property(pair: _Pair, prop: Property) -> Step:
+    place = _place(pair.new)
+    expression = pair.backfill.get(prop.id)
+    demanding = not prop.nullable and prop.default is None and expression is None
+    if demanding and not pair.is_empty:
+        return UnsupportedChange(
+            place=place,
+            code=MigrationCode.REQUIRED_WITHOUT_DEFAULT,
+            change="add_property",
+            property_name=prop.name,
+            reason="rows that exist would have no value for it",
+            remedy="give it a `@default(…)` or a backfill, or make it optional with `?`",
+        )
+    checks: tuple[DataCheck, ...] = ()
+    if demanding:
+        checks = (DataCheck(kind=CheckKind.NO_ROWS, type_id=pair.new.id, type_name=pair.new.name),)
+    return AddProperty(
+        place=place,
+        prop=prop,
+        code=MigrationCode.REQUIRED_WITHOUT_DEFAULT if checks else None,
+        checks=checks,
+        backfill=expression is not None or not (prop.nullable or checks),
+        expression=expression,
+    )
+
+
+def _place(entity: EntityType) -> Place:
+    return Place(TypeKind(entity.kind.value), entity.id, entity.name)

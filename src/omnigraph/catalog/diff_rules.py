@@ -1,0 +1,132 @@
+"""Constraints that come, go or change. The key is not among them: it cannot change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.codes import MigrationCode
+from omnigraph.catalog.steps import (
+    AddConstraint,
+    ChangeConstraint,
+    CheckKind,
+    DataCheck,
+    DropConstraint,
+    Rule,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from omnigraph.catalog.model import EntityType, PropertyId
+    from omnigraph.catalog.steps import Place, Step
+
+__all__ = ["diff_rules"]
+
+_RISK = {
+    "unique": (MigrationCode.ADD_UNIQUE, CheckKind.NO_DUPLICATES),
+    "range": (MigrationCode.TIGHTEN_RANGE, CheckKind.IN_RANGE),
+    "check": (MigrationCode.ADD_CHECK, CheckKind.MATCHES),
+}
+
+
+def diff_rules(old: EntityType, new: EntityType, place: Place) -> Iterator[Step]:
+    """The steps from the constraints of one state of a type to those of another.
+
+    What goes with a dropped property needs no step of its own.
+    """
+    before = {_identity(rule): rule for rule in _rules(old)}
+    after = {_identity(rule): rule for rule in _rules(new)}
+    living = {prop.id for prop in new.properties}
+    known = {prop.id for prop in old.properties}
+    for identity, rule in after.items():
+        former = before.get(identity)
+        if former is None:
+            yield _added(rule, new, known, place)
+        elif (former.low, former.high) != (rule.low, rule.high):
+            yield _changed(former, rule, place)
+    for identity, rule in before.items():
+        if identity not in after and not _with_dropped(rule, old, living):
+            yield DropConstraint(
+                place=place,
+                code=None if rule.name == "index" else MigrationCode.DROP_GUARANTEE,
+                rule=rule,
+            )
+
+
+def _identity(rule: Rule) -> tuple[object, ...]:
+    """Two ranges of one property are one rule with two bounds."""
+    return rule.name, rule.members, rule.pattern
+
+
+def _added(rule: Rule, new: EntityType, known: Collection[PropertyId], place: Place) -> Step:
+    if not _concerns_data(rule, new, known):
+        return AddConstraint(place=place, rule=rule)
+    code, _ = _RISK[rule.name]
+    return AddConstraint(place=place, code=code, checks=(_check(rule, place),), rule=rule)
+
+
+def _concerns_data(rule: Rule, new: EntityType, known: Collection[PropertyId]) -> bool:
+    """Whether rows that exist could break a rule.
+
+    A new property is null in them, which breaks nothing, or has its default: that obeys ranges and
+    patterns, but is the same in every row.
+    """
+    if rule.name == "index":
+        return False
+    fresh = [new.by_name[name] for name in rule.member_names if name in new.by_name]
+    fresh = [prop for prop in fresh if prop.id not in known]
+    if any(prop.nullable for prop in fresh):
+        return False
+    return rule.name == "unique" or not fresh
+
+
+def _changed(former: Rule, rule: Rule, place: Place) -> Step:
+    tighter = _is_tighter(former, rule)
+    return ChangeConstraint(
+        place=place,
+        code=MigrationCode.TIGHTEN_RANGE if tighter else None,
+        checks=(_check(rule, place),) if tighter else (),
+        old=former,
+        new=rule,
+    )
+
+
+def _is_tighter(former: Rule, rule: Rule) -> bool:
+    raised = rule.low is not None and (former.low is None or rule.low > former.low)
+    lowered = rule.high is not None and (former.high is None or rule.high < former.high)
+    return raised or lowered
+
+
+def _with_dropped(rule: Rule, old: EntityType, living: Collection[PropertyId]) -> bool:
+    declared = {prop.id for prop in old.properties}
+    return any(member in declared and member not in living for member in rule.members)
+
+
+def _check(rule: Rule, place: Place) -> DataCheck:
+    _, kind = _RISK[rule.name]
+    return DataCheck(
+        kind=kind,
+        type_id=place.id,
+        type_name=place.name,
+        properties=rule.members,
+        property_names=rule.member_names,
+        low=rule.low,
+        high=rule.high,
+        pattern=rule.pattern,
+    )
+
+
+def _rules(entity: EntityType) -> Iterator[Rule]:
+    def rule(name: str, members: Iterable[PropertyId], **values: Any) -> Rule:
+        found = tuple(members)
+        names = tuple(entity.by_id[member].name for member in found)
+        return Rule(name=name, members=found, member_names=names, **values)
+
+    for members in entity.uniques:
+        yield rule("unique", members)
+    for members in entity.indexes:
+        yield rule("index", members)
+    for each in entity.ranges:
+        yield rule("range", [each.prop], low=each.low, high=each.high)
+    for check in entity.checks:
+        yield rule("check", [check.prop], pattern=check.pattern)

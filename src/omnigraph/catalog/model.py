@@ -1,0 +1,235 @@
+"""The catalog: a schema with stable identities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, NewType
+
+from omnigraph.datatypes.types import STRING, DataType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "ENDPOINTS",
+    "ID",
+    "AnnotationValue",
+    "Annotations",
+    "Catalog",
+    "Check",
+    "EdgeType",
+    "EntityKind",
+    "EntityType",
+    "Interface",
+    "NodeType",
+    "Property",
+    "PropertyId",
+    "Range",
+    "TypeId",
+    "stored_properties",
+]
+
+TypeId = NewType("TypeId", str)
+PropertyId = NewType("PropertyId", str)
+
+AnnotationValue = str | int | float | bool
+
+
+class EntityKind(StrEnum):
+    NODE = "node"
+    EDGE = "edge"
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """Annotations in source order: name, positional values, keyword values."""
+
+    items: tuple[
+        tuple[str, tuple[AnnotationValue, ...], tuple[tuple[str, AnnotationValue], ...]], ...
+    ]
+
+    def get(self, name: str) -> tuple[AnnotationValue, ...] | None:
+        """The positional values of one annotation, or None when it is absent."""
+        return next((args for found, args, _ in self.items if found == name), None)
+
+    def keyword(self, name: str, key: str) -> AnnotationValue | None:
+        """One keyword value of one annotation."""
+        for found, _, kwargs in self.items:
+            if found == name:
+                return dict(kwargs).get(key)
+        return None
+
+
+NO_ANNOTATIONS = Annotations(())
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property. ``column`` is its Lance column: given at birth and kept through renames."""
+
+    id: PropertyId
+    name: str
+    column: str
+    dtype: DataType
+    nullable: bool
+    annotations: Annotations = NO_ANNOTATIONS
+
+    @property
+    def default(self) -> AnnotationValue | None:
+        """The value of ``@default``, as written."""
+        args = self.annotations.get("default")
+        return args[0] if args else None
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """``@range``: both bounds included, a missing one open."""
+
+    prop: PropertyId
+    low: int | float | None
+    high: int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """``@check``: the whole value must match the pattern."""
+
+    prop: PropertyId
+    pattern: str
+
+
+# The physical columns that every table has; they are readable in queries under these names.
+ID = Property(PropertyId("@id"), "id", "id", STRING, nullable=False)
+SRC = Property(PropertyId("@src"), "src", "src", STRING, nullable=False)
+DST = Property(PropertyId("@dst"), "dst", "dst", STRING, nullable=False)
+# Edges spell their endpoints src/dst or from/to.
+ENDPOINTS: Mapping[str, Property] = {"src": SRC, "from": SRC, "dst": DST, "to": DST}
+
+
+@dataclass(frozen=True)
+class _Entity:
+    id: TypeId
+    name: str
+    properties: tuple[Property, ...]
+    uniques: tuple[tuple[PropertyId, ...], ...]
+    indexes: tuple[tuple[PropertyId, ...], ...]
+    ranges: tuple[Range, ...]
+    checks: tuple[Check, ...]
+    # The key, in declared order; on edges it may hold ``@src`` and ``@dst``. None: ids are
+    # generated.
+    key: tuple[PropertyId, ...] | None
+    annotations: Annotations
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Property]:
+        return {prop.name: prop for prop in self.properties}
+
+    @cached_property
+    def by_id(self) -> Mapping[PropertyId, Property]:
+        """Properties by identity, the physical columns included."""
+        return {prop.id: prop for prop in (ID, SRC, DST, *self.properties)}
+
+
+@dataclass(frozen=True)
+class NodeType(_Entity):
+    interfaces: tuple[str, ...] = ()
+
+    kind = EntityKind.NODE
+
+    def find(self, name: str) -> Property | None:
+        """A property that queries may name: a declared one, or ``id``."""
+        return ID if name == "id" else self.by_name.get(name)
+
+
+@dataclass(frozen=True)
+class EdgeType(_Entity):
+    source: TypeId = TypeId("")
+    target: TypeId = TypeId("")
+    # How many edges of this type may leave one source node; None is unbounded.
+    card_low: int = 0
+    card_high: int | None = None
+
+    kind = EntityKind.EDGE
+
+    def find(self, name: str) -> Property | None:
+        """A property that queries may name: a declared one, ``id``, or an endpoint."""
+        return ID if name == "id" else self.by_name.get(name) or ENDPOINTS.get(name)
+
+
+EntityType = NodeType | EdgeType
+
+
+def stored_properties(entity: EntityType) -> tuple[Property, ...]:
+    """Everything that has a column, in the order of the table."""
+    ends = (SRC, DST) if isinstance(entity, EdgeType) else ()
+    return (ID, *ends, *entity.properties)
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """Kept for printing; its properties are already expanded into the nodes that implement it.
+
+    ``constraints`` are spelled as written: (name, property names, low, high, pattern).
+    """
+
+    name: str
+    properties: tuple[Property, ...]
+    constraints: tuple[
+        tuple[str, tuple[str, ...], int | float | None, int | float | None, str | None], ...
+    ]
+    annotations: Annotations
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """An accepted schema. Types are kept in source order; lookups are by name and by identity."""
+
+    interfaces: tuple[Interface, ...]
+    nodes: tuple[NodeType, ...]
+    edges: tuple[EdgeType, ...]
+    _by_name: dict[str, EntityType] = field(init=False, repr=False, compare=False, hash=False)
+
+    def __post_init__(self) -> None:
+        # Edges are matched without regard to case, so they are filed under their folded name too.
+        names: dict[str, EntityType] = {edge.name.casefold(): edge for edge in self.edges}
+        names |= {edge.name: edge for edge in self.edges}
+        names |= {node.name: node for node in self.nodes}
+        object.__setattr__(self, "_by_name", names)
+
+    @cached_property
+    def types(self) -> Mapping[TypeId, EntityType]:
+        entities: tuple[EntityType, ...] = (*self.nodes, *self.edges)
+        return {entity.id: entity for entity in entities}
+
+    def node(self, name: str) -> NodeType | None:
+        found = self._by_name.get(name)
+        return found if isinstance(found, NodeType) else None
+
+    def edge(self, name: str) -> EdgeType | None:
+        """An edge type by name, case ignored."""
+        found = self._by_name.get(name) or self._by_name.get(name.casefold())
+        return found if isinstance(found, EdgeType) else self._folded_edge(name)
+
+    def entity(self, name: str) -> EntityType | None:
+        """A node type by exact name, else an edge type."""
+        return self.node(name) or self.edge(name)
+
+    def node_by_id(self, type_id: TypeId) -> NodeType:
+        found = self.types[type_id]
+        assert isinstance(found, NodeType)  # noqa: S101 - narrowing; ids in a catalog are consistent
+        return found
+
+    def edge_by_id(self, type_id: TypeId) -> EdgeType:
+        found = self.types[type_id]
+        assert isinstance(found, EdgeType)  # noqa: S101 - narrowing; ids in a catalog are consistent
+        return found
+
+    def incident_edges(self, node_id: TypeId) -> tuple[EdgeType, ...]:
+        """The edge types that may touch a node type: where a delete of its nodes cascades."""
+        return tuple(edge for edge in self.edges if node_id in (edge.source, edge.target))
+
+    def _folded_edge(self, name: str) -> EdgeType | None:
+        folded = name.casefold()
+        return next((edge for edge in self.edges if edge.name.casefold() == folded), None)

@@ -1,0 +1,72 @@
+"""From the syntax of a query to its IR.
+
+Checking and lowering are one walk: the typed form of an expression is its IR, and a rule is asked
+at the very place where what it needs is known. A query with findings has no IR.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from omnigraph.compiler.columns import result_column
+from omnigraph.compiler.mutations import lower_statement
+from omnigraph.compiler.patterns import lower_block, outermost_scope
+from omnigraph.compiler.returns import lower_order, lower_returns, lower_row_count
+from omnigraph.compiler.rules import pattern_variable
+from omnigraph.compiler.unit import EnoughFindings, Unit
+from omnigraph.ir.queries import MutationIR, QueryIR, ReadIR
+from omnigraph.language.gq import ast
+
+if TYPE_CHECKING:
+    from omnigraph.catalog.model import Catalog
+    from omnigraph.language.diagnostics import Diagnostic
+
+__all__ = ["lower_query"]
+
+
+def lower_query(catalog: Catalog, query: ast.Query) -> tuple[QueryIR | None, list[Diagnostic]]:
+    """The IR of a query, or everything that is wrong with it, in the order of the text."""
+    unit = Unit(catalog, query)
+    with suppress(EnoughFindings):
+        lowered = _lower(unit, query)
+        if not unit.findings:
+            return lowered, []
+    return None, sorted(unit.findings, key=lambda found: (found.span.start, found.code))
+
+
+def _lower(unit: Unit, query: ast.Query) -> QueryIR:
+    if isinstance(query.body, ast.Read):
+        return _lower_read(unit, query, query.body)
+    return _lower_mutation(unit, query, query.body)
+
+
+def _lower_read(unit: Unit, query: ast.Query, read: ast.Read) -> ReadIR:
+    scope = outermost_scope(unit)
+    match = lower_block(scope, read.match)
+    if not scope.variables and not match.slots:
+        unit.report(pattern_variable.nothing_bound(read.span))
+    returns = lower_returns(scope, read)
+    return ReadIR(
+        name=query.name,
+        params=tuple(unit.params.values()),
+        match=match,
+        returns=returns,
+        distinct=read.distinct,
+        order=lower_order(scope, read, returns),
+        limit=lower_row_count(scope, "limit", read.limit),
+        offset=lower_row_count(scope, "offset", read.offset),
+        columns=tuple(result_column(projection) for projection in returns),
+        reads=unit.read_set(),
+    )
+
+
+def _lower_mutation(unit: Unit, query: ast.Query, mutation: ast.Mutation) -> MutationIR:
+    statements = [lower_statement(unit, statement) for statement in mutation.statements]
+    return MutationIR(
+        name=query.name,
+        params=tuple(unit.params.values()),
+        statements=tuple(statement for statement in statements if statement is not None),
+        reads=unit.read_set(),
+        writes=unit.write_set(),
+    )

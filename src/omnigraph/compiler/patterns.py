@@ -1,0 +1,147 @@
+"""Patterns: the variables, hops and filters of a block.
+
+A block is a conjunction, so the order of its clauses means nothing: first every variable is
+declared, then bindings give types, then traversals carry types from one variable to the next, and
+only then are conditions read. A name that the block around it binds, wherever, is that variable.
+Slots are numbered in the order in which the variables appear in the text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from omnigraph.catalog.model import NodeType
+from omnigraph.compiler.expressions import lower_condition
+from omnigraph.compiler.inline_filters import lower_inline_filter
+from omnigraph.compiler.rules import edge_variable, node_type, shadowed_parameter, variable_type
+from omnigraph.compiler.scope import PatternScope, Variable
+from omnigraph.compiler.traversals import Step, follow
+from omnigraph.ir import expressions as ir
+from omnigraph.ir.queries import Block, EntitySlot
+from omnigraph.language.gq import ast
+
+if TYPE_CHECKING:
+    from omnigraph.compiler.unit import Unit
+    from omnigraph.language.source import Span
+
+__all__ = ["lower_block", "outermost_scope"]
+
+# Matches anything, and is another variable each time.
+_ANONYMOUS = "_"
+
+
+def outermost_scope(unit: Unit) -> PatternScope:
+    """The scope of a query's ``match``."""
+    return PatternScope(unit, lower_block)
+
+
+def lower_block(scope: PatternScope, items: tuple[ast.MatchItem, ...]) -> Block:
+    """The clauses of a block. What is wrong was reported and is missing from the block."""
+    clauses = _declare(scope, items)
+    for binding, variable in clauses.bindings:
+        _bind(scope.unit, binding, variable)
+    hops = follow(scope.unit, clauses.steps)
+    filters: list[ir.Expr] = []
+    for binding, variable in clauses.bindings:
+        if isinstance(variable.entity, NodeType):
+            filters += _inline_filters(scope, binding, variable, variable.entity)
+    for node in clauses.conditions:
+        condition = lower_condition(scope, node)
+        if isinstance(condition, ir.And):
+            filters += condition.operands
+        elif condition is not None:
+            filters.append(condition)
+    slots = tuple(
+        EntitySlot(variable.slot, variable.entity.id, variable.name)
+        for variable in clauses.variables
+        if variable.entity is not None
+    )
+    return Block(slots, tuple(hops), tuple(filters))
+
+
+@dataclass(slots=True)
+class _Clauses:
+    """A block, its clauses sorted by kind, each joined with its variables."""
+
+    bindings: list[tuple[ast.Binding, Variable]] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    conditions: list[ast.Expr] = field(default_factory=list)
+    # Those that the block introduces, as they appear.
+    variables: list[Variable] = field(default_factory=list)
+
+
+def _declare(scope: PatternScope, items: tuple[ast.MatchItem, ...]) -> _Clauses:
+    clauses = _Clauses()
+    for item in items:
+        if isinstance(item, ast.Binding):
+            variable = _variable(scope, clauses, item.variable, item.variable_span)
+            clauses.bindings.append((item, variable))
+        elif isinstance(item, ast.Traversal):
+            source = _variable(scope, clauses, item.source, item.source_span)
+            edge = _edge_variable(scope, clauses, item)
+            target = _variable(scope, clauses, item.target, item.target_span)
+            clauses.steps.append(Step(item, source, target, edge))
+        else:
+            clauses.conditions.append(item)
+    return clauses
+
+
+def _variable(scope: PatternScope, clauses: _Clauses, name: str, span: Span) -> Variable:
+    """The variable of that name, here or further out; a new one where there is none."""
+    found = None if name == _ANONYMOUS else scope.find(name)
+    if found is None:
+        found = _introduce(scope, clauses, name, span)
+    return found
+
+
+def _edge_variable(
+    scope: PatternScope, clauses: _Clauses, traversal: ast.Traversal
+) -> Variable | None:
+    name = traversal.edge_variable
+    if name is None or name == _ANONYMOUS:
+        return None
+    span = traversal.edge_variable_span or traversal.span
+    if name == traversal.target or scope.find(name) is not None:
+        scope.unit.report(edge_variable.reused(name, span))
+        return None
+    variable = _introduce(scope, clauses, name, span)
+    variable.is_edge = True
+    return variable
+
+
+def _introduce(scope: PatternScope, clauses: _Clauses, name: str, span: Span) -> Variable:
+    variable = Variable(name, scope.unit.new_slot())
+    if name in scope.unit.params:
+        scope.unit.report(shadowed_parameter.shadowed(name, span))
+        variable.failed = True
+    if name != _ANONYMOUS:
+        scope.variables[name] = variable
+        if scope.outer is not None:
+            scope.unit.hidden.add(name)
+    clauses.variables.append(variable)
+    return variable
+
+
+def _bind(unit: Unit, binding: ast.Binding, variable: Variable) -> None:
+    """Gives the variable the type that the binding names."""
+    node = unit.catalog.node(binding.type_name)
+    if node is None:
+        unit.report(node_type.unknown(unit.catalog, binding))
+        variable.failed = variable.entity is None
+    elif variable.is_edge:
+        unit.report(edge_variable.bound_as_node(binding))
+    elif variable.entity is not None and variable.entity.id != node.id:
+        unit.report(variable_type.rebound(binding, variable.entity))
+    elif not variable.failed:
+        variable.entity = node
+        unit.reads(node)
+
+
+def _inline_filters(
+    scope: PatternScope, binding: ast.Binding, variable: Variable, node: NodeType
+) -> list[ir.Expr]:
+    if binding.type_name != node.name:
+        return []
+    lowered = (lower_inline_filter(scope, variable.slot, node, item) for item in binding.filters)
+    return [found for found in lowered if found is not None]

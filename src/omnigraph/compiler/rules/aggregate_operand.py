@@ -1,0 +1,63 @@
+"""T8: an aggregate folds values of a type that it can fold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.compiler.operands import Operand, describe
+from omnigraph.compiler.rules.rule import Rule
+from omnigraph.datatypes.types import (
+    DATE,
+    DATETIME,
+    STRING,
+    DataType,
+    ListType,
+    VectorType,
+    is_numeric,
+)
+from omnigraph.ir.expressions import AggregateFunc
+
+if TYPE_CHECKING:
+    from omnigraph.language.diagnostics import Diagnostic
+    from omnigraph.language.source import Span
+
+RULE = Rule("T8", "An aggregate folds values of a type that it can fold.")
+
+_ORDERED = (STRING, DATE, DATETIME)
+
+
+def check(func: AggregateFunc, operand: Operand, *, distinct: bool) -> Diagnostic | None:
+    """sum and avg take numbers; min and max what has an order; count anything."""
+    dtype = operand.dtype
+    if func is AggregateFunc.COUNT:
+        if distinct and isinstance(dtype, ListType | VectorType):
+            return _broken(operand, "`count(distinct …)` compares single values", "a single value")
+        return None
+    if func in (AggregateFunc.SUM, AggregateFunc.AVG):
+        if dtype is None or not is_numeric(dtype):
+            return _broken(operand, f"`{func}` takes numbers", "a number")
+        return None
+    if dtype is None or not _has_order(dtype):
+        return _broken(
+            operand,
+            f"`{func}` takes numbers, strings, dates and datetimes",
+            "a value with an order",
+        )
+    return None
+
+
+def nothing_to_fold(func: AggregateFunc, span: Span) -> Diagnostic:
+    """Only rows can be counted without naming a value."""
+    return RULE.broken(span, f"`{func}` needs a value to fold", f"name one: `{func}($x.property)`")
+
+
+def _has_order(dtype: DataType) -> bool:
+    return is_numeric(dtype) or dtype in _ORDERED
+
+
+def _broken(operand: Operand, wanted: str, holding: str) -> Diagnostic:
+    return RULE.broken(
+        operand.span,
+        f"{wanted}, and this is {describe(operand)}",
+        f"name a property that holds {holding}; `count` without `distinct` takes anything",
+    )

@@ -1,0 +1,321 @@
+"""Expressions of the IR. Each knows its type; nothing here needs the catalog to be understood.
+
+Comparison and logic are SQL's: NULL compared with anything is NULL, and a row passes a filter only
+where it is true. Operands of a comparison already have one type (the compiler coerced literals), or
+are both numeric, or are a String beside an enum.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NewType
+
+from omnigraph.datatypes.types import BOOL, DATETIME, F64, DataType, ListType, Scalar, ScalarType
+
+if TYPE_CHECKING:
+    from omnigraph.ir.queries import Block
+
+__all__ = [
+    "Aggregate",
+    "AggregateFunc",
+    "And",
+    "BlockAggregate",
+    "Compare",
+    "CompareOp",
+    "Const",
+    "EntityRef",
+    "Exists",
+    "Expr",
+    "InList",
+    "IsNull",
+    "ListContains",
+    "MakeList",
+    "Not",
+    "Now",
+    "Or",
+    "ParamRef",
+    "PropertyRef",
+    "RankFusion",
+    "Score",
+    "ScoreFunc",
+    "Slot",
+    "StringMatch",
+    "StringOp",
+    "TextFunc",
+    "TextMatch",
+    "Value",
+    "is_nullable",
+    "type_of",
+]
+
+Slot = NewType("Slot", int)
+
+Value = str | int | float | bool | bytes | dt.date | dt.datetime | None | tuple["Value", ...]
+
+
+class CompareOp(StrEnum):
+    EQ = "="
+    NE = "!="
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+
+
+class StringOp(StrEnum):
+    CONTAINS = "contains"
+    STARTS_WITH = "starts_with"
+
+
+class AggregateFunc(StrEnum):
+    COUNT = "count"
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+
+
+class TextFunc(StrEnum):
+    SEARCH = "search"
+    FUZZY = "fuzzy"
+    MATCH_TEXT = "match_text"
+
+
+class ScoreFunc(StrEnum):
+    NEAREST = "nearest"
+    BM25 = "bm25"
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A literal, already of its final type; the value None is a typed NULL."""
+
+    value: Value
+    dtype: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class ParamRef:
+    name: str
+    dtype: DataType
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The instant at which the query began, a DateTime in UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyRef:
+    """A property of the entity in a slot; ``prop`` may be ``@id``, ``@src`` or ``@dst``."""
+
+    slot: Slot
+    prop: str
+    dtype: DataType
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRef:
+    """The whole entity in a slot, as a struct of its properties."""
+
+    slot: Slot
+    type_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class MakeList:
+    """A list whose items are constants or parameters."""
+
+    items: tuple[Expr, ...]
+    item_type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    op: CompareOp
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class StringMatch:
+    """Exact and case-sensitive; never a pattern."""
+
+    op: StringOp
+    haystack: Expr
+    needle: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class ListContains:
+    """Whether a list property holds an item."""
+
+    items: Expr
+    item: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class InList:
+    """Whether an item is among the options (a MakeList or a list parameter); NULL item: NULL."""
+
+    item: Expr
+    options: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    operand: Expr
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    operands: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    operands: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Whether the block has a row for the outer row; the block reads outer slots. Never NULL."""
+
+    block: Block
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlockAggregate:
+    """A fold over the block's rows for the outer row. count of none is 0, the others NULL."""
+
+    func: AggregateFunc
+    block: Block
+    operand: Expr | None
+    distinct: bool
+    dtype: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    """A text predicate on a String property. ``max_edits`` is for fuzzy."""
+
+    func: TextFunc
+    target: PropertyRef
+    query: Expr
+    max_edits: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """``nearest``: cosine distance, smaller is closer. ``bm25``: relevance, larger is better.
+
+    ``query`` is a vector, or a String that is embedded first (nearest) or searched for (bm25).
+    """
+
+    func: ScoreFunc
+    target: PropertyRef
+    query: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class RankFusion:
+    """Reciprocal rank fusion over the query's rows: sum of 1 / (k + rank), larger is better."""
+
+    scores: tuple[Score, ...]
+    k: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A fold over a group of result rows; ``operand`` None counts rows. NULLs are skipped."""
+
+    func: AggregateFunc
+    operand: Expr | None
+    distinct: bool
+    dtype: DataType
+
+
+Expr = (
+    Const
+    | ParamRef
+    | Now
+    | PropertyRef
+    | EntityRef
+    | MakeList
+    | Compare
+    | StringMatch
+    | ListContains
+    | InList
+    | IsNull
+    | And
+    | Or
+    | Not
+    | Exists
+    | BlockAggregate
+    | TextMatch
+    | Score
+    | RankFusion
+    | Aggregate
+)
+
+
+def type_of(expr: Expr) -> DataType | None:
+    """The type of a value; None for a whole entity."""
+    match expr:
+        case Const(dtype=dtype) | ParamRef(dtype=dtype) | PropertyRef(dtype=dtype):
+            return dtype
+        case BlockAggregate(dtype=dtype) | Aggregate(dtype=dtype):
+            return dtype
+        case Now():
+            return DATETIME
+        case MakeList(item_type=item_type):
+            # Members of an enum are strings; nothing else that a list may hold is not a scalar.
+            item = item_type.scalar if isinstance(item_type, ScalarType) else Scalar.STRING
+            return ListType(item)
+        case Score() | RankFusion():
+            return F64
+        case EntityRef():
+            return None
+        case _:
+            return BOOL
+
+
+def is_nullable(expr: Expr) -> bool:
+    """Whether the value may be NULL; false is certain, true is careful."""
+    match expr:
+        case Const(value=value):
+            return value is None
+        case ParamRef(nullable=nullable) | PropertyRef(nullable=nullable):
+            return nullable
+        case Aggregate(func=func) | BlockAggregate(func=func):
+            return func is not AggregateFunc.COUNT
+        case Score(func=ScoreFunc.NEAREST):
+            # A vector of zeros has no direction, hence no distance.
+            return True
+        case (
+            Compare(left=one, right=other)
+            | StringMatch(haystack=one, needle=other)
+            | ListContains(items=one, item=other)
+            | InList(item=one, options=other)
+            | TextMatch(target=one, query=other)
+            | Score(target=one, query=other)
+        ):
+            return is_nullable(one) or is_nullable(other)
+        # A NULL among the options leaves open whether the item is one of them.
+        case And(operands=parts) | Or(operands=parts) | MakeList(items=parts):
+            return any(is_nullable(part) for part in parts)
+        case Not(operand=operand):
+            return is_nullable(operand)
+        case Now() | EntityRef() | IsNull() | Exists() | RankFusion():
+            return False

@@ -1,0 +1,312 @@
+"""The IR as text for people: `explain`, the demo and the fixtures of the compiler's tests.
+
+Types and properties are shown by name where the caller has the catalog, and by id where not.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import TYPE_CHECKING, Any, Protocol
+
+from omnigraph.datatypes.types import spell_type
+from omnigraph.ir import expressions as ir
+from omnigraph.ir.queries import Delete, Insert, MutationIR, ReadIR, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from omnigraph.ir.queries import (
+        Assignment,
+        Block,
+        EntitySlot,
+        Hop,
+        ParamSpec,
+        QueryIR,
+        ResultColumn,
+        StatementIR,
+        TypeUse,
+    )
+
+__all__ = ["Names", "Speller", "print_ir"]
+
+_SHOWN_ITEMS = 8
+_STEP = "  "
+
+
+class _Property(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+class _Type(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def by_id(self) -> Mapping[Any, _Property]: ...
+
+
+class Names(Protocol):
+    """Whoever knows the names of types and properties; a catalog does."""
+
+    @property
+    def types(self) -> Mapping[Any, _Type]: ...
+
+
+def print_ir(query: QueryIR, names: Names | None = None) -> str:
+    """The query, one thing a line."""
+    printer = _Printer(names)
+    lines = printer.read(query) if isinstance(query, ReadIR) else printer.mutation(query)
+    return "\n".join(lines) + "\n"
+
+
+class Speller:
+    """Spells expressions and hops of a query, each on one line."""
+
+    def __init__(self, slots: Iterable[EntitySlot], names: Names | None = None) -> None:
+        self._printer = _Printer(names)
+        for slot in slots:
+            self._printer.introduce(slot)
+
+    def expr(self, expr: ir.Expr) -> str:
+        return " ".join(self._printer.expr(expr).split())
+
+    def hop(self, hop: Hop) -> str:
+        return self._printer.hop(hop)
+
+    def slot(self, slot: ir.Slot) -> str:
+        return self._printer.expr(ir.EntityRef(slot, ""))
+
+    def type(self, type_id: str) -> str:
+        return self._printer.type(type_id)
+
+
+class _Printer:
+    def __init__(self, names: Names | None) -> None:
+        self._names = names
+        self._slot_types: dict[ir.Slot, str] = {}
+        self._labels: dict[ir.Slot, str] = {}
+
+    # --- queries -------------------------------------------------------------------------------
+
+    def read(self, query: ReadIR) -> Iterator[str]:
+        yield f"query {query.name}({_params(query.params)})"
+        yield f"{_STEP}reads {_uses(query.reads)}"
+        yield f"{_STEP}match"
+        yield from self._indented(self._block(query.match))
+        yield f"{_STEP}return distinct" if query.distinct else f"{_STEP}return"
+        for column, projection in zip(query.columns, query.returns, strict=True):
+            yield f"{_STEP * 2}{_column(column)} = {self.expr(projection.expr)}"
+        if query.order:
+            yield f"{_STEP}order"
+            for key in query.order:
+                direction = "desc" if key.descending else "asc"
+                yield f"{_STEP * 2}{self.expr(key.expr)} {direction}"
+        for word, count in (("limit", query.limit), ("offset", query.offset)):
+            if count is not None:
+                yield f"{_STEP}{word} {self.expr(count)}"
+
+    def mutation(self, query: MutationIR) -> Iterator[str]:
+        yield f"mutation {query.name}({_params(query.params)})"
+        yield f"{_STEP}reads {_uses(query.reads)}"
+        yield f"{_STEP}writes {_uses(query.writes)}"
+        for statement in query.statements:
+            self._labels[ir.Slot(0)] = ""
+            self._slot_types[ir.Slot(0)] = statement.type_id
+            yield from (f"{_STEP}{line}" for line in self._statement(statement))
+
+    def _statement(self, statement: StatementIR) -> Iterator[str]:
+        target = f"{statement.kind} {self.type(statement.type_id)}"
+        match statement:
+            case Insert(assignments=assignments, source=source, target=end):
+                yield f"insert {target}"
+                if source is not None and end is not None:
+                    yield f"{_STEP}from = {self.expr(source)}"
+                    yield f"{_STEP}to = {self.expr(end)}"
+                yield from self._assignments(assignments)
+            case Update(assignments=assignments, where=where):
+                yield f"update {target}"
+                yield from self._assignments(assignments)
+                yield f"{_STEP}where {self.expr(where)}"
+            case Delete(where=where):
+                yield f"delete {target}"
+                yield f"{_STEP}where {self.expr(where)}"
+
+    def _assignments(self, assignments: tuple[Assignment, ...]) -> Iterator[str]:
+        for item in assignments:
+            yield f"{_STEP}{self._property(ir.Slot(0), item.prop)} = {self.expr(item.value)}"
+
+    def introduce(self, slot: EntitySlot) -> None:
+        """Give a slot a name that no other slot has."""
+        if slot.slot in self._labels and self._slot_types[slot.slot] == slot.type_id:
+            return
+        taken = slot.name in self._labels.values()
+        self._labels[slot.slot] = f"{slot.name}#{slot.slot}" if taken else slot.name
+        self._slot_types[slot.slot] = slot.type_id
+
+    # --- blocks --------------------------------------------------------------------------------
+
+    def _block(self, block: Block) -> Iterator[str]:
+        for slot in block.slots:
+            self.introduce(slot)
+        for slot in block.slots:
+            yield f"{self._labels[slot.slot]}: {self.type(slot.type_id)}"
+        for hop in block.hops:
+            yield self.hop(hop)
+        for condition in block.filters:
+            yield from f"filter {self.expr(condition)}".splitlines()
+
+    def hop(self, hop: Hop) -> str:
+        source, target = self._labels[hop.source], self._labels[hop.target]
+        edge = self.type(hop.edge_type)
+        if hop.edge_slot is not None:
+            edge = f"{self._labels[hop.edge_slot]}: {edge}"
+        if (hop.min_hops, hop.max_hops) != (1, 1):
+            edge += f" {{{hop.min_hops},{hop.max_hops}}}"
+        return f"{source} -[{edge}]{'-' if hop.undirected else '->'} {target}"
+
+    def _braced(self, word: str, block: Block, folded: ir.Expr | None = None) -> str:
+        lines = [*self._block(block)]
+        if folded is not None:
+            lines.append(f"fold {self.expr(folded)}")
+        inside = "\n".join(f"{_STEP}{line}" for line in lines)
+        return f"{word} {{\n{inside}\n}}"
+
+    @staticmethod
+    def _indented(lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            yield f"{_STEP * 2}{line}"
+
+    # --- expressions ---------------------------------------------------------------------------
+
+    def expr(self, expr: ir.Expr) -> str:
+        match expr:
+            case ir.And() | ir.Or() | ir.Not() | ir.Exists():
+                return self._logic(expr)
+            case ir.Compare() | ir.StringMatch() | ir.ListContains() | ir.InList() | ir.IsNull():
+                return self._test(expr)
+            case ir.Aggregate() | ir.BlockAggregate():
+                return self._fold(expr)
+            case ir.TextMatch() | ir.Score() | ir.RankFusion():
+                return self._search(expr)
+            case _:
+                return self._value(expr)
+
+    def _value(
+        self,
+        expr: ir.Const | ir.ParamRef | ir.Now | ir.PropertyRef | ir.EntityRef | ir.MakeList,
+    ) -> str:
+        match expr:
+            case ir.Const(value=value):
+                return _spelled(value)
+            case ir.ParamRef(name=name):
+                return f"${name}"
+            case ir.Now():
+                return "now()"
+            case ir.PropertyRef(slot=slot, prop=prop):
+                label, name = self._labels[slot], self._property(slot, prop)
+                return f"{label}.{name}" if label else name
+            case ir.EntityRef(slot=slot):
+                return self._labels[slot]
+            case ir.MakeList(items=items):
+                return _list([self.expr(item) for item in items])
+
+    def _test(
+        self, expr: ir.Compare | ir.StringMatch | ir.ListContains | ir.InList | ir.IsNull
+    ) -> str:
+        match expr:
+            case ir.Compare(op=op, left=left, right=right):
+                return f"{self._part(left)} {op} {self._part(right)}"
+            case ir.StringMatch(op=op, haystack=haystack, needle=needle):
+                return f"{self._part(haystack)} {op} {self._part(needle)}"
+            case ir.ListContains(items=items, item=item):
+                return f"{self._part(items)} has {self._part(item)}"
+            case ir.InList(item=item, options=options):
+                return f"{self._part(item)} in {self._part(options)}"
+            case ir.IsNull(operand=operand, negated=negated):
+                return f"{self._part(operand)} is {'not ' if negated else ''}null"
+
+    def _logic(self, expr: ir.And | ir.Or | ir.Not | ir.Exists) -> str:
+        match expr:
+            case ir.And(operands=operands):
+                return " and ".join(self._part(operand) for operand in operands)
+            case ir.Or(operands=operands):
+                return " or ".join(self._part(operand) for operand in operands)
+            case ir.Not(operand=operand):
+                return f"not ({self.expr(operand)})"
+            case ir.Exists(block=block, negated=negated):
+                return self._braced("not exists" if negated else "exists", block)
+
+    def _fold(self, expr: ir.Aggregate | ir.BlockAggregate) -> str:
+        distinct = "distinct " if expr.distinct else ""
+        if isinstance(expr, ir.BlockAggregate):
+            return self._braced(f"{expr.func} {distinct}".rstrip(), expr.block, expr.operand)
+        folded = "*" if expr.operand is None else self.expr(expr.operand)
+        return f"{expr.func}({distinct}{folded})"
+
+    def _search(self, expr: ir.TextMatch | ir.Score | ir.RankFusion) -> str:
+        match expr:
+            case ir.TextMatch(func=func, target=target, query=query, max_edits=edits):
+                last = "" if edits is None else f", edits={self.expr(edits)}"
+                return f"{func}({self.expr(target)}, {self.expr(query)}{last})"
+            case ir.Score(func=func, target=target, query=query):
+                return f"{func}({self.expr(target)}, {self.expr(query)})"
+            case ir.RankFusion(scores=scores, k=k):
+                fused = ", ".join(self.expr(score) for score in scores)
+                return f"rrf({fused}, k={self.expr(k)})"
+
+    def _part(self, expr: ir.Expr) -> str:
+        """An operand, in parentheses where it would be read otherwise."""
+        spelled = self.expr(expr)
+        compound = ir.And | ir.Or | ir.Compare | ir.StringMatch | ir.ListContains | ir.InList
+        return f"({spelled})" if isinstance(expr, compound) else spelled
+
+    # --- names ---------------------------------------------------------------------------------
+
+    def type(self, type_id: str) -> str:
+        return type_id if self._names is None else self._names.types[type_id].name
+
+    def _property(self, slot: ir.Slot, prop: str) -> str:
+        if self._names is None:
+            return prop
+        return self._names.types[self._slot_types[slot]].by_id[prop].name
+
+
+def _params(params: tuple[ParamSpec, ...]) -> str:
+    return ", ".join(
+        f"${param.name}: {spell_type(param.dtype, nullable=param.nullable)}" for param in params
+    )
+
+
+def _uses(uses: tuple[TypeUse, ...]) -> str:
+    return ", ".join(f"{use.kind} {use.name}" for use in uses)
+
+
+def _column(column: ResultColumn) -> str:
+    kind = column.kind
+    if column.item_kind is not None:
+        kind += f" of {column.item_kind}"
+    if column.vector_dim is not None:
+        kind += f"({column.vector_dim})"
+    return f"{column.name}: {kind}{'?' if column.nullable else ''}"
+
+
+def _spelled(value: ir.Value) -> str:
+    match value:
+        case dt.datetime():
+            return f'datetime("{value.isoformat()}")'
+        case dt.date():
+            return f'date("{value.isoformat()}")'
+        case bytes():
+            return f"{len(value)} bytes"
+        case tuple():
+            return _list([_spelled(item) for item in value])
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+def _list(items: list[str]) -> str:
+    if len(items) > _SHOWN_ITEMS:
+        return f"[{', '.join(items[:_SHOWN_ITEMS])}, … {len(items)} items]"
+    return f"[{', '.join(items)}]"

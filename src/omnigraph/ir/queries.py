@@ -1,0 +1,191 @@
+"""Queries of the IR.
+
+**Match semantics.** A block is a conjunction. Its rows are the distinct assignments of its slots
+for which every hop holds and every filter is true. An unbound hop is a relation, a *set* of
+(source, target) pairs, so parallel edges give one row; a bound hop (``edge_slot``) gives one row
+per edge. A hop with ``min_hops..max_hops`` other than 1..1 holds for (a, b) when b is reached from
+a by a breadth-first search that starts at a (visited at depth 0) and never enters a node twice, at
+a depth within the bounds; one exception: an edge that loops on a node reports that node again at
+the next depth, without searching on from it. An undirected hop follows edges both ways. Slots of
+outer blocks keep their values inside inner ones.
+
+**Result order** is total: the ``order`` keys, then the ids of all slots of the outer block in slot
+order, ascending. NULLs sort first ascending and last descending. With aggregates the remaining ties
+are broken by the group keys; ``distinct`` groups by all columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from omnigraph.datatypes.types import DataType
+    from omnigraph.ir.expressions import Expr, Slot
+
+__all__ = [
+    "Assignment",
+    "Block",
+    "Delete",
+    "EntitySlot",
+    "Hop",
+    "Insert",
+    "MutationIR",
+    "OrderKey",
+    "ParamSpec",
+    "Projection",
+    "QueryIR",
+    "ReadIR",
+    "ResultColumn",
+    "StatementIR",
+    "TypeUse",
+    "Update",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ParamSpec:
+    """A declared parameter."""
+
+    name: str
+    dtype: DataType
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TypeUse:
+    """A graph type that a query may read or write."""
+
+    kind: str
+    type_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySlot:
+    """A variable of a block: which type its entities have. ``name`` is for people only."""
+
+    slot: Slot
+    type_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A traversal along one edge type, always written source → target of the edge."""
+
+    source: Slot
+    target: Slot
+    edge_type: str
+    edge_slot: Slot | None
+    undirected: bool
+    min_hops: int
+    max_hops: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A pattern. ``slots`` are the variables that this block introduces, nodes and bound edges
+    alike.
+
+    ``filters`` are joined by AND; search predicates, exists and count blocks are among them.
+    """
+
+    slots: tuple[EntitySlot, ...]
+    hops: tuple[Hop, ...]
+    filters: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    name: str
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    expr: Expr
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """A column of the result. ``kind`` is the wire vocabulary: string, bool, int, bigint, float,
+    date, datetime, blob, vector, list, object."""
+
+    name: str
+    kind: str
+    nullable: bool
+    item_kind: str | None = None
+    vector_dim: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadIR:
+    """A read. When any projection is an Aggregate, the others are the group keys."""
+
+    name: str
+    params: tuple[ParamSpec, ...]
+    match: Block
+    returns: tuple[Projection, ...]
+    distinct: bool
+    order: tuple[OrderKey, ...]
+    limit: Expr | None
+    offset: Expr | None
+    columns: tuple[ResultColumn, ...]
+    reads: tuple[TypeUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A property and its new value; ``prop`` is a property id."""
+
+    prop: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """``source`` and ``target`` are set for edges. Defaults are not filled in here: the writer
+    does.
+    """
+
+    type_id: str
+    kind: str
+    assignments: tuple[Assignment, ...]
+    source: Expr | None
+    target: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """The entity under test is slot 0 of ``where`` and of the assigned values."""
+
+    type_id: str
+    kind: str
+    assignments: tuple[Assignment, ...]
+    where: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    type_id: str
+    kind: str
+    where: Expr
+
+
+StatementIR = Insert | Update | Delete
+
+
+@dataclass(frozen=True, slots=True)
+class MutationIR:
+    """A mutation; ``writes`` includes the edge types that a node delete cascades to."""
+
+    name: str
+    params: tuple[ParamSpec, ...]
+    statements: tuple[StatementIR, ...]
+    reads: tuple[TypeUse, ...]
+    writes: tuple[TypeUse, ...]
+
+
+QueryIR = ReadIR | MutationIR

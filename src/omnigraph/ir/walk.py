@@ -1,0 +1,53 @@
+"""Looking into the IR without knowing every kind of node."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.ir.expressions import BlockAggregate, EntityRef, Exists, PropertyRef, Slot
+from omnigraph.ir.queries import Block, Hop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["blocks", "nodes", "slots_read"]
+
+
+def nodes(tree: object) -> Iterator[Any]:
+    """Every node of the IR below and including ``tree``."""
+    if is_dataclass(tree):
+        yield tree
+    for child in _children(tree):
+        yield from nodes(child)
+
+
+def blocks(tree: object) -> Iterator[Exists | BlockAggregate]:
+    """The outermost expressions that ask a block, in their order."""
+    if isinstance(tree, Exists | BlockAggregate):
+        yield tree
+        return
+    for child in _children(tree):
+        yield from blocks(child)
+
+
+def slots_read(tree: object) -> frozenset[Slot]:
+    """The slots that ``tree`` needs filled: those that it mentions and does not introduce."""
+    if isinstance(tree, PropertyRef | EntityRef):
+        return frozenset({tree.slot})
+    if isinstance(tree, Hop):
+        ends = frozenset({tree.source, tree.target})
+        return ends if tree.edge_slot is None else ends | {tree.edge_slot}
+    found: frozenset[Slot] = frozenset().union(*(slots_read(child) for child in _children(tree)))
+    # What a fold over a block folds is said in terms of the slots of the block.
+    block = tree.block if isinstance(tree, BlockAggregate) else tree
+    introduced = block.slots if isinstance(block, Block) else ()
+    return found - {each.slot for each in introduced}
+
+
+def _children(tree: object) -> Iterator[object]:
+    if isinstance(tree, tuple):
+        yield from tree
+    elif is_dataclass(tree):
+        for field in fields(tree):
+            yield getattr(tree, field.name)

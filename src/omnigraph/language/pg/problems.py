@@ -1,0 +1,25 @@
+"""The codes of syntax errors in ``.pg``. Codes are append-only: people and tools match on them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["Problem"]
+
+
+class Problem(StrEnum):
+    """What can be wrong with the text of a schema; what it means is checked by the catalog."""
+
+    UNEXPECTED = "P000"
+    TYPE_NAME_CASE = "P001"
+    PROPERTY_NAME_CASE = "P002"
+    UNKNOWN_TYPE = "P003"
+    LIST_ITEM = "P004"
+    VECTOR_DIMENSION = "P005"
+    ENUM_VALUES = "P006"
+    CONSTRAINT_ARGUMENTS = "P007"
+    ANNOTATION_ARGUMENTS = "P008"
+    MISPLACED = "P009"
+    SEPARATOR = "P010"
+    UNCLOSED = "P011"
+    REPEATED_CARDINALITY = "P012"
