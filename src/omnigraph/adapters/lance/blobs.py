@@ -1,0 +1,77 @@
+"""Blob columns: bytes for us, descriptors and side files for Lance.
+
+Outside this adapter a blob column is a ``large_binary`` field marked by ``BLOB`` metadata; inside
+it is Lance's blob type, whose values scans return as bytes only when they are told to.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from omnigraph.adapters.lance.door import load_lance
+from omnigraph.datatypes.arrow import BLOB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["decode_schema", "encode_rows", "encode_schema", "has_blobs"]
+
+_LANCE_BLOB = "lance.blob.v2"
+
+
+def has_blobs(schema: pa.Schema) -> bool:
+    """Whether a schema, as Lance gives it, has blob columns."""
+    return any(_is_lance_blob(field) for field in schema)
+
+
+def encode_schema(schema: pa.Schema) -> pa.Schema:
+    """Our schema as Lance stores it."""
+    return _replace_fields(schema, lambda field: _encode(field) if _is_marked(field) else field)
+
+
+def decode_schema(schema: pa.Schema) -> pa.Schema:
+    """Lance's schema as we see it."""
+    return _replace_fields(schema, lambda field: _decode(field) if _is_lance_blob(field) else field)
+
+
+def encode_rows(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows as Lance takes them: in the order and with the types of ``schema``, blobs encoded."""
+    if not has_blobs(schema):
+        return rows if rows.schema.equals(schema) else rows.select(schema.names).cast(schema)
+    columns = [_encode_column(rows.column(field.name), field) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _encode_column(column: pa.ChunkedArray, field: pa.Field) -> Any:
+    if not _is_lance_blob(field):
+        return column.cast(field.type)
+    if column.type.equals(field.type):
+        return column
+    return load_lance().blob_array(column.to_pylist())
+
+
+def _encode(field: pa.Field) -> pa.Field:
+    blob = load_lance().blob_field(field.name, nullable=field.nullable)
+    return blob.with_metadata({**(blob.metadata or {}), **(field.metadata or {})})
+
+
+def _decode(field: pa.Field) -> pa.Field:
+    return pa.field(field.name, pa.large_binary(), field.nullable, field.metadata)
+
+
+def _is_marked(field: pa.Field) -> bool:
+    return bool(field.metadata) and BLOB in field.metadata
+
+
+def _is_lance_blob(field: pa.Field) -> bool:
+    return getattr(field.type, "extension_name", "") == _LANCE_BLOB
+
+
+def _replace_fields(schema: pa.Schema, replace: Callable[[pa.Field], pa.Field]) -> pa.Schema:
+    for index, field in enumerate(schema):
+        replacement = replace(field)
+        if replacement is not field:
+            schema = schema.set(index, replacement)
+    return schema

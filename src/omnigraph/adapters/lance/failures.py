@@ -1,0 +1,142 @@
+"""What Lance raises, in the words of the error tree.
+
+Lance raises OSError and ValueError for nearly everything and tells the cause in the text. The few
+texts that matter are matched here and pinned by tests/substrate.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import Conflict, InvalidInput, NotFound, StorageFault, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "LANCE_ERRORS",
+    "is_conflict",
+    "is_newer_format",
+    "newer_format",
+    "panics_as_errors",
+    "reading",
+    "storage_fault",
+    "table_missing",
+    "table_raced",
+    "table_torn",
+    "version_missing",
+    "writing",
+]
+
+# RuntimeError is what ``panics_as_errors`` makes of a panic below.
+LANCE_ERRORS = (OSError, ValueError, RuntimeError, TypeError, NotImplementedError)
+
+_CONFLICTS = (
+    "Incompatible transaction",
+    "Retryable commit conflict",
+    "Commit conflict",
+    "Too many concurrent writers",
+    "Dataset already exists",
+)
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Lance panics over some torn files, which the binding raises past ``except Exception``."""
+    try:
+        yield
+    except BaseException as error:
+        # The class has no importable home: the binding makes it at run time.
+        if type(error).__name__ == "PanicException":
+            raise RuntimeError(f"panic: {error}") from error
+        raise
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Whether another commit came first, as far as the text tells."""
+    text = str(error)
+    return type(error).__name__ == "CommitConflictError" or any(mark in text for mark in _CONFLICTS)
+
+
+def is_newer_format(error: BaseException) -> bool:
+    """Whether a version was written by a Lance that this one cannot follow."""
+    return "by this version of Lance" in str(error)
+
+
+def storage_fault(code: str, path: str, error: BaseException) -> StorageFault:
+    """A failure below, named by the table that it hit."""
+    return StorageFault(code, f"table {path}: {_reason(error)}", details={"table": path})
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Reads of an open version. What Lance refuses as a request is ``InvalidInput``."""
+    try:
+        with panics_as_errors():
+            yield
+    except LANCE_ERRORS as error:
+        if "Invalid user input" in str(error):
+            raise InvalidInput(
+                "table.request", f"table {path}: {_reason(error)}", details={"table": path}
+            ) from error
+        raise storage_fault("table.unreadable", path, error) from error
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Writes of files that nothing refers to yet; a table's first rows can come too late."""
+    try:
+        yield
+    except LANCE_ERRORS as error:
+        if is_conflict(error):
+            raise table_raced(path, 1) from error
+        raise storage_fault("table.unwritable", path, error) from error
+
+
+def table_missing(path: str) -> NotFound:
+    return NotFound("table.missing", f"there is no table {path}", details={"table": path})
+
+
+def version_missing(path: str, version: int) -> NotFound:
+    return NotFound(
+        "table.version_missing",
+        f"table {path} has no version {version}",
+        details={"table": path, "version": version},
+        remedy="It may have been cleaned up; choose a snapshot within the retention.",
+    )
+
+
+def table_torn(path: str, version: int) -> StorageFault:
+    """The manifest of a version is there but cannot be parsed: what a power cut leaves behind."""
+    return StorageFault(
+        "table.torn",
+        f"table {path}: the manifest of version {version} is torn",
+        details={"table": path, "version": version},
+        remedy="Open the graph read-write; a torn version that nothing refers to is set aside.",
+    )
+
+
+def newer_format(path: str, version: int) -> Unsupported:
+    return Unsupported(
+        "table.newer_format",
+        f"table {path}: version {version} was written by a newer Lance",
+        details={"table": path, "version": version},
+        remedy="Upgrade OmniGraph first.",
+    )
+
+
+def table_raced(path: str, expected: int, actual: int | None = None) -> Conflict:
+    """Somebody came between two steps."""
+    found = "another one" if actual is None else f"version {actual}"
+    return Conflict(
+        "table.raced",
+        f"table {path}: version {expected} was to be ours, {found} was committed meanwhile",
+        details={"table": path, "expected": expected, "actual": actual},
+        remedy="Read again and prepare again.",
+    )
+
+
+def _reason(error: BaseException) -> str:
+    """What Lance said, without the places in its own source that it ends with."""
+    return str(error).split(", /", maxsplit=1)[0].strip() or type(error).__name__

@@ -1,0 +1,49 @@
+"""The identity of one version, because its number alone can be reused."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from omnigraph.adapters.lance.failures import LANCE_ERRORS
+
+__all__ = ["OPERATION", "fingerprint_of", "operation_of"]
+
+# The transaction property that says which operation made a version.
+OPERATION = "omnigraph.operation"
+
+
+def fingerprint_of(dataset: Any) -> str:
+    """The uuid of the transaction that made the version.
+
+    The binding cannot read every transaction back (a compaction that rewrote indices); those
+    versions are known by the files that they consist of.
+    """
+    transaction = _transaction(dataset, dataset.version)
+    return transaction.uuid if transaction is not None else _files(dataset)
+
+
+def operation_of(dataset: Any, version: int) -> str | None:
+    """The operation id that a version carries."""
+    transaction = _transaction(dataset, version)
+    if transaction is None:
+        return None
+    found = (transaction.transaction_properties or {}).get(OPERATION)
+    return None if found is None else str(found)
+
+
+def _transaction(dataset: Any, version: int) -> Any | None:
+    try:
+        return dataset.read_transaction(version)
+    except LANCE_ERRORS:
+        return None
+
+
+def _files(dataset: Any) -> str:
+    names: list[str] = []
+    for fragment in dataset.get_fragments():
+        metadata = fragment.metadata
+        names += [file.path for file in metadata.files]
+        if metadata.deletion_file is not None:
+            names.append(metadata.deletion_file.path(metadata.id))
+    return "files-" + hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()

@@ -1,0 +1,133 @@
+"""Opened datasets: one session for all, and the most recently used pins kept open."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.adapters.lance.door import load_lance
+from omnigraph.adapters.lance.failures import (
+    LANCE_ERRORS,
+    is_newer_format,
+    newer_format,
+    panics_as_errors,
+    table_missing,
+    table_torn,
+    version_missing,
+)
+from omnigraph.adapters.lance.fingerprint import fingerprint_of
+from omnigraph.errors import Conflict
+from omnigraph.ports.tables import Pin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from omnigraph.adapters.lance.versions import Versions
+
+__all__ = ["Handles"]
+
+_CACHED_HANDLES_MAX = 512
+_INDEX_CACHE_BYTES = 256 * 2**20
+_METADATA_CACHE_BYTES = 128 * 2**20
+
+
+class Handles:
+    """Datasets below one root. A handle is immutable and shared between threads."""
+
+    def __init__(
+        self, root: str, versions: Versions, storage_options: Mapping[str, str] | None
+    ) -> None:
+        self._root = root
+        self._versions = versions
+        self._options = dict(storage_options) if storage_options else None
+        self._session: Any = None
+        self._lock = Lock()
+        # Keyed by identity: a number that was reused can never answer for the old version.
+        self._pinned: OrderedDict[tuple[str, int, str], Any] = OrderedDict()
+
+    @property
+    def storage_options(self) -> dict[str, str] | None:
+        return self._options
+
+    def url(self, path: str) -> str:
+        return f"{self._root}/{path}"
+
+    @property
+    def session(self) -> Any:
+        with self._lock:
+            if self._session is None:
+                self._session = load_lance().Session(
+                    index_cache_size_bytes=_INDEX_CACHE_BYTES,
+                    metadata_cache_size_bytes=_METADATA_CACHE_BYTES,
+                )
+            return self._session
+
+    def at(self, path: str, version: int) -> Any:
+        """The dataset at a version, whoever made it."""
+        try:
+            return self._open(path, version)
+        except LANCE_ERRORS as error:
+            self._require_readable(path, version, error)
+        try:
+            # It is there: a second look tells a torn manifest from a hiccup of the network.
+            return self._open(path, version)
+        except LANCE_ERRORS as error:
+            raise table_torn(path, version) from error
+
+    def pinned(self, pin: Pin) -> Any:
+        """The dataset at a pin: the fingerprint is checked when it is opened."""
+        key = (pin.path, pin.version, pin.fingerprint)
+        with self._lock:
+            found = self._pinned.get(key)
+            if found is not None:
+                self._pinned.move_to_end(key)
+                return found
+        dataset = self.at(pin.path, pin.version)
+        _require_fingerprint(pin, fingerprint_of(dataset))
+        self._keep(key, dataset)
+        return dataset
+
+    def pin(self, path: str, dataset: Any, fingerprint: str | None = None) -> Pin:
+        """The pin of an opened dataset, which is kept open."""
+        known = fingerprint or fingerprint_of(dataset)
+        self._keep((path, dataset.version, known), dataset)
+        return Pin(path, dataset.version, known, dataset.count_rows())
+
+    def _keep(self, key: tuple[str, int, str], dataset: Any) -> None:
+        with self._lock:
+            self._pinned[key] = dataset
+            self._pinned.move_to_end(key)
+            while len(self._pinned) > _CACHED_HANDLES_MAX:
+                self._pinned.popitem(last=False)
+
+    def _open(self, path: str, version: int) -> Any:
+        with panics_as_errors():
+            return load_lance().dataset(
+                self.url(path), version=version, storage_options=self._options, session=self.session
+            )
+
+    def _require_readable(self, path: str, version: int, error: Exception) -> None:
+        """Lance says "not found" of some torn manifests, so presence is asked of the names."""
+        if is_newer_format(error):
+            raise newer_format(path, version) from error
+        if self._versions.has(path, version):
+            return
+        if self._versions.list(path):
+            raise version_missing(path, version) from error
+        raise table_missing(path) from error
+
+
+def _require_fingerprint(pin: Pin, actual: str) -> None:
+    if actual != pin.fingerprint:
+        raise Conflict(
+            "table.pin_mismatch",
+            f"table {pin.path}: version {pin.version} is not the version that was pinned",
+            details={
+                "table": pin.path,
+                "version": pin.version,
+                "expected": pin.fingerprint,
+                "actual": actual,
+            },
+            remedy="Its number was reused after a cleanup or a repair; run `omnigraph verify`.",
+        )

@@ -1,0 +1,188 @@
+"""Staged changes as JSON: written by whoever stages, rebuilt by whoever commits.
+
+Besides the fragments, an operation says what the fields that it wrote were called and typed. Lance
+checks neither: field ids are reused, so a number alone could mean another column by now.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from omnigraph.adapters.lance.door import load_lance
+from omnigraph.adapters.lance.indexes import IndexChange
+from omnigraph.adapters.lance.shape import Shape
+from omnigraph.errors import Conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from omnigraph.ports.tables import Pin
+
+__all__ = ["Kind", "Operation", "field_names", "require_applicable"]
+
+
+class Kind(StrEnum):
+    APPEND = "append"
+    DELETE = "delete"
+    UPDATE = "update"
+    OVERWRITE = "overwrite"
+    RESHAPE = "reshape"
+    INDEX = "index"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A change in terms of fragments, each as Lance's own JSON."""
+
+    kind: Kind
+    base_fingerprint: str
+    new: tuple[Mapping[str, Any], ...] = ()
+    updated: tuple[Mapping[str, Any], ...] = ()
+    removed: tuple[int, ...] = ()
+    # Field id to name and type, of the schema that the new fragments were written with.
+    fields: Mapping[str, str] | None = None
+    # The new schema of an overwrite, in Arrow's IPC form.
+    schema: str | None = None
+    # The new schema of a reshape; ``fields`` are then those that were written.
+    shape: Shape | None = None
+    indexes: IndexChange | None = None
+
+    def to_text(self) -> str:
+        return json.dumps(
+            {
+                "kind": self.kind.value,
+                "base_fingerprint": self.base_fingerprint,
+                "new": list(self.new),
+                "updated": list(self.updated),
+                "removed": list(self.removed),
+                "fields": self.fields,
+                "schema": self.schema,
+                "shape": self.shape.to_json() if self.shape else None,
+                "indexes": self.indexes.to_json() if self.indexes else None,
+            },
+            separators=(",", ":"),
+        )
+
+    @staticmethod
+    def from_text(text: str) -> Operation:
+        body = json.loads(text)
+        return Operation(
+            kind=Kind(body["kind"]),
+            base_fingerprint=body["base_fingerprint"],
+            new=tuple(body["new"]),
+            updated=tuple(body["updated"]),
+            removed=tuple(body["removed"]),
+            fields=body["fields"],
+            schema=body["schema"],
+            shape=Shape.from_json(body["shape"]) if body.get("shape") else None,
+            indexes=IndexChange.from_json(body["indexes"]) if body.get("indexes") else None,
+        )
+
+    def to_lance(self) -> Any:
+        """The operation that Lance commits."""
+        lance_operation = load_lance().LanceOperation
+        new, updated = _fragments(self.new), _fragments(self.updated)
+        match self.kind:
+            case Kind.APPEND:
+                return lance_operation.Append(new)
+            case Kind.DELETE:
+                return lance_operation.Delete(updated, list(self.removed), "")
+            case Kind.UPDATE:
+                return lance_operation.Update(
+                    removed_fragment_ids=list(self.removed),
+                    updated_fragments=updated,
+                    new_fragments=new,
+                    # Named, because Lance takes replaced rows for covered by every index on a
+                    # column that is not: their old values would be found, the new ones would not.
+                    fields_for_preserving_frag_bitmap=[int(field) for field in self.fields or ()],
+                    update_mode="rewrite_rows",
+                )
+            case Kind.OVERWRITE:
+                return lance_operation.Overwrite(_decode_schema(self.schema or ""), new)
+            case Kind.RESHAPE:
+                return self._to_reshaping(new)
+            case Kind.INDEX:
+                return (self.indexes or IndexChange(())).to_lance()
+
+    def _to_reshaping(self, fragments: list[Any]) -> Any:
+        if self.shape is None:
+            raise ValueError("a reshape needs a shape")
+        lance_operation, schema = load_lance().LanceOperation, self.shape.to_lance()
+        # A merge marks all rows as updated; where no value was written they are not.
+        return (
+            lance_operation.Merge(fragments, schema)
+            if fragments
+            else lance_operation.Project(schema)
+        )
+
+
+def encode_schema_text(schema: pa.Schema) -> str:
+    return base64.b64encode(schema.serialize().to_pybytes()).decode()
+
+
+def field_names(dataset: Any) -> dict[str, str]:
+    """Field ids with their names and types, nested ones included."""
+    found: dict[str, str] = {}
+    pending = [(field, "") for field in dataset.lance_schema.fields()]
+    while pending:
+        field, parent = pending.pop()
+        name = f"{parent}{field.name()}"
+        found[str(field.id())] = f"{name}: {field.to_arrow().type}"
+        pending += [(child, f"{name}.") for child in field.children()]
+    return found
+
+
+def require_applicable(operation: Operation, pin: Pin, base_fields: Mapping[str, str]) -> None:
+    """Refuse a change that would mean something else on this base than where it was staged."""
+    # What an index covers is told by numbers of fragments, which other versions use otherwise.
+    bound = operation.kind in (Kind.RESHAPE, Kind.INDEX)
+    if operation.updated or operation.removed or bound:
+        _require_same_base(operation, pin)
+    if operation.kind is Kind.OVERWRITE or bound:
+        return
+    written = {str(field) for fragment in operation.new for field in _fields_of(fragment)}
+    staged_fields = operation.fields or {}
+    moved = sorted(
+        staged_fields.get(field, field)
+        for field in written
+        if base_fields.get(field) != staged_fields.get(field)
+    )
+    if moved:
+        raise Conflict(
+            "table.schema_moved",
+            f"table {pin.path}: rows were staged for columns that version {pin.version} does not "
+            f"have: {', '.join(moved)}",
+            details={"table": pin.path, "version": pin.version, "columns": moved},
+            remedy="Stage the rows again at the new pin.",
+        )
+
+
+def _require_same_base(operation: Operation, pin: Pin) -> None:
+    # Deletion vectors replace those of the base whole: on another version they would undelete.
+    if operation.base_fingerprint != pin.fingerprint:
+        raise Conflict(
+            "table.staged_elsewhere",
+            f"table {pin.path}: the change was staged at another version than {pin.version}",
+            details={"table": pin.path, "version": pin.version},
+            remedy="Stage the change again at the new pin.",
+        )
+
+
+def _fields_of(fragment: Mapping[str, Any]) -> list[int]:
+    # Negative ids are tombstones of dropped columns.
+    return [field for file in fragment["files"] for field in file["fields"] if field >= 0]
+
+
+def _fragments(bodies: tuple[Mapping[str, Any], ...]) -> list[Any]:
+    metadata = load_lance().fragment.FragmentMetadata
+    return [metadata.from_json(json.dumps(body)) for body in bodies]
+
+
+def _decode_schema(text: str) -> pa.Schema:
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))

@@ -1,0 +1,192 @@
+"""All tables of one graph, on Lance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.adapters.lance import staging
+from omnigraph.adapters.lance.blobs import encode_schema, has_blobs
+from omnigraph.adapters.lance.commit import Committer
+from omnigraph.adapters.lance.door import load_lance
+from omnigraph.adapters.lance.failures import reading, table_missing
+from omnigraph.adapters.lance.files import fragment_files, require_files
+from omnigraph.adapters.lance.fingerprint import operation_of
+from omnigraph.adapters.lance.handles import Handles
+from omnigraph.adapters.lance.indexes import segment_directory
+from omnigraph.adapters.lance.operations import Operation, field_names, require_applicable
+from omnigraph.adapters.lance.read import LanceTable
+from omnigraph.adapters.lance.root import Root
+from omnigraph.adapters.lance.sharing import all_rows, unshared_rows
+from omnigraph.adapters.lance.sync import NoSync, TableSync
+from omnigraph.adapters.lance.torn import quarantine_torn
+from omnigraph.adapters.lance.versions import Versions
+from omnigraph.adapters.objects import open_objects
+from omnigraph.adapters.objects.options import bucket_options
+from omnigraph.adapters.objects.uris import Scheme, parse_uri
+from omnigraph.errors import AlreadyExists, Conflict, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import pyarrow as pa
+
+    from omnigraph.ports.tables import Pin, RowSet, Staged
+
+__all__ = ["LanceTables"]
+
+
+class LanceTables:
+    """Tables below one root; one session and one cache of handles for all of them.
+
+    With ``durable``, ``create`` and ``swap`` return only when what they did survives a power cut;
+    what ``advance`` did survives after ``sync``.
+    """
+
+    def __init__(
+        self,
+        root_uri: str,
+        storage_options: Mapping[str, str] | None = None,
+        *,
+        durable: bool = False,
+    ) -> None:
+        location = parse_uri(root_uri)
+        if location.scheme is Scheme.MEMORY:
+            raise Unsupported("uri.unsupported", "tables cannot be kept in memory")
+        local = location.scheme is Scheme.LOCAL
+        options = None if local else bucket_options(storage_options).lance
+        self._objects = open_objects(root_uri, storage_options, durable=durable)
+        self._root = Root(location.uri, local, self._objects)
+        self._versions = Versions(self._objects)
+        self._handles = Handles(location.uri, self._versions, options)
+        self._committer = Committer(self._handles, self._versions, movable=local)
+        self._sync = TableSync(location.uri) if durable and local else NoSync()
+        # Manifest versions that this process has synced: a writer syncs the head it builds on.
+        self._synced_heads: dict[str, int] = {}
+
+    # --- tables ---
+
+    def create(self, path: str, schema: pa.Schema, *, operation_id: str) -> Pin:
+        self._root.require_present()
+        overwrite = load_lance().LanceOperation.Overwrite(encode_schema(schema), [])
+        try:
+            made = self._committer.create(path, overwrite, operation_id, stable=True)
+        except Conflict as error:
+            raise _exists(path) from error
+        self._sync_manifest(path, 1)
+        return self._handles.pin(path, made.dataset, made.fingerprint)
+
+    def open(self, pin: Pin) -> LanceTable:
+        return LanceTable(pin, self._handles.pinned(pin), self._root)
+
+    def unshared(self, before: Pin, after: Pin) -> tuple[RowSet, RowSet]:
+        old, new = self._handles.pinned(before), self._handles.pinned(after)
+        with reading(after.path):
+            if before.path != after.path:
+                return all_rows(old), all_rows(new)
+            return unshared_rows(self._objects, after.path, old, new)
+
+    def latest(self, path: str) -> Pin:
+        return self._handles.pin(path, self._handles.at(path, self.latest_version(path)))
+
+    def advance(self, pin: Pin, staged: Staged, *, operation_id: str) -> Pin:
+        self._root.require_present()
+        operation = Operation.from_text(staged.operation)
+        require_applicable(operation, pin, field_names(self._handles.pinned(pin)))
+        require_files(self._objects, staged)
+        changed = self._committer.advance(pin, operation.to_lance(), operation_id)
+        return self._handles.pin(pin.path, changed.dataset, changed.fingerprint)
+
+    def append(self, path: str, rows: pa.Table, *, operation_id: str) -> None:
+        self._root.require_present()
+        base = self.latest_version(path)
+        fragments = staging.write_rows(self._handles.at(path, base), rows, path=path)
+        appended = load_lance().LanceOperation.Append(fragments)
+        self._committer.append(path, base, appended, operation_id)
+
+    def operation_of(self, path: str, version: int) -> str | None:
+        return operation_of(self._handles.at(path, version), version)
+
+    def files(self, path: str, version: int) -> list[str]:
+        with reading(path):
+            found = list(self._contents(path, version))
+            for index in self._handles.at(path, version).describe_indices():
+                for segment in index.segments:
+                    found += self._objects.list(segment_directory(path, segment.uuid))
+        return [*dict.fromkeys(found), self._versions.key(path, version)]
+
+    def sync(self, pins: Iterable[Pin], staged: Iterable[Staged] = ()) -> None:
+        changes = tuple(staged)
+        self._sync.files(file.path for change in changes for file in change.files)
+        known = {change.path for change in changes}
+        for pin in pins:
+            if pin.path not in known:
+                self._sync.files(self._contents(pin.path, pin.version))
+            self._sync_manifest(pin.path, pin.version)
+
+    # --- manifests ---
+
+    def swap(self, path: str, expected: int, rows: pa.Table, *, operation_id: str) -> int:
+        self._root.require_present()
+        fragments, handle = self._write_manifest(path, expected, rows)
+        self._sync.files(f"{path}/data/{file.path}" for part in fragments for file in part.files)
+        overwrite = load_lance().LanceOperation.Overwrite(rows.schema, fragments)
+        if handle is None:
+            self._committer.create(path, overwrite, operation_id, stable=False)
+        else:
+            self._committer.on(handle, path, expected, overwrite, operation_id)
+        self._sync_manifest(path, expected + 1)
+        self._synced_heads[path] = expected + 1
+        return expected + 1
+
+    def read_version(self, path: str, version: int) -> pa.Table:
+        dataset = self._handles.at(path, version)
+        with reading(path):
+            return dataset.to_table()
+
+    def latest_version(self, path: str) -> int:
+        present = self._versions.list(path)
+        if not present:
+            raise table_missing(path)
+        return present[-1]
+
+    def has_version(self, path: str, version: int) -> bool:
+        return self._versions.has(path, version)
+
+    def quarantine_torn(
+        self, path: str, version: int, *, before_removal: Callable[[str], None] | None = None
+    ) -> str:
+        return quarantine_torn(
+            self._objects,
+            self._handles,
+            self._versions,
+            path,
+            version,
+            before_removal=before_removal,
+        )
+
+    # --- details ---
+
+    def _write_manifest(self, path: str, expected: int, rows: pa.Table) -> tuple[list[Any], Any]:
+        """Data files for a manifest, and the handle that they were written through, if any."""
+        if expected == 0:
+            url, options = self._handles.url(path), self._handles.storage_options
+            return staging.write_first_rows(url, rows, path=path, storage_options=options), None
+        handle = self._handles.at(path, expected)
+        if self._synced_heads.get(path) != expected:
+            self._sync.files(self._contents(path, expected))
+            self._sync_manifest(path, expected)
+        return staging.write_rows(handle, rows, path=path, mode="overwrite"), handle
+
+    def _contents(self, path: str, version: int) -> Iterator[str]:
+        """The keys of a version's files. Lazy: nothing is opened where nothing is synced."""
+        dataset = self._handles.at(path, version)
+        blobs = has_blobs(dataset.schema)
+        for fragment in dataset.get_fragments():
+            yield from fragment_files(self._objects, path, fragment.metadata, blobs=blobs)
+
+    def _sync_manifest(self, path: str, version: int) -> None:
+        self._sync.files([self._versions.key(path, version)])
+
+
+def _exists(path: str) -> AlreadyExists:
+    return AlreadyExists("table.exists", f"table {path} exists", details={"table": path})

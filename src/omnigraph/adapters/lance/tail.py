@@ -1,0 +1,72 @@
+"""The tail: the small fragments at the end of a table.
+
+Every small write adds a fragment, and every fragment makes each later scan and commit a little
+dearer. So once enough small ones have gathered, the next small write rewrites them into one,
+together with what it writes itself. Row ids are kept, and the work is bounded: a fragment that has
+grown beyond ``FRAGMENT_ROWS_MAX`` is left alone, so n single-row writes leave n / 1024 fragments
+and a few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from omnigraph.adapters.lance.blobs import has_blobs
+from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FRAGMENT_ROWS_MAX", "Tail", "find_tail"]
+
+FRAGMENT_ROWS_MAX = 1_024
+FRAGMENTS_MIN = 16
+# Only so many are looked at: whoever has more of them needs an optimise.
+FRAGMENTS_MAX = 64
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The live rows of the small fragments, with their addresses and row ids."""
+
+    fragment_ids: tuple[int, ...]
+    rows: pa.Table
+    addresses: np.ndarray
+    row_ids: np.ndarray
+
+    def without(self, gone: np.ndarray) -> Tail:
+        """The tail less the rows at some addresses."""
+        keep = ~np.isin(self.addresses, gone)
+        return Tail(
+            self.fragment_ids,
+            self.rows.filter(keep),
+            self.addresses[keep],
+            self.row_ids[keep],
+        )
+
+
+def find_tail(dataset: Any, written_rows: int) -> Tail | None:
+    """The tail, when a write of so many rows should take it along."""
+    if not 0 < written_rows <= FRAGMENT_ROWS_MAX or has_blobs(dataset.schema):
+        return None
+    fragments = []
+    for fragment in reversed(dataset.get_fragments()[-FRAGMENTS_MAX:]):
+        metadata = fragment.metadata
+        if metadata.physical_rows - metadata.num_deletions >= FRAGMENT_ROWS_MAX:
+            break
+        fragments.append(fragment)
+    if len(fragments) < FRAGMENTS_MIN:
+        return None
+    fragments.reverse()
+    rows = dataset.scanner(
+        fragments=fragments, with_row_id=True, with_row_address=True, scan_in_order=True
+    ).to_table()
+    return Tail(
+        tuple(fragment.fragment_id for fragment in fragments),
+        rows.select(dataset.schema.names),
+        rows.column(ROW_ADDRESS).to_numpy().astype(np.uint64),
+        rows.column(ROW_ID).to_numpy().astype(np.uint64),
+    )

@@ -1,0 +1,88 @@
+"""How versions are named on disk, so that one can be probed without opening or listing.
+
+Lance names the manifest of version v ``<2^64 - 1 - v>.manifest`` in 20 digits, so that the newest
+sorts first; datasets of old writers say ``<v>.manifest``.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from omnigraph.ports.objects import ObjectStore
+
+__all__ = ["Naming", "Versions", "manifest_name", "parse_manifest_name"]
+
+_LARGEST = 2**64 - 1
+_SUFFIX = ".manifest"
+_DIGITS = 20
+
+
+class Naming(Enum):
+    """How a dataset names its manifests; it never changes under a living dataset."""
+
+    INVERTED = "inverted"
+    PLAIN = "plain"
+
+
+def manifest_name(version: int, naming: Naming = Naming.INVERTED) -> str:
+    """The file name of a version."""
+    if naming is Naming.INVERTED:
+        return f"{_LARGEST - version:0{_DIGITS}d}{_SUFFIX}"
+    return f"{version}{_SUFFIX}"
+
+
+def parse_manifest_name(name: str) -> tuple[int, Naming] | None:
+    """The version that a file name stands for; None for anything else in the directory."""
+    digits = name.removesuffix(_SUFFIX)
+    if digits == name or not digits.isdecimal():
+        return None
+    if len(digits) == _DIGITS:
+        return _LARGEST - int(digits), Naming.INVERTED
+    return int(digits), Naming.PLAIN
+
+
+class Versions:
+    """Which versions a table has, by the names of its manifests."""
+
+    def __init__(self, objects: ObjectStore) -> None:
+        self._objects = objects
+        self._naming: dict[str, Naming] = {}
+
+    def key(self, path: str, version: int) -> str:
+        """The key of a version's manifest."""
+        return _key(path, version, self._naming.get(path, Naming.INVERTED))
+
+    def has(self, path: str, version: int) -> bool:
+        """One probe, once the naming of the table is known."""
+        known = self._naming.get(path)
+        if known is not None:
+            return self._objects.exists(_key(path, version, known))
+        return self._probe_unknown(path, version)
+
+    def list(self, path: str) -> list[int]:
+        """All versions, ascending. Costs by the length of the history."""
+        found = []
+        for key in self._objects.list(f"{path}/_versions"):
+            parsed = parse_manifest_name(key.rpartition("/")[2])
+            if parsed is not None:
+                found.append(parsed[0])
+                self._naming[path] = parsed[1]
+        return sorted(found)
+
+    def _probe_unknown(self, path: str, version: int) -> bool:
+        # A table is mostly probed for the successor of a version that exists.
+        for candidate, naming in (
+            (version, Naming.INVERTED),
+            (version - 1, Naming.INVERTED),
+            (version, Naming.PLAIN),
+        ):
+            if self._objects.exists(_key(path, candidate, naming)):
+                self._naming[path] = naming
+                return candidate == version
+        return False
+
+
+def _key(path: str, version: int, naming: Naming) -> str:
+    return f"{path}/_versions/{manifest_name(version, naming)}"

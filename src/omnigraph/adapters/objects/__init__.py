@@ -1,0 +1,37 @@
+"""Small objects: on a local disk, in memory, in a bucket.
+
+``uris`` understands what the user wrote and ``options`` what the environment adds; ``local`` is the
+adapter for disks, ``bucket`` the one for object stores.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from omnigraph.adapters.objects.bucket import open_bucket, open_memory
+from omnigraph.adapters.objects.local import LocalObjects
+from omnigraph.adapters.objects.options import bucket_options
+from omnigraph.adapters.objects.uris import Scheme, parse_uri
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from omnigraph.ports.objects import FileStore
+
+__all__ = ["open_objects"]
+
+
+def open_objects(
+    uri: str, storage_options: Mapping[str, str] | None = None, *, durable: bool = False
+) -> FileStore:
+    """The object store at a URI. ``durable`` syncs every write; buckets are durable as they are."""
+    location = parse_uri(uri)
+    match location.scheme:
+        case Scheme.LOCAL:
+            return LocalObjects(location.path, durable=durable)
+        case Scheme.S3:
+            return open_bucket(location, bucket_options(storage_options))
+        case Scheme.MEMORY:
+            return open_memory(location)
+        case unknown:
+            assert_never(unknown)
