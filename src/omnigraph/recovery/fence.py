@@ -1,0 +1,97 @@
+"""The fence: a commit that moves no pin and declares an operation void.
+
+A writer that was paused and wakes up finds its swap lost, looks for its operation, finds it void,
+and fails without effect. A writer that gives up after its confirmation puts the fence up itself,
+before it tells its user, so that nobody can roll it forward later.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import OutcomeUnknown, StaleHead
+from omnigraph.runtime.faults import reach
+from omnigraph.runtime.ids import new_ulid
+from omnigraph.versioning.chain import Presence, find_commit
+from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.publish import Draft, OperationPublished, Publication, publish
+
+if TYPE_CHECKING:
+    from omnigraph.versioning.heads import Heads
+    from omnigraph.versioning.lineage import Lineage
+    from omnigraph.versioning.root import GraphRoot
+
+__all__ = ["RECOVERY_ACTOR", "Fate", "fate_of", "fence"]
+
+RECOVERY_ACTOR = "omnigraph:recovery"
+
+
+class Fate(StrEnum):
+    """What became of an operation, as far as its branch can tell."""
+
+    PUBLISHED = "published"
+    VOID = "void"
+    # The branch is deleted: nothing can be published on it any more.
+    MOOT = "moot"
+    OPEN = "open"
+
+
+def fate_of(root: GraphRoot, heads: Heads, lineage: Lineage, publication: Publication) -> Fate:
+    """Ask the head, then the chain back to the captured head, then the archive."""
+    # What a moved graph's old path holds is not the graph, even if something was made there anew.
+    root.require_in_place()
+    operation = publication.draft.id
+    head = heads.of_incarnation(publication.incarnation)
+    if head.is_void(operation):
+        return Fate.VOID
+    presence, _ = find_commit(root, head, operation, until=publication.captured.id)
+    if presence is Presence.PRESENT:
+        return Fate.PUBLISHED
+    if head.tombstone:
+        return Fate.MOOT
+    if presence is Presence.CUT:
+        if lineage.knows(operation):
+            return Fate.PUBLISHED
+        raise OutcomeUnknown(
+            "commit.outcome_unknown",
+            f"cleanup removed the commits that would tell whether {operation} was published",
+            remedy="look for its effects before you repeat it",
+            details={"commit_id": operation, "branch": publication.draft.branch},
+        )
+    return Fate.OPEN
+
+
+def fence(root: GraphRoot, heads: Heads, lineage: Lineage, publication: Publication) -> Fate:
+    """Make sure that an operation is either published already or can never be. Idempotent."""
+    for _ in range(root.limits.publish_retries + 1):
+        fate = fate_of(root, heads, lineage, publication)
+        if fate is not Fate.OPEN:
+            return fate
+        head = heads.of_incarnation(publication.incarnation)
+        try:
+            publish(
+                root,
+                heads,
+                Publication(
+                    draft=Draft(
+                        new_ulid(root.clock),
+                        publication.draft.branch,
+                        WriterKind.RECOVERY,
+                        actor=RECOVERY_ACTOR,
+                        message=f"void {publication.draft.id}",
+                    ),
+                    incarnation=publication.incarnation,
+                    captured=head.commit.ref,
+                    schema=head.commit.schema,
+                    voids=(publication.draft.id,),
+                ),
+            )
+        except (StaleHead, OperationPublished):
+            continue
+        reach("recovery.fenced")
+        return Fate.VOID
+    raise StaleHead(
+        "recovery.contended",
+        f"branch {publication.draft.branch!r} kept moving while {publication.draft.id} was voided",
+    )

@@ -1,0 +1,240 @@
+"""Intents on disk: what an operation is about to do, and how far it came.
+
+Each is a few small objects under ``__recovery/``, named by the operation, which is also the id of
+the commit that it will publish:
+
+``<id>.json``            the intent: who, which branch, which tables, on which head. Never
+rewritten. ``<id>.staging.json``    the same of a long job that has not armed yet; keeps cleanup off
+its files. ``<id>.confirmed.json``  all tables advanced, with the pins reached. Only this allows a
+roll-forward. ``<id>.alive.json``      the heartbeat: the only one that is ever replaced.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.model import TypeId
+from omnigraph.errors import NotFound, StorageFault
+from omnigraph.ports.tables import Pin
+from omnigraph.recovery.owner import Owner
+from omnigraph.runtime.ids import CommitId, is_ulid, new_short_id
+from omnigraph.versioning import layout
+from omnigraph.versioning.manifest import CommitRef, Counts, WriterKind
+from omnigraph.versioning.publish import Draft, Publication
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from omnigraph.ports.objects import ObjectStore
+
+__all__ = ["INTENT_FORMAT", "Intent", "IntentKeys", "IntentStore", "PlannedTable"]
+
+INTENT_FORMAT = 1
+
+# What reading a damaged object may raise.
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTable:
+    """A table that the operation will advance, from which pin."""
+
+    type_id: TypeId
+    pin: Pin
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """An operation in flight. ``publication`` lacks only the pins that it will move."""
+
+    publication: Publication
+    tables: tuple[PlannedTable, ...]
+    owner: Owner
+    created_at_micros: int
+
+    @property
+    def id(self) -> CommitId:
+        return self.publication.draft.id
+
+    def to_bytes(self) -> bytes:
+        body = {
+            "format": INTENT_FORMAT,
+            "owner": self.owner.to_json(),
+            "created_at_micros": self.created_at_micros,
+            "tables": [{"type_id": t.type_id, "pin": asdict(t.pin)} for t in self.tables],
+            "publication": _publication_to_json(self.publication),
+        }
+        return json.dumps(body, sort_keys=True).encode()
+
+    @staticmethod
+    def from_bytes(text: bytes) -> Intent:
+        """Raises ``intent.unreadable`` for damage and for a newer format alike."""
+        try:
+            body = json.loads(text)
+            _require_known_format(body["format"])
+            return Intent(
+                _publication_from_json(body["publication"]),
+                tuple(PlannedTable(TypeId(t["type_id"]), Pin(**t["pin"])) for t in body["tables"]),
+                Owner.from_json(body["owner"]),
+                int(body["created_at_micros"]),
+            )
+        except _DAMAGE as error:
+            raise StorageFault(
+                "intent.unreadable",
+                f"an intent cannot be read: {error}",
+                remedy="it blocks nobody; upgrade, or remove the object when you know its story",
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class IntentKeys:
+    """Which objects of one operation are there."""
+
+    id: CommitId
+    armed: bool = False
+    staging: bool = False
+    confirmed: bool = False
+    alive: bool = False
+
+
+class IntentStore:
+    """Puts, reads and removes intents."""
+
+    def __init__(self, objects: ObjectStore) -> None:
+        self._objects = objects
+
+    def pending(self) -> dict[CommitId, IntentKeys]:
+        """What is there: one listing, the whole cost of recovery when nothing is."""
+        found: dict[CommitId, IntentKeys] = {}
+        for key in self._objects.list(layout.RECOVERY):
+            stem, _, suffix = key.removeprefix(f"{layout.RECOVERY}/").partition(".")
+            part = _PARTS.get(suffix)
+            if part is not None and is_ulid(stem):
+                known = found.get(CommitId(stem), IntentKeys(CommitId(stem)))
+                found[CommitId(stem)] = _with(known, part)
+        return found
+
+    def arm(self, intent: Intent) -> None:
+        self._put_once(_key(intent.id, "json"), intent.to_bytes())
+
+    def announce(self, intent: Intent) -> None:
+        """A long job says that it is staging."""
+        self._put_once(_key(intent.id, "staging.json"), intent.to_bytes())
+
+    def still_announced(self, operation: CommitId) -> bool:
+        return self._objects.exists(_key(operation, "staging.json"))
+
+    def confirm(self, operation: CommitId, moved: Mapping[TypeId, Pin]) -> None:
+        body = {key: asdict(pin) for key, pin in moved.items()}
+        self._put_once(_key(operation, "confirmed.json"), json.dumps(body, sort_keys=True).encode())
+
+    def beat(self, operation: CommitId) -> None:
+        """Show a sign of life: any text that differs from the last one."""
+        self._objects.put(_key(operation, "alive.json"), new_short_id().encode())
+
+    def read(self, keys: IntentKeys) -> Intent:
+        intent = Intent.from_bytes(
+            self._objects.get(_key(keys.id, "json" if keys.armed else "staging.json"))
+        )
+        if intent.id != keys.id:
+            raise StorageFault(
+                "intent.unreadable", f"the intent {keys.id} describes another operation"
+            )
+        return intent
+
+    def read_confirmation(self, operation: CommitId) -> dict[TypeId, Pin] | None:
+        """The pins reached; None when the operation never confirmed."""
+        try:
+            body = json.loads(self._objects.get(_key(operation, "confirmed.json")))
+            return {TypeId(key): Pin(**pin) for key, pin in body.items()}
+        except NotFound:
+            return None
+        except _DAMAGE as error:
+            raise StorageFault(
+                "intent.unreadable", f"confirmation of {operation}: {error}"
+            ) from error
+
+    def heartbeat(self, operation: CommitId) -> bytes:
+        try:
+            return self._objects.get(_key(operation, "alive.json"))
+        except NotFound:
+            return b""
+
+    def remove(self, operation: CommitId, parts: tuple[str, ...] = ()) -> None:
+        """Remove an operation's objects, the intent itself last."""
+        for suffix in parts or ("alive.json", "confirmed.json", "staging.json", "json"):
+            self._objects.delete(_key(operation, suffix))
+
+    def remove_crumbs(self, operation: CommitId) -> None:
+        """Remove what a settled operation left. Its intent is put before the rest and removed after
+        it, so when it is not there now, it was seen on its way out.
+        """
+        if not any(
+            self._objects.exists(_key(operation, part)) for part in ("json", "staging.json")
+        ):
+            self.remove(operation, ("alive.json", "confirmed.json"))
+
+    def _put_once(self, key: str, body: bytes) -> None:
+        if not self._objects.put_if_absent(key, body):
+            raise StorageFault("intent.exists", f"{key} exists with other contents")
+
+
+_PARTS = {
+    "json": "armed",
+    "staging.json": "staging",
+    "confirmed.json": "confirmed",
+    "alive.json": "alive",
+}
+
+
+def _require_known_format(found: int) -> None:
+    if found > INTENT_FORMAT:
+        raise ValueError(f"format {found} is newer than {INTENT_FORMAT}")
+
+
+def _with(keys: IntentKeys, part: str) -> IntentKeys:
+    return IntentKeys(**{**asdict(keys), part: True})
+
+
+def _key(operation: str, suffix: str) -> str:
+    return f"{layout.RECOVERY}/{operation}.{suffix}"
+
+
+def _publication_to_json(publication: Publication) -> dict[str, Any]:
+    return {
+        "draft": asdict(publication.draft),
+        "incarnation": publication.incarnation,
+        "captured": asdict(publication.captured),
+        "schema": publication.schema,
+        "moved": {key: asdict(pin) for key, pin in publication.moved.items()},
+        "dropped": sorted(publication.dropped),
+        "expected": dict(publication.expected),
+        "new_schema": publication.new_schema,
+        "if_commit": publication.if_commit,
+    }
+
+
+def _publication_from_json(body: dict[str, Any]) -> Publication:
+    draft = dict(body["draft"])
+    merged = draft.pop("merged_parent")
+    return Publication(
+        draft=Draft(
+            **{
+                **draft,
+                "kind": WriterKind(draft["kind"]),
+                "counts": Counts(**draft["counts"]),
+                "merged_parent": CommitRef(**merged) if merged else None,
+                "hard_drops": tuple(draft.get("hard_drops", ())),
+            }
+        ),
+        incarnation=body["incarnation"],
+        captured=CommitRef(**body["captured"]),
+        schema=body["schema"],
+        moved={TypeId(key): Pin(**pin) for key, pin in body["moved"].items()},
+        dropped=frozenset(TypeId(key) for key in body["dropped"]),
+        expected={TypeId(key): value for key, value in body["expected"].items()},
+        new_schema=body["new_schema"],
+        if_commit=body["if_commit"],
+    )

@@ -1,0 +1,89 @@
+"""Whose intent or lease is it, and is that process provably gone?"""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from omnigraph.runtime.ids import new_short_id
+
+__all__ = ["Owner", "current_owner"]
+
+_PID_MAX = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A process, named so that a restarted machine or a reused process id cannot be mistaken for
+    it.
+    """
+
+    host: str
+    pid: int
+    started: str
+    nonce: str
+
+    def is_here(self) -> bool:
+        """Whether it belongs to this machine, and so can be judged."""
+        return self.host == _this_host()
+
+    def is_this_process(self) -> bool:
+        return self.is_here() and self.pid == os.getpid() and self.started == _start_of(self.pid)
+
+    def is_gone(self) -> bool:
+        """True only when it certainly is: other machines' processes cannot be judged from here."""
+        if not self.is_here():
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+        return _start_of(self.pid) != self.started
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(body: dict[str, Any]) -> Owner:
+        """Raises ValueError for what no process could have written."""
+        pid, names = body["pid"], (body["host"], body["started"], body["nonce"])
+        if not isinstance(pid, int) or not 0 < pid <= _PID_MAX:
+            raise ValueError(f"{pid!r} is no process id")
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError(f"{names!r} names no process")
+        return Owner(names[0], pid, *names[1:])
+
+
+def current_owner() -> Owner:
+    """This process."""
+    pid = os.getpid()
+    return Owner(_this_host(), pid, _start_of(pid), new_short_id())
+
+
+@cache
+def _this_host() -> str:
+    """The machine since its last start, and the process namespace: containers share the first."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    namespace = Path("/proc/self/ns/pid")
+    try:
+        return f"{boot.read_text().strip()}/{namespace.readlink()}"
+    except OSError:
+        return socket.gethostname()
+
+
+def _start_of(pid: int) -> str:
+    """When a process started, as the kernel counts it; empty where it does not tell."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    # The command name, in parentheses, may hold anything; the rest is plain. Field 22 of the line.
+    fields = text.rpartition(")")[2].split()
+    # A zombie holds a process id but will never write again.
+    return "zombie" if fields[0] == "Z" else fields[19]

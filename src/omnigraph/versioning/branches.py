@@ -1,0 +1,175 @@
+"""The verbs of branches: create, list, delete.
+
+Creating one writes one small manifest and one ref, however many types there are. Deleting one
+publishes a tombstone through the one door, so a racing publish loses, and then says so in a ref.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import AlreadyExists, Conflict, InvalidInput, OutcomeUnknown
+from omnigraph.runtime.faults import reach
+from omnigraph.runtime.ids import new_short_id, new_ulid
+from omnigraph.versioning import layout
+from omnigraph.versioning.durability import make_durable
+from omnigraph.versioning.heads import branch_missing
+from omnigraph.versioning.manifest import WriterKind, to_rows
+from omnigraph.versioning.names import MAIN, parse_branch_name
+from omnigraph.versioning.publish import Draft, Publication, SwapUnanswered, publish
+from omnigraph.versioning.refs import BranchRef, new_nonce
+
+if TYPE_CHECKING:
+    from omnigraph.versioning.heads import Heads
+    from omnigraph.versioning.manifest import Manifest
+    from omnigraph.versioning.root import GraphRoot
+
+__all__ = ["BranchInfo", "create_branch", "delete_branch", "list_branches", "open_branches"]
+
+
+@dataclass(frozen=True, slots=True)
+class BranchInfo:
+    """An open branch and its head."""
+
+    ref: BranchRef
+    head: Manifest
+
+
+def create_branch(root: GraphRoot, heads: Heads, name: str, source: Manifest) -> BranchRef:
+    """A new branch whose head is the commit of ``source``."""
+    root.require_writable()
+    branch = parse_branch_name(name)
+    if root.refs.tag(branch) is not None:
+        raise AlreadyExists("tag.exists", f"{branch!r} is the name of a tag already")
+    ruling = _ruling_after_tombstone(root, heads, branch)
+    if ruling is not None and ruling.open:
+        raise _taken(branch)
+    root.require_in_place()
+    incarnation = new_short_id()
+    fork = source.at(incarnation, 1)
+    path = layout.manifest_path(incarnation)
+    root.tables.swap(path, 0, to_rows(fork), operation_id=new_ulid(root.clock))
+    if root.durable:
+        make_durable(root, fork)
+    reach("branch.manifest_written")
+    ref = BranchRef(
+        name=branch,
+        number=ruling.number + 1 if ruling else 1,
+        incarnation=incarnation,
+        open=True,
+        created_at_micros=root.clock.now_micros(),
+        fork_commit=source.commit.id,
+        fork_incarnation=source.incarnation,
+        nonce=new_nonce(),
+    )
+    if not root.refs.add_branch(ref):
+        raise _taken(branch)
+    reach("branch.ref_written")
+    heads.learn(fork)
+    return ref
+
+
+def list_branches(root: GraphRoot, heads: Heads) -> list[BranchInfo]:
+    """The open branches with their heads, by name."""
+    found = []
+    for ref in root.refs.branches():
+        if ref.open:
+            head = heads.of_incarnation(ref.incarnation)
+            if not head.tombstone:
+                found.append(BranchInfo(ref, head))
+    return found
+
+
+def open_branches(root: GraphRoot, heads: Heads) -> list[str]:
+    return [info.ref.name for info in list_branches(root, heads)]
+
+
+def delete_branch(
+    root: GraphRoot,
+    heads: Heads,
+    name: str,
+    *,
+    actor: str | None = None,
+    force: bool = False,
+    if_commit: str | None = None,
+) -> None:
+    """Delete an open branch. Refused for main, and while open branches were forked from it unless
+    forced: their data is their own either way, but people lose sight of where they came from.
+    With ``if_commit`` only while it stands there."""
+    root.require_writable()
+    branch = parse_branch_name(name)
+    if branch == MAIN:
+        raise InvalidInput("branch.main", "main cannot be deleted")
+    ref = _ruling_after_tombstone(root, heads, branch)
+    if ref is None or not ref.open:
+        raise branch_missing(branch)
+    children = [
+        info.ref.name
+        for info in list_branches(root, heads)
+        if info.ref.fork_incarnation == ref.incarnation
+    ]
+    if children and not force:
+        raise Conflict(
+            "branch.has_children",
+            f"branch {branch!r} has open branches forked from it: {', '.join(children)}",
+            remedy="delete them first, or use --force",
+            details={"children": children},
+        )
+    _publish_tombstone(root, heads, ref, actor, if_commit)
+    reach("branch.tombstoned")
+    _add_deleted_ref(root, ref)
+
+
+def _publish_tombstone(
+    root: GraphRoot, heads: Heads, ref: BranchRef, actor: str | None, if_commit: str | None
+) -> None:
+    """Idempotent: a branch that is deleted twice at once is deleted once."""
+    head = heads.of_incarnation(ref.incarnation)
+    publication = Publication(
+        draft=Draft(new_ulid(root.clock), ref.name, WriterKind.BRANCH_DELETE, actor=actor),
+        incarnation=ref.incarnation,
+        captured=head.commit.ref,
+        schema=head.commit.schema,
+        if_commit=if_commit,
+        tombstone=True,
+    )
+    try:
+        publish(root, heads, publication)
+    except SwapUnanswered as fault:
+        # Unlike a write it is not voided: a request that is still on its way may delete the branch.
+        raise OutcomeUnknown(
+            "branch.deletion_unknown",
+            f"it cannot be told whether branch {ref.name!r} was deleted: {fault.message}",
+            remedy="look at `omnigraph branch list`, and delete it again if it is there",
+            details={"commit_id": publication.draft.id, "branch": ref.name},
+        ) from fault
+
+
+def _ruling_after_tombstone(root: GraphRoot, heads: Heads, name: str) -> BranchRef | None:
+    """The ruling ref; when a deletion died after its tombstone, its missing ref is added first."""
+    ref = root.refs.branch(name)
+    if ref is None or not ref.open or not heads.of_incarnation(ref.incarnation).tombstone:
+        return ref
+    _add_deleted_ref(root, ref)
+    return root.refs.branch(name)
+
+
+def _add_deleted_ref(root: GraphRoot, ref: BranchRef) -> None:
+    # Losing this put means that somebody else has said it, which is as good.
+    root.refs.add_branch(
+        BranchRef(
+            name=ref.name,
+            number=ref.number + 1,
+            incarnation=ref.incarnation,
+            open=False,
+            created_at_micros=root.clock.now_micros(),
+            fork_commit=ref.fork_commit,
+            fork_incarnation=ref.fork_incarnation,
+            nonce=new_nonce(),
+        )
+    )
+
+
+def _taken(name: str) -> AlreadyExists:
+    return AlreadyExists("branch.exists", f"branch {name!r} exists already")

@@ -1,0 +1,103 @@
+"""Where everything lies under the root of a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from omnigraph.catalog.model import EntityKind
+
+__all__ = [
+    "AUDIT_TABLE",
+    "CLONE_MARKER",
+    "HEAL_CLAIMS",
+    "INIT_CLAIMS",
+    "LEASE_QUEUE",
+    "LINEAGE_TABLE",
+    "OWNED_PREFIXES",
+    "RECOVERY",
+    "STAMP",
+    "WRITE_LEASE",
+    "branch_ref",
+    "branch_refs",
+    "incarnation_of",
+    "init_claim",
+    "init_number",
+    "lease_ticket",
+    "manifest_path",
+    "schema_object",
+    "table_path",
+    "tag_ref",
+]
+
+STAMP = "_graph.json"
+# Stands while a copy of a graph is being made, and tells of which.
+CLONE_MARKER = "_clone.json"
+INIT_CLAIMS = "_init"
+RECOVERY = "__recovery"
+WRITE_LEASE = "__locks/write.json"
+LEASE_QUEUE = "__locks/queue"
+HEAL_CLAIMS = "__locks/heal"
+LINEAGE_TABLE = "_graph_commits.lance"
+AUDIT_TABLE = "_graph_commit_recoveries.lance"
+BRANCHES = "_refs/branches"
+TAGS = "_refs/tags"
+MANIFESTS = "__manifest"
+
+# Everything that a graph owns below its root: what ``init --force`` may sweep away.
+OWNED_PREFIXES = (
+    "_refs",
+    MANIFESTS,
+    "_schema",
+    "nodes",
+    "edges",
+    RECOVERY,
+    "__locks",
+    LINEAGE_TABLE,
+    AUDIT_TABLE,
+    "_topology",
+)
+
+
+def branch_refs(encoded: str) -> str:
+    """The directory of one branch's numbered refs."""
+    return f"{BRANCHES}/{encoded}"
+
+
+def branch_ref(encoded: str, number: int) -> str:
+    """One numbered ref; zero-padded so that keys sort as numbers do."""
+    return f"{BRANCHES}/{encoded}/{number:08d}.json"
+
+
+def init_claim(number: int) -> str:
+    return f"{INIT_CLAIMS}/{number:08d}.json"
+
+
+def init_number(claim: str) -> int:
+    return int(claim.removeprefix(f"{INIT_CLAIMS}/").removesuffix(".json"))
+
+
+def lease_ticket(ticket: str) -> str:
+    return f"{LEASE_QUEUE}/{ticket}.json"
+
+
+def tag_ref(encoded: str) -> str:
+    return f"{TAGS}/{encoded}.json"
+
+
+def manifest_path(incarnation: str) -> str:
+    return f"{MANIFESTS}/{incarnation}"
+
+
+def incarnation_of(path: str) -> str | None:
+    """The branch incarnation whose manifest a path is; None for any other table."""
+    prefix, _, incarnation = path.partition("/")
+    return incarnation if prefix == MANIFESTS else None
+
+
+def schema_object(digest: str) -> str:
+    return f"_schema/{digest}.json"
+
+
+def table_path(kind: EntityKind, type_id: str, incarnation: str) -> str:
+    return f"{kind.value}s/{type_id}-{incarnation}"

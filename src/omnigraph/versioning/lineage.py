@@ -1,0 +1,251 @@
+"""Lineage: every commit of the graph, found by id, filtered, compared.
+
+The truth is the parent chain of the manifests. The table ``_graph_commits.lance`` is derived from
+it: an index while the manifests exist, and the archive of commits whose manifests cleanup has
+removed. Reading catches up with the heads; a writable graph also appends what it found, at most one
+writer at a time, and a row that two processes appended counts once.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import AlreadyExists, Conflict, GraphError, NotFound, StorageFault
+from omnigraph.runtime.faults import reach
+from omnigraph.runtime.ids import new_ulid
+from omnigraph.versioning import ancestry, layout
+from omnigraph.versioning.branches import list_branches
+from omnigraph.versioning.chain import read_commit
+from omnigraph.versioning.manifest import Commit, CommitRef
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+
+    from omnigraph.versioning.heads import Heads
+    from omnigraph.versioning.manifest import Manifest
+    from omnigraph.versioning.root import GraphRoot
+
+__all__ = ["Lineage"]
+
+# Appending for every commit would make each of them pay; so many may stay out of the index.
+_UNINDEXED_MAX = 32
+
+
+class Lineage:
+    """The commits of one open graph. Thread-safe."""
+
+    def __init__(self, root: GraphRoot, heads: Heads) -> None:
+        self._root = root
+        self._heads = heads
+        self._lock = threading.Lock()
+        self._commits: dict[str, Commit] = {}
+        self._indexed: set[str] = set()
+        self._loaded = False
+
+    def get(self, commit_id: str) -> Commit:
+        """A commit by id, or ``commit.missing``."""
+        found = self._commits.get(commit_id)
+        if found is None:
+            self.refresh()
+            found = self._commits.get(commit_id)
+        if found is None:
+            raise NotFound(
+                "commit.missing",
+                f"there is no commit {commit_id}",
+                remedy="see `omnigraph commit list`",
+            )
+        return found
+
+    def knows(self, commit_id: str) -> bool:
+        """Whether a commit was ever part of the graph, as far as manifests and archive can tell."""
+        try:
+            self.get(commit_id)
+        except NotFound:
+            return False
+        return True
+
+    def history(self, head: Manifest) -> Iterator[Commit]:
+        """The commits of a branch along first parents, newest first."""
+        return self.line(head.commit)
+
+    def line(self, newest: Commit) -> Iterator[Commit]:
+        """A commit and its first parents, newest first, as far as they are known."""
+        self._follow([newest])
+        commit: Commit | None = newest
+        while commit is not None:
+            yield commit
+            commit = self._commits.get(commit.parent.id) if commit.parent else None
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """Whether ``older`` is ``newer`` or one of its ancestors."""
+        return self.descends(self.get(newer), self.get(older))
+
+    def merge_base(self, left: str, right: str) -> Commit | None:
+        """What two commits are compared with when they are merged; see ``ancestry.merge_base``."""
+        return ancestry.merge_base(self.get(left), self.get(right), self.parents)
+
+    def descends(self, newer: Commit, older: Commit) -> bool:
+        """Whether ``newer`` is ``older`` or descends from it."""
+        return ancestry.descends(newer, older, self.parents)
+
+    def merge_bases(self, left: Commit, right: Commit) -> list[Commit]:
+        """The best common ancestors, the latest first; looks no further back than it must."""
+        return ancestry.best_common_ancestors(left, right, self.parents)
+
+    def parents(self, commit: Commit) -> list[Commit]:
+        """The parents that can be found: in memory, on disk, or in the archive."""
+        found = []
+        for ref in (commit.parent, commit.merged_parent):
+            parent = self._find(ref) if ref is not None else None
+            if parent is not None:
+                found.append(parent)
+        return found
+
+    def refresh(self) -> None:
+        """Catch up with every open branch and every tag."""
+        heads = [info.head.commit for info in list_branches(self._root, self._heads)]
+        for tag in self._root.refs.tags():
+            commit = read_commit(self._root, CommitRef(tag.commit, tag.incarnation, tag.version))
+            if commit is not None:
+                heads.append(commit)
+        self._follow(heads)
+
+    def archive(self) -> int:
+        """Append every known commit that the table does not hold; how many were appended."""
+        self._load()
+        with self._lock:
+            missing = [c for key, c in self._commits.items() if key not in self._indexed]
+        if missing:
+            self._append(missing)
+        return len(missing)
+
+    def adopt(self, commits: Iterable[Commit]) -> None:
+        """Take in commits that another copy of this graph knows, and keep them: here, too, their
+        manifests may be gone by now."""
+        self._load()
+        given = {commit.id: commit for commit in commits}
+        with self._lock:
+            self._commits = given | self._commits
+        self.archive()
+
+    def remembers(self, commit_id: str) -> bool:
+        """Whether a commit is known without a look at the branches."""
+        self._load()
+        return commit_id in self._commits
+
+    def _find(self, ref: CommitRef) -> Commit | None:
+        # What is found here is not remembered: whoever is known has all its ancestors known.
+        found = self._commits.get(ref.id) or read_commit(self._root, ref)
+        if found is None:
+            self._load()
+            found = self._commits.get(ref.id)
+        return found
+
+    def _follow(self, starts: Iterable[Commit]) -> None:
+        """Learn all ancestors of some commits: from the table, then from the manifests."""
+        self._load()
+        waiting = deque(starts)
+        while waiting:
+            commit = waiting.popleft()
+            if commit.id in self._commits:
+                continue
+            with self._lock:
+                self._commits[commit.id] = commit
+            for ref in (commit.parent, commit.merged_parent):
+                if ref is not None and ref.id not in self._commits:
+                    parent = read_commit(self._root, ref)
+                    if parent is not None:
+                        waiting.append(parent)
+        if not self._root.read_only and len(self._commits) - len(self._indexed) > _UNINDEXED_MAX:
+            # Nobody asked for it: a reader gets its answer whether it works or not.
+            with suppress(GraphError):
+                self.archive()
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        bodies = self._read_table()
+        with self._lock:
+            for body in bodies:
+                commit = Commit.from_json(json.loads(body))
+                self._commits.setdefault(commit.id, commit)
+                self._indexed.add(commit.id)
+            self._loaded = True
+        self._follow(self._dangling())
+
+    def _read_table(self) -> list[str]:
+        """The stored commits; none when the table is missing or damaged: it is derived from the
+        manifests, and never required.
+        """
+        for _ in range(2):
+            try:
+                pin = self._root.tables.latest(layout.LINEAGE_TABLE)
+                bodies: list[str] = self._root.tables.open(pin).scan(["body"])["body"].to_pylist()
+            except StorageFault as fault:
+                if not self._root.heal(fault):
+                    break
+            except GraphError:
+                break
+            else:
+                return bodies
+        return []
+
+    def _dangling(self) -> list[Commit]:
+        """Parents that the table lacks although it has their children: it was lost and begun anew
+        by somebody who knew only the newest commits.
+        """
+        with self._lock:
+            wanted = {
+                ref.id: ref
+                for commit in self._commits.values()
+                for ref in (commit.parent, commit.merged_parent)
+                if ref is not None and ref.id not in self._commits
+            }
+        found = (read_commit(self._root, ref) for ref in wanted.values())
+        return [commit for commit in found if commit is not None]
+
+    def _append(self, commits: list[Commit]) -> None:
+        try:
+            self._append_once(commits)
+        except StorageFault as fault:
+            if not self._root.heal(fault):
+                raise
+            self._append_once(commits)
+
+    def _append_once(self, commits: list[Commit]) -> None:
+        tables = self._root.tables
+        operation = new_ulid(self._root.clock)
+        rows = _rows(commits)
+        try:
+            try:
+                tables.append(layout.LINEAGE_TABLE, rows, operation_id=operation)
+            except NotFound:
+                tables.create(layout.LINEAGE_TABLE, rows.schema, operation_id=operation)
+                tables.append(layout.LINEAGE_TABLE, rows, operation_id=operation)
+        except (AlreadyExists, Conflict):
+            # Somebody else is at it; the next reader tries again.
+            return
+        reach("lineage.appended")
+        with self._lock:
+            self._indexed |= {commit.id for commit in commits}
+
+
+def _rows(commits: list[Commit]) -> pa.Table:
+    import pyarrow as pa  # noqa: PLC0415 - see manifest.to_rows
+
+    return pa.table(
+        {
+            "id": [commit.id for commit in commits],
+            "branch": [commit.branch for commit in commits],
+            "actor": pa.array([commit.actor for commit in commits], pa.string()),
+            "kind": [commit.kind.value for commit in commits],
+            "time_micros": [commit.time_micros for commit in commits],
+            "body": [json.dumps(commit.to_json(), sort_keys=True) for commit in commits],
+        }
+    )

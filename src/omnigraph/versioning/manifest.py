@@ -1,0 +1,208 @@
+"""A manifest: the pins of one graph commit, and the commit itself.
+
+A branch's manifest is a small table with one row per pin and one row for the commit; each of its
+versions is a graph commit. This module is pure: it turns manifests into Arrow rows and back.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.model import TypeId
+from omnigraph.errors import StorageFault
+from omnigraph.ports.tables import Pin
+from omnigraph.runtime.ids import CommitId
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+__all__ = [
+    "Commit",
+    "CommitRef",
+    "Counts",
+    "Manifest",
+    "Void",
+    "WriterKind",
+    "from_rows",
+    "to_rows",
+]
+
+MANIFEST_FORMAT = 1
+
+
+class WriterKind(StrEnum):
+    """Who made a commit."""
+
+    INIT = "init"
+    MUTATION = "mutation"
+    LOAD = "load"
+    MERGE = "merge"
+    REVERT = "revert"
+    CHERRY_PICK = "cherry_pick"
+    RESET = "reset"
+    SCHEMA = "schema_apply"
+    INDEX = "index"
+    OPTIMIZE = "optimize"
+    RECOVERY = "recovery"
+    BRANCH_DELETE = "branch_delete"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRef:
+    """A commit and where its manifest is: the branch incarnation and the manifest version."""
+
+    id: CommitId
+    incarnation: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many entities a commit changed."""
+
+    nodes_inserted: int = 0
+    nodes_updated: int = 0
+    nodes_deleted: int = 0
+    edges_inserted: int = 0
+    edges_updated: int = 0
+    edges_deleted: int = 0
+
+    @property
+    def nodes(self) -> int:
+        return self.nodes_inserted + self.nodes_updated + self.nodes_deleted
+
+    @property
+    def edges(self) -> int:
+        return self.edges_inserted + self.edges_updated + self.edges_deleted
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """An operation that must never be published, and since when."""
+
+    operation: CommitId
+    since_micros: int
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What a commit says of itself. ``ref`` is its home: a fork of a branch starts with a copy of
+    the commit it forked from, whose home stays the parent branch."""
+
+    ref: CommitRef
+    branch: str
+    kind: WriterKind
+    time_micros: int
+    schema: str
+    parent: CommitRef | None = None
+    merged_parent: CommitRef | None = None
+    actor: str | None = None
+    message: str | None = None
+    counts: Counts = field(default_factory=Counts)
+    idempotency_key: str | None = None
+    request_digest: str | None = None
+    # Types, and properties as ``type/property``, that were dropped for good: older commits of the
+    # branch need not keep their data.
+    hard_drops: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> CommitId:
+        return self.ref.id
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form; fields that say nothing are left out."""
+        return {key: value for key, value in asdict(self).items() if value not in (None, ())}
+
+    @staticmethod
+    def from_json(body: dict[str, Any]) -> Commit:
+        return Commit(
+            **{
+                **body,
+                "ref": CommitRef(**body["ref"]),
+                "kind": WriterKind(body["kind"]),
+                "parent": CommitRef(**body["parent"]) if "parent" in body else None,
+                "merged_parent": (
+                    CommitRef(**body["merged_parent"]) if "merged_parent" in body else None
+                ),
+                "counts": Counts(**body["counts"]),
+                "hard_drops": tuple(body.get("hard_drops", ())),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One graph commit with all its pins, as the branch ``incarnation`` holds it at ``version``."""
+
+    incarnation: str
+    version: int
+    commit: Commit
+    pins: Mapping[TypeId, Pin]
+    voids: tuple[Void, ...] = ()
+    # A deleted branch ends with a tombstone: nothing may be published after it.
+    tombstone: bool = False
+
+    def is_void(self, operation: str) -> bool:
+        return any(void.operation == operation for void in self.voids)
+
+    def at(self, incarnation: str, version: int) -> Manifest:
+        """The same commit seen from another branch: how a fork begins."""
+        return replace(self, incarnation=incarnation, version=version, voids=(), tombstone=False)
+
+
+def to_rows(manifest: Manifest) -> pa.Table:
+    """The rows of a manifest version. Pins are sorted, so equal manifests have equal rows."""
+    import pyarrow as pa  # noqa: PLC0415 - arrow is loaded by whoever touches storage, not by names
+
+    pins = sorted(manifest.pins.items())
+    body = {
+        "format": MANIFEST_FORMAT,
+        "commit": manifest.commit.to_json(),
+        "voids": [[void.operation, void.since_micros] for void in manifest.voids],
+        "tombstone": manifest.tombstone,
+    }
+    return pa.table(
+        {
+            "key": ["", *(type_id for type_id, _ in pins)],
+            "path": ["", *(pin.path for _, pin in pins)],
+            "version": [0, *(pin.version for _, pin in pins)],
+            "fingerprint": ["", *(pin.fingerprint for _, pin in pins)],
+            "rows": [0, *(pin.rows for _, pin in pins)],
+            "body": [json.dumps(body, separators=(",", ":")), *([""] * len(pins))],
+        }
+    )
+
+
+def from_rows(incarnation: str, version: int, rows: pa.Table) -> Manifest:
+    """Read a manifest version back, or ``manifest.malformed``."""
+    try:
+        columns = rows.to_pydict()
+        at = columns["key"].index("")
+        body = json.loads(columns["body"][at])
+        pins = {
+            TypeId(key): Pin(path, pinned, fingerprint, count)
+            for key, path, pinned, fingerprint, count in zip(
+                *(columns[name] for name in ("key", "path", "version", "fingerprint", "rows")),
+                strict=True,
+            )
+            if key
+        }
+        return Manifest(
+            incarnation,
+            version,
+            Commit.from_json(body["commit"]),
+            pins,
+            tuple(Void(CommitId(operation), since) for operation, since in body["voids"]),
+            tombstone=body["tombstone"],
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise StorageFault(
+            "manifest.malformed",
+            f"version {version} of manifest {incarnation} is not a manifest: {error}",
+            remedy="restore the graph from a copy, or report this as a bug",
+        ) from error

@@ -1,0 +1,153 @@
+"""An open graph, as the versioned core sees it: its ports, its identity and its caches."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from omnigraph.catalog.canonical import canonical_bytes, digest, from_json
+from omnigraph.errors import NotFound, StorageFault, Unsupported
+from omnigraph.runtime.clock import SYSTEM_CLOCK, Clock
+from omnigraph.runtime.limits import DEFAULT_LIMITS, Limits
+from omnigraph.versioning import layout
+from omnigraph.versioning.manifest import Manifest, from_rows
+from omnigraph.versioning.refs import RefStore
+from omnigraph.versioning.stamp import Stamp, read_stamp
+
+if TYPE_CHECKING:
+    from omnigraph.catalog.model import Catalog
+    from omnigraph.ports.objects import ObjectStore
+    from omnigraph.ports.tables import TableStore
+
+__all__ = ["Cache", "GraphRoot"]
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Cache(Generic[K, V]):
+    """A bounded map of immutable things, least recently used first out. Thread-safe."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._items: OrderedDict[K, V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: K) -> V | None:
+        with self._lock:
+            if key not in self._items:
+                return None
+            self._items.move_to_end(key)
+            return self._items[key]
+
+    def put(self, key: K, value: V) -> V:
+        with self._lock:
+            self._items[key] = value
+            self._items.move_to_end(key)
+            while len(self._items) > self._size:
+                self._items.popitem(last=False)
+            return value
+
+    def get_or(self, key: K, make: Callable[[], V]) -> V:
+        """What is made twice by two threads is equal, so nobody waits for anybody."""
+        found = self.get(key)
+        return self.put(key, make()) if found is None else found
+
+
+def _leave_torn(_: StorageFault) -> bool:
+    return False
+
+
+@dataclass
+class GraphRoot:
+    """Everything that the verbs of ``versioning``, ``writer`` and ``recovery`` work on."""
+
+    objects: ObjectStore
+    tables: TableStore
+    stamp: Stamp
+    read_only: bool = False
+    clock: Clock = SYSTEM_CLOCK
+    limits: Limits = DEFAULT_LIMITS
+    # Where leases and claims are kept: they need not survive a power cut, and are not synced.
+    volatile: ObjectStore | None = None
+    # How the storage is reached, for processes that help from elsewhere. Secrets: never printed.
+    storage_options: Mapping[str, str] | None = field(default=None, repr=False)
+    refs: RefStore = field(init=False)
+    manifests: Cache[tuple[str, int], Manifest] = field(init=False)
+    catalogs: Cache[str, Catalog] = field(init=False)
+    # Tries to mend what a fault complains about; recovery knows how.
+    heal: Callable[[StorageFault], bool] = field(default_factory=lambda: _leave_torn, init=False)
+    # Manifest versions that this process knows to be safe from a power cut.
+    synced: Cache[tuple[str, int], bool] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.refs = RefStore(self.objects)
+        self.manifests = Cache(self.limits.manifest_cache)
+        self.catalogs = Cache(self.limits.catalog_cache)
+        self.synced = Cache(self.limits.manifest_cache)
+
+    @property
+    def locks(self) -> ObjectStore:
+        """The objects that only say who is at work."""
+        return self.volatile or self.objects
+
+    @property
+    def durable(self) -> bool:
+        """Whether acknowledged commits must survive a power cut."""
+        return self.stamp.settings.durability == "power"
+
+    def manifest(self, incarnation: str, version: int) -> Manifest:
+        """One graph commit, read once."""
+        return self.manifests.get_or(
+            (incarnation, version),
+            lambda: from_rows(
+                incarnation,
+                version,
+                self.tables.read_version(layout.manifest_path(incarnation), version),
+            ),
+        )
+
+    def catalog(self, key: str) -> Catalog:
+        """The schema of a commit, by the digest of its content."""
+        return self.catalogs.get_or(key, lambda: self._read_catalog(key))
+
+    def put_catalog(self, catalog: Catalog) -> str:
+        """Store a schema under its content; storing it twice is the same as once."""
+        key = digest(catalog)
+        self.objects.put_if_absent(layout.schema_object(key), canonical_bytes(catalog))
+        self.catalogs.put(key, catalog)
+        return key
+
+    def require_writable(self) -> None:
+        if self.read_only:
+            raise Unsupported(
+                "graph.read_only",
+                f"{self.objects.uri} was opened read-only",
+                remedy="open it without read_only to write",
+            )
+
+    def require_in_place(self) -> None:
+        """The graph that was opened still stands where it was opened, or ``graph.moved``."""
+        try:
+            found = read_stamp(self.objects).graph_id
+        except NotFound:
+            found = None
+        if found != self.stamp.graph_id:
+            raise StorageFault(
+                "graph.moved",
+                f"the graph opened at {self.objects.uri} is no longer there",
+                remedy="open it again where it is now; nothing was written",
+                details={"expected": self.stamp.graph_id, "found": found},
+            )
+
+    def _read_catalog(self, key: str) -> Catalog:
+        catalog = from_json(json.loads(self.objects.get(layout.schema_object(key))))
+        if digest(catalog) != key:
+            raise StorageFault(
+                "schema.digest_mismatch", f"schema object {key} does not hold what it should"
+            )
+        return catalog

@@ -1,0 +1,60 @@
+"""Tags: names for commits that never move and that cleanup respects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import AlreadyExists, NotFound
+from omnigraph.runtime.faults import reach
+from omnigraph.versioning.names import parse_tag_name
+from omnigraph.versioning.refs import TagRef, new_nonce
+
+if TYPE_CHECKING:
+    from omnigraph.versioning.manifest import Manifest
+    from omnigraph.versioning.root import GraphRoot
+
+__all__ = ["create_tag", "delete_tag", "require_tag"]
+
+
+def create_tag(
+    root: GraphRoot, name: str, manifest: Manifest, *, actor: str | None = None
+) -> TagRef:
+    """Name a commit. The name must be free, among branches too: a target is one or the other."""
+    root.require_writable()
+    parse_tag_name(name)
+    branch = root.refs.branch(name)
+    if branch is not None and branch.open:
+        raise AlreadyExists("branch.exists", f"{name!r} is the name of a branch already")
+    root.require_in_place()
+    tag = TagRef(
+        name=name,
+        commit=manifest.commit.id,
+        incarnation=manifest.incarnation,
+        version=manifest.version,
+        created_at_micros=root.clock.now_micros(),
+        actor=actor,
+        nonce=new_nonce(),
+    )
+    if not root.refs.add_tag(tag):
+        raise AlreadyExists(
+            "tag.exists",
+            f"tag {name!r} exists already",
+            remedy="tags never move: delete it first, or choose another name",
+        )
+    reach("tag.written")
+    return tag
+
+
+def delete_tag(root: GraphRoot, name: str) -> None:
+    root.require_writable()
+    require_tag(root, name)
+    root.refs.remove_tag(name)
+
+
+def require_tag(root: GraphRoot, name: str) -> TagRef:
+    tag = root.refs.tag(parse_tag_name(name))
+    if tag is None:
+        raise NotFound(
+            "tag.missing", f"there is no tag {name!r}", remedy="see `omnigraph tag list`"
+        )
+    return tag

@@ -1,0 +1,122 @@
+"""What a user may write to name a point of history.
+
+``main`` a branch · ``01J…`` a commit · ``v1.2`` a tag · ``main@2026-11-01T12:00:00Z`` the branch as
+it was at that time · ``main@v17`` a version of its manifest.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.runtime.clock import datetime_to_micros
+from omnigraph.runtime.ids import is_ulid
+from omnigraph.versioning.manifest import CommitRef
+
+if TYPE_CHECKING:
+    from omnigraph.versioning.heads import Heads
+    from omnigraph.versioning.lineage import Lineage
+    from omnigraph.versioning.manifest import Manifest
+    from omnigraph.versioning.root import GraphRoot
+
+__all__ = ["Resolver", "is_branch_target"]
+
+_VERSION = re.compile(r"v([0-9]{1,18})")
+
+
+class Resolver:
+    """Finds the manifest of a target."""
+
+    def __init__(self, root: GraphRoot, heads: Heads, lineage: Lineage) -> None:
+        self._root = root
+        self._heads = heads
+        self._lineage = lineage
+
+    def resolve(self, target: str) -> Manifest:
+        """The manifest of a target, or an error that says what is wrong with it."""
+        branch, at, moment = target.partition("@")
+        if at:
+            return self._moment_of(branch, moment, target)
+        if is_ulid(target.upper()):
+            return self._commit(target.upper())
+        try:
+            return self._heads.of_branch(target)[1]
+        except NotFound:
+            tag = self._root.refs.tag(target)
+            if tag is not None:
+                return self._manifest_at(CommitRef(tag.commit, tag.incarnation, tag.version))
+            raise NotFound(
+                "target.missing",
+                f"{target!r} is neither a branch nor a tag",
+                remedy="see `omnigraph branch list` and `omnigraph tag list`",
+            ) from None
+
+    def _moment_of(self, branch: str, moment: str, target: str) -> Manifest:
+        ref, head = self._heads.of_branch(branch)
+        version = _VERSION.fullmatch(moment)
+        if version:
+            return self._version(ref.incarnation, int(version[1]), head, target)
+        limit = _parse_time(moment, target)
+        for commit in self._lineage.history(head):
+            if commit.time_micros <= limit:
+                return self._manifest_at(commit.ref)
+        raise NotFound(
+            "target.before_history", f"branch {branch!r} has no commit as old as {moment}"
+        )
+
+    def _version(self, incarnation: str, version: int, head: Manifest, target: str) -> Manifest:
+        if version == 0 or version > head.version:
+            raise NotFound(
+                "target.version_missing",
+                f"{target!r}: the branch has versions 1 to {head.version}",
+            )
+        if version == 1:
+            # A fork begins with a copy of a commit that is at home elsewhere.
+            return self._root.manifest(incarnation, version)
+        # A number proves nothing: only what the head descends from was ever published.
+        for commit in self._lineage.history(head):
+            if (commit.ref.incarnation, commit.ref.version) == (incarnation, version):
+                return self._manifest_at(commit.ref)
+        raise _reclaimed(target)
+
+    def _commit(self, commit_id: str) -> Manifest:
+        return self._manifest_at(self._lineage.get(commit_id).ref)
+
+    def _manifest_at(self, ref: CommitRef) -> Manifest:
+        try:
+            manifest = self._root.manifest(ref.incarnation, ref.version)
+        except NotFound:
+            manifest = None
+        if manifest is None or manifest.commit.id != ref.id:
+            raise _reclaimed(ref.id)
+        return manifest
+
+
+def is_branch_target(target: str) -> bool:
+    """Whether a target, if it exists, moves: only a plain branch name does."""
+    return "@" not in target and not is_ulid(target.upper())
+
+
+def _reclaimed(what: str) -> NotFound:
+    return NotFound(
+        "snapshot.reclaimed",
+        f"the data of commit {what} was removed by cleanup",
+        remedy="tag commits that must stay readable",
+        details={"target": what},
+    )
+
+
+def _parse_time(text: str, target: str) -> int:
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(
+            "target.bad_time",
+            f"{target!r}: {text!r} is neither a time nor a version",
+            remedy="write BRANCH@2026-11-01T12:00:00Z or BRANCH@v17",
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=dt.UTC)
+    return datetime_to_micros(moment)

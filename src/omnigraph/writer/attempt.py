@@ -1,0 +1,317 @@
+"""One write, from capture to commit.
+
+A failure before *arm* leaves nothing but unreferenced files. After it, the attempt itself removes
+its intent, and voids itself first if it had confirmed, before it reports the failure: what was
+reported as failed never becomes visible later. What cannot be decided is ``OutcomeUnknown``.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import (
+    Conflict,
+    GraphError,
+    OperationVoid,
+    OutcomeUnknown,
+    PinChanged,
+    PreconditionFailed,
+    StaleHead,
+)
+from omnigraph.recovery.fence import Fate, fence
+from omnigraph.recovery.heart import HEART
+from omnigraph.recovery.intents import Intent, PlannedTable
+from omnigraph.recovery.owner import current_owner
+from omnigraph.runtime.faults import reach
+from omnigraph.runtime.ids import new_ulid
+from omnigraph.versioning.chain import find_commit
+from omnigraph.versioning.publish import Draft, Publication, publish, require_preconditions
+from omnigraph.versioning.snapshot import open_snapshot
+from omnigraph.writer.advance import advance_tables
+from omnigraph.writer.gates import gates_of
+from omnigraph.writer.lease import Lease
+from omnigraph.writer.plan import Prepared, Request, View, Writer
+
+if TYPE_CHECKING:
+    from omnigraph.recovery.sweep import Recovery
+    from omnigraph.runtime.ids import CommitId
+    from omnigraph.versioning.heads import Heads
+    from omnigraph.versioning.lineage import Lineage
+    from omnigraph.versioning.manifest import Manifest
+    from omnigraph.versioning.root import GraphRoot
+
+__all__ = ["Attempts"]
+
+_log = logging.getLogger("omnigraph.writer")
+
+
+class Attempts:
+    """Runs write attempts on one open graph. Thread-safe."""
+
+    def __init__(self, root: GraphRoot, heads: Heads, lineage: Lineage, recovery: Recovery) -> None:
+        self._root = root
+        self._heads = heads
+        self._lineage = lineage
+        self._recovery = recovery
+        self.gates = gates_of(root.objects.uri)
+        self.lease = Lease(root)
+
+    def run(self, request: Request, writer: Writer) -> Manifest | None:
+        """Write; the commit's manifest, or None when nothing changed."""
+        self._root.require_writable()
+        self._recovery.sweep()
+        return self._rounds(request, writer)
+
+    def run_long(self, request: Request, writer: Writer) -> Manifest | None:
+        """Like ``run``, for a writer that may stage for longer than cleanup waits (a Spark job).
+
+        It is announced before its first file and kept warm, so nobody takes its files for garbage,
+        however long it lasts. When it was given up for dead all the same, it stops.
+        """
+        self._root.require_writable()
+        self._recovery.sweep()
+        intents, limits = self._recovery.intents, self._root.limits
+        job = self._announcement(request, writer)
+        with HEART.beating(intents, job.id, limits.heartbeat_seconds):
+            try:
+                intents.announce(job)
+                reach("attempt.announced")
+                return self._rounds(request, writer, announced=job.id)
+            finally:
+                self._withdraw(job.id)
+
+    def _rounds(
+        self, request: Request, writer: Writer, announced: CommitId | None = None
+    ) -> Manifest | None:
+        rounds = self._root.limits.reprepare_rounds
+        for turn in range(rounds + 1):
+            try:
+                # The last round holds the lease from capture on, so that a long preparation gets
+                # through beside a writer that never pauses. A long job does so once it has caught
+                # up with what happened while it was busy.
+                early = 0 < turn == rounds or (announced is not None and turn > 1)
+                return self._once(request, writer, lease_early=early, announced=announced)
+            except (StaleHead, PinChanged):
+                # Only a prepared writer knows whether it may be prepared again.
+                if turn == rounds or not writer.reprepares or request.if_commit is not None:
+                    raise
+                self._root.clock.sleep(0.002 * (turn + 1) * (1 + secrets.randbelow(100) / 100))
+        raise AssertionError  # pragma: no cover - the last turn returns or raises
+
+    def _once(
+        self,
+        request: Request,
+        writer: Writer,
+        *,
+        lease_early: bool,
+        announced: CommitId | None,
+    ) -> Manifest | None:
+        with ExitStack() as stack:
+            if lease_early:
+                stack.enter_context(self.lease.held(long=True))
+            started = self._root.clock.monotonic()
+            view = self._capture(request)
+            reach("attempt.captured")
+            prepared = writer.prepare(view)
+            if prepared is None:
+                return None
+            reach("attempt.prepared")
+            if self._root.durable:
+                self._root.tables.sync((), [effect.staged for effect in prepared.effects])
+            reach("attempt.staged_synced")
+            tables = [effect.type_id for effect in prepared.effects]
+            schema = prepared.new_schema is not None
+            if not lease_early:
+                # Whoever holds the lease already takes no gate: others wait for it inside theirs.
+                wait = self._root.limits.lease_wait_seconds
+                stack.enter_context(
+                    self.gates.held(
+                        branch=request.branch, tables=tables, wait_seconds=wait, schema=schema
+                    )
+                )
+                stack.enter_context(self.lease.held())
+            if announced is None:
+                self._require_young(started)
+            else:
+                self._require_announced(announced)
+            return self._commit(view, prepared, self._publication(request, writer, view, prepared))
+
+    def _capture(self, request: Request) -> View:
+        ref, head = self._heads.of_branch(request.branch)
+        if request.if_commit is not None and head.commit.id != request.if_commit:
+            raise PreconditionFailed(
+                "commit.precondition",
+                f"branch {request.branch!r} is at {head.commit.id}, not at {request.if_commit}",
+                remedy="read the branch again and decide again",
+                details={"expected": request.if_commit, "actual": head.commit.id},
+            )
+        return View(ref, head, open_snapshot(self._root, head))
+
+    def _require_young(self, started: float) -> None:
+        """Cleanup keeps unreferenced files for a grace age; a writer that took half of it stops."""
+        if self._root.clock.monotonic() - started > self._root.limits.cleanup_grace_seconds / 2:
+            raise Conflict(
+                "attempt.too_old",
+                "the write took so long to prepare that its files may be gone; nothing changed",
+                remedy="run it again, or load with the Spark engine, which announces long jobs",
+            )
+
+    def _announcement(self, request: Request, writer: Writer) -> Intent:
+        """What a long job says before it begins: who it is, and that it may touch any table."""
+        view = self._capture(request)
+        return Intent(
+            self._publication(request, writer, view, Prepared()),
+            tuple(PlannedTable(type_id, pin) for type_id, pin in view.head.pins.items()),
+            current_owner(),
+            self._root.clock.now_micros(),
+        )
+
+    def _require_announced(self, job: CommitId) -> None:
+        """Its files are only safe while the announcement stands."""
+        if not self._recovery.intents.still_announced(job):
+            raise OperationVoid(
+                "attempt.given_up",
+                f"job {job} was taken for dead, so its staged files may be gone; nothing changed",
+                remedy="run it again; let the driver run without long pauses",
+                details={"job": job},
+            )
+
+    def _withdraw(self, job: CommitId) -> None:
+        try:
+            self._recovery.intents.remove(job, ("staging.json",))
+        except GraphError:
+            # It says nothing that could become true any more: recovery removes it.
+            _log.warning("the announcement of job %s could not be removed", job)
+
+    def _publication(
+        self, request: Request, writer: Writer, view: View, prepared: Prepared
+    ) -> Publication:
+        touched = {effect.type_id for effect in prepared.effects}
+        watched = touched | prepared.reads | set(prepared.created) | prepared.dropped
+        pins = view.head.pins
+        return Publication(
+            draft=Draft(
+                id=new_ulid(self._root.clock),
+                branch=request.branch,
+                kind=writer.kind,
+                actor=request.actor,
+                message=request.message,
+                counts=prepared.counts,
+                merged_parent=prepared.merged_parent,
+                later_than_micros=prepared.later_than_micros,
+                idempotency_key=request.idempotency_key,
+                request_digest=request.request_digest,
+                hard_drops=prepared.hard_drops,
+            ),
+            incarnation=view.ref.incarnation,
+            captured=view.head.commit.ref,
+            schema=view.head.commit.schema,
+            moved=dict(prepared.created),
+            dropped=prepared.dropped,
+            expected={key: pins[key].fingerprint if key in pins else None for key in watched},
+            new_schema=prepared.new_schema,
+            if_commit=request.if_commit,
+        )
+
+    def _commit(self, view: View, prepared: Prepared, publication: Publication) -> Manifest:
+        """Arm, advance, publish, settle."""
+        operation = publication.draft.id
+        intents, limits = self._recovery.intents, self._root.limits
+        self._require_unmoved(view, publication)
+        intent = Intent(
+            publication,
+            tuple(PlannedTable(effect.type_id, effect.pin) for effect in prepared.effects),
+            current_owner(),
+            self._root.clock.now_micros(),
+        )
+        with HEART.beating(intents, operation, limits.heartbeat_seconds):
+            confirmed = False
+            try:
+                intents.arm(intent)
+                reach("attempt.armed")
+                moved = advance_tables(self._root, prepared.effects, operation)
+                if self._root.durable:
+                    staged = [effect.staged for effect in prepared.effects]
+                    self._root.tables.sync(moved.values(), staged)
+                reach("attempt.advanced")
+                self._require_unmoved(view, publication)
+                confirmed = True
+                intents.confirm(operation, moved)
+                reach("attempt.confirmed")
+                complete = replace(publication, moved={**publication.moved, **moved})
+                manifest = publish(self._root, self._heads, complete)
+                reach("attempt.published")
+            except BaseException as failure:
+                landed = self._give_up(publication, failure, confirmed=confirmed)
+                if landed is None:
+                    raise
+                if not isinstance(failure, Exception):
+                    # An interrupt ends the program all the same; its note tells what became of it.
+                    failure.add_note(_landed(operation))
+                    self._settle(operation)
+                    raise
+                manifest = landed
+            self._settle(operation)
+        return manifest
+
+    def _require_unmoved(self, view: View, publication: Publication) -> None:
+        """Lose early: before the tables move, and before a confirmation would have to be voided."""
+        head = self._heads.of_incarnation(view.ref.incarnation)
+        if head.commit.id != view.head.commit.id:
+            require_preconditions(self._root, publication, head)
+
+    def _give_up(
+        self, publication: Publication, failure: BaseException, *, confirmed: bool
+    ) -> Manifest | None:
+        """Make a failure definite, or find that it was none: then the landed commit is returned."""
+        operation = publication.draft.id
+        if isinstance(failure, OutcomeUnknown):
+            # The intent stays: whoever can tell later will settle it.
+            return None
+        if confirmed:
+            try:
+                fate = fence(self._root, self._heads, self._lineage, publication)
+            except GraphError as error:
+                raise OutcomeUnknown(
+                    "commit.outcome_unknown",
+                    f"commit {operation} failed and could not be voided: {error}",
+                    remedy="look for the commit id before you repeat the write",
+                    details={"commit_id": operation, "branch": publication.draft.branch},
+                ) from failure
+            if fate is Fate.PUBLISHED:
+                return self._published(publication)
+        try:
+            self._recovery.intents.remove(operation)
+        except GraphError:
+            # Unconfirmed or void, it can only be rolled back: leaving it changes nothing.
+            return None
+        return None
+
+    def _published(self, publication: Publication) -> Manifest:
+        head = self._heads.of_incarnation(publication.incarnation)
+        own = publication.draft.id
+        _, commit = find_commit(self._root, head, own, until=publication.captured.id)
+        ref = (commit or self._lineage.get(own)).ref
+        return self._root.manifest(ref.incarnation, ref.version)
+
+    def _settle(self, operation: CommitId) -> None:
+        """The commit is safe: what goes wrong while tidying must not be reported as its failure."""
+        try:
+            self._recovery.intents.remove(operation, ("confirmed.json",))
+            reach("attempt.settled_confirmation")
+            self._recovery.intents.remove(operation, ("json",))
+            reach("attempt.settled")
+        except BaseException as failure:
+            # Recovery removes what is left.
+            _log.warning("commit %s is safe, but its intent could not be removed", operation)
+            if not isinstance(failure, Exception):
+                failure.add_note(_landed(operation))
+                raise
+
+
+def _landed(operation: CommitId) -> str:
+    return f"commit {operation} had landed"
