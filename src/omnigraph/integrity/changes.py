@@ -1,0 +1,77 @@
+"""What a writer wants to do to the entities of a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from omnigraph.catalog.model import ID, EntityType, TypeId
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from omnigraph.catalog.model import Catalog
+    from omnigraph.ports.tables import Table
+
+__all__ = ["ChangeSet", "Mode", "Reader", "TypeChange"]
+
+
+class Mode(StrEnum):
+    """What an id that exists already means."""
+
+    # A strict insert: it is a conflict.
+    APPEND = "append"
+    # An upsert: the entity is replaced.
+    MERGE = "merge"
+    # The rows are all there is of the type; what existed before goes.
+    OVERWRITE = "overwrite"
+
+
+class Reader(Protocol):
+    """Where the evaluator looks: the one snapshot that the attempt captured."""
+
+    @property
+    def catalog(self) -> Catalog: ...
+
+    def table(self, type_id: TypeId) -> Table: ...
+
+
+@dataclass(frozen=True)
+class TypeChange:
+    """The change of one type. After it, the type holds ``rows``, and what existed before without
+    the ids of ``rows`` and ``deletes`` (with ``OVERWRITE``, nothing of that)."""
+
+    entity: EntityType
+    mode: Mode
+    # Whole rows in the columns of the type's table, ids unique.
+    rows: pa.Table
+    # Ids of entities that go.
+    deletes: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
+    # The record number of each row, where rows came from records.
+    records: np.ndarray | None = None
+    # Freshly minted ids cannot exist yet: nobody looks for them.
+    fresh_ids: bool = False
+
+    @property
+    def ids(self) -> pa.ChunkedArray:
+        return self.rows.column(ID.column)
+
+    def record(self, row: int) -> int | None:
+        return None if self.records is None else int(self.records[row])
+
+
+@dataclass(frozen=True)
+class ChangeSet:
+    """The whole change of one commit, by type."""
+
+    by_type: Mapping[TypeId, TypeChange]
+    # Some records could not be read, so rows are missing here: what does not exist proves nothing.
+    partial: bool = False
+
+    def get(self, type_id: TypeId) -> TypeChange | None:
+        return self.by_type.get(type_id)

@@ -1,0 +1,89 @@
+"""Every rule, over one change, against one snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from omnigraph.catalog.model import ID, TypeId
+from omnigraph.errors import KeyConflict
+from omnigraph.integrity.cardinality import check_cardinality
+from omnigraph.integrity.changes import ChangeSet, Mode, Reader, TypeChange
+from omnigraph.integrity.columns import check_columns
+from omnigraph.integrity.endpoints import check_endpoints, check_losses
+from omnigraph.integrity.lookup import locate
+from omnigraph.integrity.uniqueness import check_uniqueness
+from omnigraph.integrity.violations import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+__all__ = ["Evaluation", "evaluate_changes"]
+
+_IDS_NAMED_MAX = 100
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was found: where existing ids are, which tables were looked at, and what is wrong."""
+
+    report: Report
+    located: Mapping[TypeId, pa.Table]
+    reads: frozenset[TypeId]
+    # Ids that a strict insert met, by type.
+    conflicts: Mapping[str, list[str]]
+
+    def raise_if_broken(self) -> None:
+        """Violations first: they would remain when the conflict is gone."""
+        self.report.raise_if_any()
+        if self.conflicts:
+            type_name, ids = next(iter(self.conflicts.items()))
+            raise KeyConflict(
+                "key.exists",
+                f"{type_name} {', '.join(repr(i) for i in ids[:5])} exists already",
+                remedy="use merge to replace existing entities",
+                details={"type_name": type_name, "ids": ids[:_IDS_NAMED_MAX]},
+            )
+
+
+def evaluate_changes(
+    changes: ChangeSet, reader: Reader, report: Report | None = None
+) -> Evaluation:
+    """Check a change. Nothing is written, and nothing outside the change's reach is read.
+
+    Of a partial change only what more rows could not mend is told: an edge whose node is missing
+    may be nothing but the consequence of a node that could not be read.
+    """
+    report = Report() if report is None else report
+    reads: set[TypeId] = set()
+    located: dict[TypeId, pa.Table] = {}
+    conflicts: dict[str, list[str]] = {}
+    for type_id, change in changes.by_type.items():
+        check_columns(change, report)
+        located[type_id] = _locate(change, reader)
+        if change.mode is Mode.APPEND and located[type_id].num_rows:
+            conflicts[change.entity.name] = located[type_id].column(ID.column).to_pylist()
+        check_uniqueness(change, reader, report)
+    if not changes.partial:
+        reads |= _check_existence(changes, reader, report)
+    return Evaluation(report, located, frozenset(reads), conflicts)
+
+
+def _check_existence(changes: ChangeSet, reader: Reader, report: Report) -> set[TypeId]:
+    """The rules about what must be there; the tables that were looked at."""
+    reads: set[TypeId] = set()
+    for change in changes.by_type.values():
+        reads |= check_endpoints(change, changes, reader, report)
+        reads |= check_losses(change, changes, reader, report)
+    for edge in reader.catalog.edges:
+        reads |= check_cardinality(edge, changes, reader, report)
+    return reads
+
+
+def _locate(change: TypeChange, reader: Reader) -> pa.Table:
+    """Where the rows are that this change replaces."""
+    table = reader.table(change.entity.id)
+    fresh = change.fresh_ids or change.mode is Mode.OVERWRITE
+    return locate(table, change.ids.slice(0, 0) if fresh else change.ids)

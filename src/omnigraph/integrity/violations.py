@@ -1,0 +1,125 @@
+"""What is wrong with a change, entity by entity."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import ValidationFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["VIOLATIONS_SHOWN_MAX", "Report", "Violation"]
+
+# All violations are counted; this many are kept.
+VIOLATIONS_SHOWN_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One rule broken by one entity. ``record`` counts from 1 in the input; None: not from one."""
+
+    rule: str
+    message: str
+    type: str | None = None
+    id: str | None = None
+    property: str | None = None
+    value: Any = None
+    record: int | None = None
+    line: int | None = None
+    file: str | None = None
+    # Who has the unique value already: for whoever has to choose between the two.
+    holder: str | None = field(default=None, compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        said = {key: value for key, value in asdict(self).items() if value is not None}
+        said.pop("holder", None)
+        return said
+
+    def describe(self) -> str:
+        """One line for a person."""
+        place = f"record {self.record}" if self.record is not None else self.id or "?"
+        if self.line is not None:
+            place += f" ({self.file + ', ' if self.file else ''}line {self.line})"
+        what = ".".join(part for part in (self.type, self.property) if part)
+        return f"{place}: {what + ': ' if what else ''}{self.message} [{self.rule}]"
+
+
+class Report:
+    """Violations as they are found: the first ones whole, all of them counted."""
+
+    def __init__(self, limit: int = VIOLATIONS_SHOWN_MAX) -> None:
+        self._limit = limit
+        self.violations: list[Violation] = []
+        self.counts: Counter[str] = Counter()
+
+    def __bool__(self) -> bool:
+        return self.total > 0
+
+    @property
+    def total(self) -> int:
+        return self.counts.total()
+
+    @property
+    def room(self) -> int:
+        """How many more violations will be kept: nobody needs to describe the others."""
+        return max(0, self._limit - len(self.violations))
+
+    def add(self, violation: Violation) -> None:
+        self.counts[violation.rule] += 1
+        if self.room:
+            self.violations.append(violation)
+
+    def add_many(self, rule: str, total: int, shown: Iterable[Violation]) -> None:
+        """Many of one rule, of which only some are described."""
+        if total:
+            self.counts[rule] += total
+        for violation in shown:
+            if not self.room:
+                return
+            self.violations.append(violation)
+
+    def extend(self, other: Report) -> None:
+        """Everything that another report has found."""
+        self.counts.update(other.counts)
+        self.violations += other.violations[: self.room]
+
+    def place(self, where: Callable[[int], tuple[str | None, int | None]]) -> None:
+        """Say of every record in which file and on which line it stands."""
+        self.violations = [
+            replace(found, file=place[0], line=place[1])
+            if found.record is not None and (place := where(found.record))
+            else found
+            for found in self.violations
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "total": self.total,
+            "counts": dict(sorted(self.counts.items())),
+            "violations": [violation.to_json() for violation in self._ordered()],
+        }
+
+    def raise_if_any(self) -> None:
+        """Turn what was found into one error."""
+        if not self:
+            return
+        ordered = self._ordered()
+        lines = [violation.describe() for violation in ordered[:10]]
+        more = self.total - len(lines)
+        raise ValidationFailure(
+            f"data.{ordered[0].rule}",
+            f"{self.total} violation{'s' if self.total > 1 else ''}, nothing was written\n  "
+            + "\n  ".join(lines)
+            + (f"\n  … and {more} more" if more else ""),
+            details=self.to_json(),
+            remedy="correct the data, or change the schema",
+        )
+
+    def _ordered(self) -> list[Violation]:
+        return sorted(
+            self.violations,
+            key=lambda found: (found.record is None, found.record or 0, found.type or ""),
+        )
