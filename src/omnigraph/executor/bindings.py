@@ -1,0 +1,77 @@
+"""Rows of a pattern while they are computed: a row number per slot, nothing else.
+
+Row numbers are those of a slot's space (``executor.spaces``); values are fetched for what is
+filtered, sorted or returned, and only then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import numpy.typing as npt
+
+    from omnigraph.executor.column import Vector
+    from omnigraph.ir.expressions import Slot
+
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["ONE_ROW", "Bindings"]
+
+_NO_VALUES: Mapping[int, Vector] = {}
+
+
+class Bindings:
+    """Distinct assignments of slots. Immutable.
+
+    ``computed`` holds values that an operator has worked out for expressions, by the identity of
+    the expression in the plan.
+    """
+
+    __slots__ = ("columns", "computed", "count")
+
+    def __init__(
+        self,
+        count: int,
+        columns: Mapping[Slot, Ints],
+        computed: Mapping[int, Vector] = _NO_VALUES,
+    ) -> None:
+        self.count = count
+        self.columns = columns
+        self.computed = computed
+
+    @property
+    def nbytes(self) -> int:
+        return sum(column.nbytes for column in self.columns.values())
+
+    def take(self, rows: Ints) -> Bindings:
+        """Some rows, in this order; ``rows`` may repeat."""
+        return Bindings(
+            len(rows),
+            {slot: column[rows] for slot, column in self.columns.items()},
+            {key: vector.take(rows) for key, vector in self.computed.items()},
+        )
+
+    def slice(self, start: int, end: int) -> Bindings:
+        """The rows from one place up to another."""
+        return self.take(np.arange(start, min(end, self.count)))
+
+    def only(self, slots: Iterable[Slot]) -> Bindings:
+        """The same rows with fewer slots; some may be equal now."""
+        return Bindings(self.count, {slot: self.columns[slot] for slot in slots})
+
+    def extended(self, more: Mapping[Slot, Ints]) -> Bindings:
+        """The same rows with more slots."""
+        return Bindings(self.count, {**self.columns, **more}, self.computed)
+
+    def computing(self, key: int, values: Vector) -> Bindings:
+        """The same rows with the values of one more expression."""
+        return Bindings(self.count, self.columns, {**self.computed, key: values})
+
+
+# What a pattern starts from: the one assignment of no slots.
+ONE_ROW = Bindings(1, {})

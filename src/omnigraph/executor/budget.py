@@ -1,0 +1,151 @@
+"""What a query may cost, and the meter that stops it.
+
+A budget never cuts an answer short: a query that would exceed it fails with ``LimitExceeded`` and
+returns nothing. The row budget counts the rows of the *result*; what a query holds while it
+computes is bounded by the memory budget, which is an estimate, and by time.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from omnigraph.errors import GraphError, LimitExceeded
+from omnigraph.runtime.clock import SYSTEM_CLOCK, Clock
+
+__all__ = [
+    "DEFAULT_ROWS",
+    "DEFAULT_SECONDS",
+    "Budget",
+    "Cancellation",
+    "Meter",
+    "machine_memory_bytes",
+]
+
+DEFAULT_ROWS = 1_000_000
+DEFAULT_SECONDS = 30.0
+_MEMORY_SHARE = 4
+# Asking the clock costs more than a step of most loops, so it is asked once in so many steps.
+_TICKS_PER_CHECK = 128
+_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+class Cancellation:
+    """A token that any thread may cancel; the query notices at its next step."""
+
+    __slots__ = ("cancelled",)
+
+    def __init__(self) -> None:
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+@cache
+def machine_memory_bytes() -> int:
+    """What this process may use: the machine's memory, or its container's."""
+    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        limit = _CGROUP_LIMIT.read_text(encoding="ascii").strip()
+    except OSError:
+        limit = "max"
+    if limit.isdigit():
+        available = min(available, int(limit))
+    return available
+
+
+def _default_memory_bytes() -> int:
+    return machine_memory_bytes() // _MEMORY_SHARE
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The limits of one query; None lifts a limit."""
+
+    rows: int | None = DEFAULT_ROWS
+    seconds: float | None = DEFAULT_SECONDS
+    memory_bytes: int | None = field(default_factory=_default_memory_bytes)
+    cancellation: Cancellation | None = None
+    clock: Clock = SYSTEM_CLOCK
+
+    def start(self, cancellation: Cancellation | None = None) -> Meter:
+        """Begin to count, from this instant; ``cancellation`` is a token of this call alone."""
+        return Meter(self, cancellation)
+
+
+class Meter:
+    """A budget in use by one query."""
+
+    __slots__ = (
+        "_budget",
+        "_bytes",
+        "_cancellations",
+        "_deadline",
+        "_monotonic",
+        "_started",
+        "_ticks",
+    )
+
+    def __init__(self, budget: Budget, cancellation: Cancellation | None = None) -> None:
+        self._budget = budget
+        given = (budget.cancellation, cancellation)
+        self._cancellations = [each for each in given if each is not None]
+        self._monotonic = budget.clock.monotonic
+        self._started = self._monotonic()
+        seconds = budget.seconds
+        self._deadline = math.inf if seconds is None else self._started + seconds
+        self._ticks = 0
+        self._bytes = 0
+
+    def tick(self) -> None:
+        """Called in every loop: notices cancellation and the deadline."""
+        self._ticks += 1
+        if self._ticks % _TICKS_PER_CHECK == 1:
+            self.check()
+
+    def check(self) -> None:
+        """Notice cancellation and the deadline now."""
+        for cancellation in self._cancellations:
+            if cancellation.cancelled:
+                raise GraphError(
+                    "query.cancelled",
+                    "the query was cancelled",
+                    remedy="run it again if it is needed",
+                )
+        now = self._monotonic()
+        if now > self._deadline:
+            limit = self._budget.seconds or 0.0
+            raise _exceeded("time_s", limit, round(now - self._started, 3))
+
+    def hold(self, size: int) -> None:
+        """Account for bytes that the query keeps until its end."""
+        self._bytes += size
+        limit = self._budget.memory_bytes
+        if limit is not None and self._bytes > limit:
+            raise _exceeded("memory_bytes", limit, self._bytes)
+
+    def return_rows(self, count: int) -> None:
+        """Check the size of the result."""
+        limit = self._budget.rows
+        if limit is not None and count > limit:
+            raise _exceeded("rows", limit, count)
+
+
+_REMEDIES = {
+    "time_s": "narrow the match, bound its hops, or raise the time budget of this call",
+    "memory_bytes": "narrow the match, return fewer properties, or raise the memory budget",
+    "rows": "add a limit, aggregate, or raise the row budget of this call",
+}
+
+
+def _exceeded(name: str, limit: float, actual: float) -> LimitExceeded:
+    return LimitExceeded(
+        f"query.{name.split('_', maxsplit=1)[0]}_limit",
+        f"the query exceeds its budget: {name} {actual}, allowed {limit}",
+        details={"resource_limit": {"name": name, "limit": limit, "actual": actual}},
+        remedy=_REMEDIES[name],
+    )

@@ -1,0 +1,155 @@
+"""The one provider of columns: whole columns of a pin, kept or loaded, or a few rows of them.
+
+Operators never ask Lance for values. A column that is kept answers from memory; of one that is not,
+a few rows are taken, and many are a reason to load it whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from omnigraph.executor.cache import pin_key
+from omnigraph.executor.column import Column, Vector, joined_array
+from omnigraph.executor.ids import IdIndex
+from omnigraph.runtime.clock import SYSTEM_CLOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from omnigraph.executor.context import Context
+    from omnigraph.ports.tables import Pin, Table
+
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["PinnedColumns", "column_key", "index_key"]
+
+_ID = "id"
+# So small a table is loaded whole: taking rows costs as much.
+_SMALL_ROWS = 8_192
+# Taking fewer rows than this share of a table is cheaper than loading the column.
+_TAKE_SHARE = 64
+# What loading a column costs, roughly.
+_LOAD_SECONDS_PER_ROW = 50e-9
+
+
+def column_key(pin: tuple[str, int, str], name: str) -> tuple[object, ...]:
+    return (*pin, "column", name)
+
+
+def index_key(pin: tuple[str, int, str]) -> tuple[object, ...]:
+    return (*pin, "ids")
+
+
+class PinnedColumns:
+    """The columns of one table at one pin, for one query."""
+
+    def __init__(self, pin: Pin, open_table: Callable[[], Table], context: Context) -> None:
+        self._open = open_table
+        self._cache = context.cache
+        self._meter = context.meter
+        self.key = pin_key(pin)
+        # What this query has in hand stays, whatever the cache lets go.
+        self._held: dict[str, Column] = {}
+        self.rows = pin.rows
+
+    def vector(self, name: str, rows: Ints | None) -> Vector:
+        """The values of some rows, or of all."""
+        column = self._find(name)
+        if column is not None:
+            return Vector(column, rows)
+        if rows is not None and self._is_few(len(rows), name):
+            return Vector(self._taken([name], rows)[name])
+        return Vector(self.column(name), rows)
+
+    def vectors(self, names: Sequence[str], rows: Ints) -> dict[str, Vector]:
+        """Several columns of some rows, those that are missing read at once."""
+        missing = [name for name in names if self._find(name) is None]
+        if not missing:
+            return {name: Vector(self._held[name], rows) for name in names}
+        taken: dict[str, Column] = {}
+        if self._is_few(len(rows), missing[0]):
+            taken = self._taken(missing, rows)
+        else:
+            self._load(missing)
+        return {
+            name: Vector(taken[name]) if name in taken else Vector(self._held[name], rows)
+            for name in names
+        }
+
+    def column(self, name: str) -> Column:
+        """A whole column."""
+        found = self._find(name)
+        if found is None:
+            self._load([name])
+        return self._held[name]
+
+    def ids(self) -> IdIndex:
+        """The index of the ids."""
+        key = index_key(self.key)
+        found: IdIndex | None = self._cache.get(key)
+        return self._cache.get_or_make(key, self._make_index) if found is None else found
+
+    @property
+    def has_ids(self) -> bool:
+        return index_key(self.key) in self._cache
+
+    def _make_index(self) -> IdIndex:
+        index = IdIndex(self.column(_ID).array)
+        self._meter.hold(index.nbytes)
+        return index
+
+    def _is_few(self, count: int, name: str) -> bool:
+        """Whether taking rows is cheaper than loading a column, this time and by now."""
+        if self.rows <= _SMALL_ROWS or count * _TAKE_SHARE > self.rows:
+            return False
+        return self._cache.spent(column_key(self.key, name)) < _LOAD_SECONDS_PER_ROW * self.rows
+
+    def _find(self, name: str) -> Column | None:
+        held = self._held.get(name)
+        if held is None:
+            held = self._cache.get(column_key(self.key, name))
+            if held is not None:
+                self._held[name] = held
+        return held
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Columns that are read through once and not kept."""
+        for batch in self._open().batches(names):
+            self._meter.check()
+            yield batch
+
+    def _load(self, names: Sequence[str]) -> None:
+        chunks: list[pa.RecordBatch] = []
+        for batch in self.batches(names):
+            self._meter.hold(batch.nbytes)
+            chunks.append(batch)
+        schema = chunks[0].schema if chunks else _fields(self._open().schema, names)
+        loaded = pa.Table.from_batches(chunks, schema=schema)
+        for name in names:
+            self._held[name] = self._keep(name, joined_array(loaded.column(name)))
+
+    def _keep(self, name: str, array: pa.Array) -> Column:
+        # The cache outlives this query: what it keeps must not hold on to the query.
+        cache, key = self._cache, column_key(self.key, name)
+        column = Column(array, kept=True, grown=lambda: cache.weigh(key, column))
+        cache.put(key, column)
+        return column
+
+    def _taken(self, names: Sequence[str], rows: Ints) -> dict[str, Column]:
+        started = SYSTEM_CLOCK.monotonic()
+        table = self._open().take(rows, names)
+        seconds = SYSTEM_CLOCK.monotonic() - started
+        for name in names:
+            self._cache.spend(column_key(self.key, name), seconds)
+        self._meter.hold(table.nbytes)
+        self._meter.check()
+        return {name: Column(joined_array(table.column(name))) for name in names}
+
+
+def _fields(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    return pa.schema([schema.field(name) for name in names])

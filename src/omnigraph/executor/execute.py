@@ -1,0 +1,162 @@
+"""Running a plan: from bound parameters to the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from omnigraph.errors import InvalidInput
+from omnigraph.executor.bindings import ONE_ROW
+from omnigraph.executor.budget import Budget
+from omnigraph.executor.cache import shared_cache
+from omnigraph.executor.context import Context
+from omnigraph.executor.operators import OPERATORS
+from omnigraph.executor.output import Output
+from omnigraph.executor.result import QueryResult, QueryStream
+from omnigraph.executor.run import Run
+from omnigraph.executor.search.embedding import embed_with
+from omnigraph.executor.search.scoring import ColumnScoring
+from omnigraph.ir.expressions import Const, ParamRef, RankFusion, Score, ScoreFunc
+from omnigraph.runtime.clock import SYSTEM_CLOCK
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
+
+    from omnigraph.catalog.model import Catalog
+    from omnigraph.executor.bindings import Bindings
+    from omnigraph.executor.budget import Cancellation
+    from omnigraph.executor.cache import ByteCache
+    from omnigraph.executor.profile import Profile
+    from omnigraph.executor.run import Source
+    from omnigraph.ir.expressions import Expr, Value
+    from omnigraph.planner.plan import Access, Plan, Return
+    from omnigraph.ports.embeddings import Embedder
+
+__all__ = ["Call", "Executable", "execute", "stream"]
+
+# Rows that are made at a time when a result is streamed.
+_BATCH_ROWS = 16_384
+# So few rows are values sooner than they are arrays.
+_FEW_ROWS = 8
+_DEFAULT_BUDGET = Budget()
+
+
+class Executable:
+    """A plan with all that its runs have in common."""
+
+    def __init__(self, plan: Plan, catalog: Catalog) -> None:
+        self.plan = plan
+        self.catalog = catalog
+        self.output = Output(plan.ir, catalog)
+        self._needs_limit = any(_needs_limit(key.expr) for key in plan.ir.order)
+
+    def with_access(self, access: Access) -> Executable:
+        """The same plan, its values taken from elsewhere."""
+        if access is self.plan.access:
+            return self
+        other = Executable.__new__(Executable)
+        other.__dict__.update(self.__dict__)
+        other.plan = replace(self.plan, access=access)
+        return other
+
+    def page(self, params: Mapping[str, Value]) -> tuple[int, int | None]:
+        """Offset and limit, before the first row."""
+        ir = self.plan.ir
+        if ir.limit is None and ir.offset is None and not self._needs_limit:
+            return 0, None
+        limit = _row_count("limit", ir.limit, params)
+        if limit is None and self._needs_limit:
+            raise InvalidInput(
+                "search.limit_required",
+                "an order by nearest() or rrf() needs a limit",
+                remedy="add `limit n`",
+            )
+        return _row_count("offset", ir.offset, params) or 0, limit
+
+
+# Not frozen: one is made per query, and freezing costs more than the rest of it.
+@dataclass(slots=True)
+class Call:
+    """How one run is made: its parameters, its instant, its limits."""
+
+    params: Mapping[str, Value]
+    now: dt.datetime
+    budget: Budget = _DEFAULT_BUDGET
+    cancellation: Cancellation | None = None
+    embedder: Embedder | None = None
+    cache: ByteCache | None = None
+    profile: Profile | None = None
+
+
+def execute(executable: Executable, source: Source, call: Call) -> QueryResult:
+    """The whole answer of a read."""
+    run, rows = _run(executable, source, call)
+    ir, output = executable.plan.ir, executable.output
+    if call.profile is not None:
+        return _profiled(executable, rows, run, call.profile)
+    if rows.count <= _FEW_ROWS:
+        return QueryResult(ir.name, ir.columns, None, cells=output.cells(rows, run))
+    return QueryResult(ir.name, ir.columns, output.table(rows, run))
+
+
+def _profiled(executable: Executable, rows: Bindings, run: Run, profile: Profile) -> QueryResult:
+    plan = executable.plan
+    started = SYSTEM_CLOCK.monotonic()
+    table = executable.output.table(rows, run)
+    seconds = SYSTEM_CLOCK.monotonic() - started
+    profile.note(plan.root, rows.count, seconds, table.nbytes)
+    return QueryResult(plan.ir.name, plan.ir.columns, table)
+
+
+def stream(executable: Executable, source: Source, call: Call) -> QueryStream:
+    """The answer of a read, its columns made a batch at a time."""
+    run, rows = _run(executable, source, call)
+    ir = executable.plan.ir
+    output = executable.output
+    return QueryStream(ir.name, ir.columns, output.schema, rows.count, _batches(output, rows, run))
+
+
+def _run(executable: Executable, source: Source, call: Call) -> tuple[Run, Bindings]:
+    plan = executable.plan
+    meter = call.budget.start(call.cancellation)
+    context = Context(call.params, call.now, meter, call.cache or shared_cache())
+    page = executable.page(call.params)
+    run = Run(plan, executable.catalog, source, context, operators=OPERATORS, page=page)
+    run.profile = call.profile
+    if plan.searched:
+        embed = embed_with(call.embedder, executable.catalog)
+        run.scoring = ColumnScoring(run, source, embed)
+        run.scoring.check()
+    rows = run.rows(cast("Return", plan.root).input, lambda: ONE_ROW)
+    meter.return_rows(rows.count)
+    return run, rows
+
+
+def _batches(output: Output, rows: Bindings, run: Run) -> Iterator[pa.RecordBatch]:
+    for start in range(0, rows.count, _BATCH_ROWS):
+        run.context.meter.check()
+        yield output.batch(rows.slice(start, start + _BATCH_ROWS), run)
+
+
+def _row_count(clause: str, expr: Expr | None, params: Mapping[str, Value]) -> int | None:
+    match expr:
+        case Const(value=value):
+            count = value
+        case ParamRef(name=name):
+            count = params[name]
+        case _:
+            return None
+    if isinstance(count, int) and count < 0:
+        raise InvalidInput(
+            f"query.negative_{clause}", f"{clause} is {count}", remedy="use 0 or more"
+        )
+    return cast("int | None", count)
+
+
+def _needs_limit(expr: Expr) -> bool:
+    return isinstance(expr, RankFusion) or (
+        isinstance(expr, Score) and expr.func is ScoreFunc.NEAREST
+    )

@@ -1,0 +1,258 @@
+"""Expressions over many rows at once.
+
+The meaning is that of ``naive.predicates``, which evaluates them row by row; whatever has no form
+for many rows is left to the functions over there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.datatypes.arrow import arrow_type
+from omnigraph.datatypes.types import BOOL, DATETIME, DataType, ListType, ScalarType
+from omnigraph.errors import InvariantBroken
+from omnigraph.executor import truth
+from omnigraph.executor.column import Column, Vector
+from omnigraph.executor.compare import Constant, Operand, among, compare
+from omnigraph.executor.naive.predicates import contains_item, matches_text
+from omnigraph.executor.naive.values import canonical
+from omnigraph.executor.truth import Truth
+from omnigraph.ir.expressions import (
+    And,
+    BlockAggregate,
+    Compare,
+    CompareOp,
+    Const,
+    Exists,
+    Expr,
+    InList,
+    IsNull,
+    ListContains,
+    MakeList,
+    Not,
+    Now,
+    Or,
+    ParamRef,
+    PropertyRef,
+    RankFusion,
+    Score,
+    StringMatch,
+    StringOp,
+    TextMatch,
+    type_of,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from omnigraph.executor.bindings import Bindings
+    from omnigraph.executor.context import Context
+    from omnigraph.executor.spaces import Space
+    from omnigraph.ir.expressions import Slot, Value
+
+    Mask = npt.NDArray[np.bool_]
+
+__all__ = ["Evaluator"]
+
+_MATCHES = {StringOp.CONTAINS: pc.match_substring, StringOp.STARTS_WITH: pc.starts_with}
+
+
+class Evaluator(ABC):
+    """Evaluates the expressions of one query. Its surroundings say what rows mean."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @abstractmethod
+    def space_of(self, slot: Slot) -> Space:
+        """The numbering of the entities of a slot."""
+
+    @abstractmethod
+    def text_match(self, expr: TextMatch, rows: Bindings) -> Truth:
+        """The truth of a text predicate for each row."""
+
+    # --- what operators ask for ---
+
+    def passing(self, expr: Expr, rows: Bindings) -> Mask:
+        """The rows for which a condition is true."""
+        return self.truth(expr, rows).yes
+
+    def vector(self, expr: Expr, rows: Bindings) -> Vector:
+        """A value for each row; not for entities and aggregates."""
+        found = self._operand(expr, rows)
+        if isinstance(found, Operand):
+            return found.vector
+        return Vector(Column(_repeated(found, rows.count)))
+
+    def values(self, expr: Expr, rows: Bindings) -> list[Any]:
+        """A Python value for each row, in the form that the language compares."""
+        return self.vector(expr, rows).values(_type(expr))
+
+    def constant(self, expr: Expr) -> Value:
+        """The value of an expression that reads no row."""
+        match expr:
+            case Const(value, dtype):
+                return canonical(value, dtype)
+            case ParamRef(name, dtype):
+                value = self.context.params[name]
+                # A text has one form.
+                return value if isinstance(value, str) else canonical(value, dtype)
+            case Now():
+                return canonical(self.context.now, DATETIME)
+            case MakeList(items):
+                return tuple(self.constant(item) for item in items)
+            case _:
+                raise InvariantBroken(10, f"{type(expr).__name__} is no constant")
+
+    def truth(self, expr: Expr, rows: Bindings) -> Truth:
+        """The truth of a condition for each row."""
+        known = rows.computed.get(id(expr)) if rows.computed else None
+        if known is not None:
+            return truth.from_arrow(known.arrow())
+        match expr:
+            case Compare(op, left, right):
+                return compare(
+                    op, self._operand(left, rows), self._operand(right, rows), rows.count
+                )
+            case And(operands):
+                return truth.all_of(self.truth(part, rows) for part in operands)
+            case Or(operands):
+                return truth.any_of(self.truth(part, rows) for part in operands)
+            case Not(operand):
+                return self.truth(operand, rows).negated()
+            case IsNull(operand, negated):
+                return self._is_null(operand, rows, negated=negated)
+            case StringMatch() | ListContains() | InList():
+                return self._membership(expr, rows)
+            case _:
+                return self._plain_truth(expr, rows)
+
+    def _plain_truth(self, expr: Expr, rows: Bindings) -> Truth:
+        match expr:
+            case TextMatch():
+                return self.text_match(expr, rows)
+            case Const() | ParamRef():
+                return truth.constant(self.constant(expr), rows.count)
+            case PropertyRef():
+                return truth.from_arrow(self.vector(expr, rows).arrow())
+            case _:
+                raise InvariantBroken(10, f"{type(expr).__name__} is no condition here")
+
+    # --- operands ---
+
+    def _operand(self, expr: Expr, rows: Bindings) -> Operand | Constant:
+        known = rows.computed.get(id(expr)) if rows.computed else None
+        if known is not None:
+            return Operand(known, _type(expr))
+        match expr:
+            case PropertyRef(slot, prop, dtype):
+                return Operand(self.space_of(slot).vector(prop, rows.columns[slot]), dtype)
+            case Const() | ParamRef() | Now() | MakeList():
+                return Constant(self.constant(expr), _type(expr))
+            case BlockAggregate() | Exists() | Score() | RankFusion():
+                raise InvariantBroken(10, f"{type(expr).__name__} was not computed before its use")
+            case _:
+                return Operand(self.truth(expr, rows).vector(), BOOL)
+
+    def _is_null(self, operand: Expr, rows: Bindings, *, negated: bool) -> Truth:
+        value = self._operand(operand, rows)
+        if isinstance(value, Constant):
+            return truth.constant((value.value is None) != negated, rows.count)
+        nulls = value.vector.nulls()
+        if nulls is None:
+            return truth.constant(negated, rows.count)
+        return Truth(~nulls if negated else nulls)
+
+    def _membership(self, expr: StringMatch | ListContains | InList, rows: Bindings) -> Truth:
+        match expr:
+            case StringMatch(op, haystack, needle):
+                return self._string_match(
+                    op, self._operand(haystack, rows), self._operand(needle, rows), rows.count
+                )
+            case ListContains(items, item):
+                return self._list_contains(
+                    self._operand(items, rows), self._operand(item, rows), rows.count
+                )
+            case InList(item, options):
+                return self._in_list(self._operand(item, rows), options, rows)
+
+    def _string_match(
+        self, op: StringOp, haystack: Operand | Constant, needle: Operand | Constant, count: int
+    ) -> Truth:
+        if isinstance(haystack, Operand) and isinstance(needle, Constant):
+            if needle.value is None:
+                return truth.constant(None, count)
+            return _match_all(op, haystack.vector, str(needle.value))
+        pairs = zip(_values(haystack, count), _values(needle, count), strict=True)
+        return truth.from_values(matches_text(op, text, part) for text, part in pairs)
+
+    def _in_list(self, item: Operand | Constant, options: Expr, rows: Bindings) -> Truth:
+        known = self._operand(options, rows)
+        if isinstance(item, Operand) and isinstance(known, Constant):
+            if known.value is None:
+                return truth.constant(None, rows.count)
+            item_type = _item_type(options)
+            return among(item, cast("tuple[Value, ...]", known.value), item_type)
+        return self._list_contains(known, item, rows.count)
+
+    def _list_contains(
+        self, items: Operand | Constant, item: Operand | Constant, count: int
+    ) -> Truth:
+        if isinstance(items, Operand) and isinstance(item, Constant) and item.value is not None:
+            found = _flat_contains(items, item)
+            if found is not None:
+                return found
+        pairs = zip(_values(item, count), _values(items, count), strict=True)
+        return truth.from_values(contains_item(one, several) for one, several in pairs)
+
+
+def _match_all(op: StringOp, vector: Vector, text: str) -> Truth:
+    """Of a column with codes, only the distinct texts are looked at."""
+    if vector.column.has_codes:
+        known = vector.column.codes
+        hits = np.asarray(_MATCHES[op](known.texts, text).to_numpy(zero_copy_only=False), np.bool_)
+        codes = known.codes if vector.rows is None else known.codes[vector.rows]
+        yes = hits[codes] if len(hits) else np.zeros(len(codes), np.bool_)
+        return truth.masked(yes, vector.nulls())
+    return truth.from_arrow(_MATCHES[op](vector.arrow(), text))
+
+
+def _flat_contains(items: Operand, item: Constant) -> Truth | None:
+    """Look at all items of all lists at once; None where an item is missing."""
+    lists = items.vector.arrow()
+    flat = pc.list_flatten(lists)
+    if flat.null_count or not isinstance(items.dtype, ListType):
+        return None
+    each = Operand(Vector(Column(flat)), ScalarType(items.dtype.item))
+    hits = compare(CompareOp.EQ, each, item, len(flat)).yes
+    yes = np.zeros(len(lists), np.bool_)
+    yes[pc.list_parent_indices(lists).to_numpy()[hits]] = True
+    return truth.masked(yes, Vector(Column(lists)).nulls())
+
+
+def _type(expr: Expr) -> DataType:
+    dtype = type_of(expr)
+    if dtype is None:
+        raise InvariantBroken(10, "a whole entity stands where a value is needed")
+    return dtype
+
+
+def _item_type(options: Expr) -> DataType:
+    dtype = _type(options)
+    return ScalarType(dtype.item) if isinstance(dtype, ListType) else dtype
+
+
+def _values(operand: Operand | Constant, count: int) -> list[Any]:
+    if isinstance(operand, Constant):
+        return [operand.value] * count
+    return operand.vector.values(operand.dtype)
+
+
+def _repeated(constant: Constant, count: int) -> pa.Array:
+    value = list(constant.value) if isinstance(constant.value, tuple) else constant.value
+    return pa.repeat(pa.scalar(value, arrow_type(constant.dtype)), count)

@@ -1,0 +1,120 @@
+"""Following edges: the kernels that turn nodes into their neighbours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from omnigraph.executor.keys import unique
+from omnigraph.executor.topology import Csr
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from omnigraph.executor.budget import Meter
+    from omnigraph.executor.topology import Direction
+
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["Adjacency", "grouped", "neighbours", "neighbours_once", "reach"]
+
+_NODE_BITS = 32
+_NODE = np.int64(2**_NODE_BITS - 1)
+
+
+class Adjacency(Protocol):
+    """The edges of one type, however they are found."""
+
+    def around(self, nodes: Ints, direction: Direction, *, with_edges: bool) -> tuple[Csr, Ints]:
+        """A CSR that has the neighbours of these nodes, and where each of the nodes is in it."""
+        ...
+
+    def ends(self, edges: Ints) -> tuple[Ints, Ints]:
+        """The source and the target of each edge."""
+        ...
+
+
+def neighbours(csr: Csr, at: Ints, meter: Meter) -> tuple[Ints, Ints | slice]:
+    """Where each neighbour comes from (an index into ``at``), and its place in the CSR."""
+    if len(at) == 1:
+        low, high = int(csr.ptr[at[0]]), int(csr.ptr[at[0] + 1])
+        meter.hold(8 * (high - low))
+        return np.zeros(high - low, np.int64), slice(low, high)
+    places, lengths = _places(csr, at)
+    meter.hold(16 * len(places))
+    return np.arange(len(at)).repeat(lengths), places
+
+
+def neighbours_once(csr: Csr, at: Ints, bound: int, meter: Meter) -> Ints:
+    """The nodes around all of these nodes, each once and ascending."""
+    if len(at) == 1:
+        return csr.near[csr.ptr[at[0]] : csr.ptr[at[0] + 1]]
+    places, _ = _places(csr, at)
+    meter.hold(8 * len(places))
+    return unique(csr.near[places], bound)
+
+
+def _places(csr: Csr, at: Ints) -> tuple[Ints, Ints]:
+    """The places of all neighbours in the CSR, node by node, and how many each node has."""
+    starts = csr.ptr[at]
+    lengths = csr.ptr[at + 1] - starts
+    ends = lengths.cumsum()
+    total = int(ends[-1]) if len(ends) else 0
+    shifts = starts - ends
+    shifts += lengths
+    places = shifts.repeat(lengths)
+    places += np.arange(total)
+    return places, lengths
+
+
+def grouped(origins: Ints, near: Ints, count: int) -> Csr:
+    """A CSR over ``0 … count - 1`` from pairs that are sorted by origin."""
+    ptr = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(origins, minlength=count), out=ptr[1:])
+    return Csr(ptr, near, None)
+
+
+def reach(
+    adjacency: Adjacency,
+    starts: Ints,
+    direction: Direction,
+    *,
+    bounds: tuple[int, int],
+    backward: bool,
+    meter: Meter,
+) -> Csr:
+    """Nodes found by a breadth-first search from each start, at a depth within the bounds.
+
+    No node is entered twice. A loop reports its node again one step deeper, and goes no further.
+    Searching backward, starts are where paths end: theirs are the loops that count, and all paths
+    that end there are one step deeper once more.
+    """
+    low, high = bounds
+    pairs = (np.arange(len(starts)) << _NODE_BITS) | starts
+    visited, frontier = pairs, pairs
+    found = [pairs] if low == 0 else []
+    looping = np.zeros(len(starts), np.bool_)
+    for depth in range(1, high + 1):
+        origins, nodes = frontier >> _NODE_BITS, frontier & _NODE
+        csr, at = adjacency.around(nodes, direction, with_edges=False)
+        index, places = neighbours(csr, at, meter)
+        near = csr.near[places]
+        loops = near == nodes[index]
+        steps = (origins[index] << _NODE_BITS) | near
+        entered = np.setdiff1d(steps[~loops], visited)
+        if backward and depth == 1:
+            looping[origins[index[loops]]] = True
+        if depth >= low:
+            found += [entered] if backward else [entered, steps[loops]]
+        elif backward and depth == low - 1:
+            found.append(entered[looping[entered >> _NODE_BITS]])
+        meter.hold(entered.nbytes)
+        meter.check()
+        visited, frontier = np.concatenate([visited, entered]), entered
+        if not len(frontier):
+            break
+    if backward and low == 1:
+        found.append(pairs[looping])
+    reached = np.unique(np.concatenate(found)) if found else pairs[:0]
+    return grouped(reached >> _NODE_BITS, reached & _NODE, len(starts))

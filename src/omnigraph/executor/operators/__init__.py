@@ -1,0 +1,37 @@
+"""One function per operator of a plan: from the rows of the operators below to its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.executor.operators.apply import run_apply
+from omnigraph.executor.operators.expand import run_edge_ends, run_expand
+from omnigraph.executor.operators.filter import run_filter, run_keep
+from omnigraph.executor.operators.group import run_group
+from omnigraph.executor.operators.join import run_join, run_semi_join
+from omnigraph.executor.operators.scan import run_counted, run_given, run_scan
+from omnigraph.executor.operators.scores import run_scores
+from omnigraph.executor.operators.sort import run_page, run_sort
+from omnigraph.planner import plan
+
+if TYPE_CHECKING:
+    from omnigraph.executor.run import Operators
+
+__all__ = ["OPERATORS"]
+
+OPERATORS: Operators = {
+    plan.Given: run_given,
+    plan.Scan: run_scan,
+    plan.Counted: run_counted,
+    plan.Expand: run_expand,
+    plan.EdgeEnds: run_edge_ends,
+    plan.Filter: run_filter,
+    plan.Keep: run_keep,
+    plan.Join: run_join,
+    plan.SemiJoin: run_semi_join,
+    plan.Apply: run_apply,
+    plan.Scores: run_scores,
+    plan.Group: run_group,
+    plan.Sort: run_sort,
+    plan.Page: run_page,
+}

@@ -1,0 +1,56 @@
+"""The value of a block for each row: its inner rows are found for all rows at once, then folded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.executor.column import Column, Vector
+from omnigraph.executor.keys import is_among, packed_alike
+from omnigraph.executor.operators.group import fold_rows
+from omnigraph.executor.operators.join import seeds
+from omnigraph.ir.expressions import AggregateFunc, Exists
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from omnigraph.executor.bindings import Bindings
+    from omnigraph.executor.run import Given, Run
+    from omnigraph.ir.expressions import BlockAggregate
+    from omnigraph.planner import plan
+
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["run_apply"]
+
+
+def run_apply(node: plan.Apply, run: Run, given: Given) -> Bindings:
+    """The same rows with one more value."""
+    rows = run.rows(node.input, given)
+    inner = run.rows(node.inner, seeds(rows, node.slots))
+    outside = [rows.columns[slot] for slot in node.slots]
+    inside = [inner.columns[slot] for slot in node.slots]
+    counts = (rows.count, inner.count)
+    if isinstance(node.expr, Exists):
+        found = is_among(outside, inside, counts)
+        truths = ~found if node.expr.negated else found
+        return rows.computing(id(node.expr), Vector(Column(pa.array(truths))))
+    keys, inner_keys = packed_alike(outside, inside, counts)
+    known, groups = np.unique(inner_keys, return_inverse=True)
+    folded = fold_rows(node.expr, inner, run, groups=groups.astype(np.int64), count=len(known))
+    return rows.computing(id(node.expr), _spread(node.expr, folded, known, keys))
+
+
+def _spread(expr: BlockAggregate, folded: Vector, known: Ints, keys: Ints) -> Vector:
+    """The folds of the groups for the rows; a row without a group counts 0, or has no value."""
+    if not len(known):
+        places, hits = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
+    else:
+        places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        hits = known[places] == keys
+    spread = folded.arrow().take(pa.array(places, mask=~hits))
+    if expr.func is AggregateFunc.COUNT:
+        spread = spread.fill_null(0)
+    return Vector(Column(spread))

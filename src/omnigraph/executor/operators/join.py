@@ -1,0 +1,82 @@
+"""Rows of two plans brought together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.executor.bindings import Bindings
+from omnigraph.executor.column import Column, Vector
+from omnigraph.executor.keys import dense, distinct_rows, is_among, matching_rows
+from omnigraph.planner.plan import output_slots
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from omnigraph.executor.run import Given, Run
+    from omnigraph.ir.expressions import Expr, Slot
+    from omnigraph.planner import plan
+
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["run_join", "run_semi_join", "seeds"]
+
+
+def run_join(node: plan.Join, run: Run, given: Given) -> Bindings:
+    """Every pair of rows whose values agree."""
+    left = run.rows(node.left, given)
+    if not left.count:
+        return Bindings(0, dict.fromkeys(output_slots(node), np.empty(0, np.int64)))
+    right = run.rows(node.right, given)
+    pairs = [_codes(one, other, left, right, run) for one, other in node.equal]
+    if not pairs:
+        run.context.meter.hold(16 * left.count * right.count)
+    places, others = matching_rows(
+        [pair[0] for pair in pairs], [pair[1] for pair in pairs], (left.count, right.count)
+    )
+    joined = left.only(left.columns).take(places)
+    joined = joined.extended(right.only(right.columns).take(others).columns)
+    run.context.meter.hold(joined.nbytes)
+    return joined
+
+
+def _codes(one: Expr, other: Expr, left: Bindings, right: Bindings, run: Run) -> tuple[Ints, Ints]:
+    """Equal codes for equal values; NULL is equal to nothing, not even to another NULL."""
+    first, second = run.vector(one, left), run.vector(other, right)
+    both = Vector(Column(pa.concat_arrays([first.arrow(), second.arrow()]))).ordered()
+    codes, _ = dense(both.codes)
+    if both.nulls is not None:
+        codes = codes.copy()
+        nulls = np.flatnonzero(both.nulls)
+        codes[nulls] = len(codes) + np.arange(len(nulls))
+    return codes[: left.count], codes[left.count :]
+
+
+def seeds(rows: Bindings, slots: Sequence[Slot]) -> Given:
+    """What an inner plan starts from: the distinct values of the slots that it reads."""
+
+    def make() -> Bindings:
+        if not slots:
+            return Bindings(min(rows.count, 1), {})
+        only = rows.only(slots)
+        return only.take(distinct_rows(list(only.columns.values()), only.count))
+
+    return make
+
+
+def run_semi_join(node: plan.SemiJoin, run: Run, given: Given) -> Bindings:
+    """Rows that the inner plan confirms, or does not."""
+    rows = run.rows(node.input, given)
+    if not rows.count:
+        return rows
+    inner = run.rows(node.inner, seeds(rows, node.slots))
+    found = is_among(
+        [rows.columns[slot] for slot in node.slots],
+        [inner.columns[slot] for slot in node.slots],
+        (rows.count, inner.count),
+    )
+    return rows.take(np.flatnonzero(~found if node.anti else found))

@@ -1,0 +1,46 @@
+"""The order of the result, and the page of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from omnigraph.executor.ordering import order_by, sort_keys
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from omnigraph.executor.bindings import Bindings
+    from omnigraph.executor.run import Given, Run
+    from omnigraph.planner import plan
+
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["run_page", "run_sort"]
+
+
+def run_sort(node: plan.Sort, run: Run, given: Given) -> Bindings:
+    """Rows by the keys, then by the ids of their entities; groups are in their order already."""
+    rows = run.rows(node.input, given)
+    if rows.count <= 1:
+        return rows
+    keys: list[Ints] = []
+    for key in node.keys:
+        values = run.vector(key.expr, rows).ordered()
+        keys += sort_keys(values, descending=key.descending)
+    keys += [run.space_of(slot).ranks(rows.columns[slot]) for slot in node.ties]
+    top = None if node.top is None or run.limit is None else run.offset + run.limit
+    if len(keys) == 1 and bool((keys[0][1:] >= keys[0][:-1]).all()):
+        return rows if top is None else rows.take(np.arange(min(top, rows.count)))
+    return rows.take(order_by(keys, rows.count, top))
+
+
+def run_page(node: plan.Page, run: Run, given: Given) -> Bindings:
+    """The rows between offset and limit."""
+    rows = run.rows(node.input, given)
+    end = rows.count if run.limit is None else min(rows.count, run.offset + run.limit)
+    start = min(run.offset, end)
+    if start == 0 and end == rows.count:
+        return rows
+    return rows.take(np.arange(start, end))

@@ -1,0 +1,158 @@
+"""From bindings to the typed result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from omnigraph.catalog.model import DST, ID, SRC, EdgeType, PropertyId, TypeId
+from omnigraph.datatypes.arrow import arrow_type
+from omnigraph.datatypes.types import ListType, Scalar
+from omnigraph.errors import InvariantBroken
+from omnigraph.executor.result import Cells
+from omnigraph.ir.expressions import EntityRef, PropertyRef, type_of
+from omnigraph.planner.passes.projection import entity_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from omnigraph.catalog.model import Catalog, EntityType
+    from omnigraph.executor.bindings import Bindings
+    from omnigraph.executor.column import Vector
+    from omnigraph.executor.run import Run
+    from omnigraph.ir.expressions import Expr, Slot
+    from omnigraph.ir.queries import ReadIR
+
+    Fetched = Mapping[Slot, Mapping[str, Vector]]
+
+__all__ = ["Output"]
+
+_NAMES = {ID.id: "id", SRC.id: "from", DST.id: "to"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column: an expression, its type, and for an entity its fields by property."""
+
+    expr: Expr
+    field: pa.Field
+    nullable: bool
+    shape: Mapping[str, pa.Field] | None
+
+
+class Output:
+    """Makes the result of one query out of rows; prepared once, used by every run."""
+
+    def __init__(self, ir: ReadIR, catalog: Catalog) -> None:
+        self._columns = [
+            _column(projection.expr, catalog, column.name, nullable=column.nullable)
+            for projection, column in zip(ir.returns, ir.columns, strict=True)
+        ]
+        self.schema = pa.schema([column.field for column in self._columns])
+        self._wanted: dict[Slot, list[str]] = {}
+        for column in self._columns:
+            self._want(column)
+
+    def cells(self, rows: Bindings, run: Run) -> Cells:
+        """The values of a few rows."""
+        fetched = self._fetched(rows, run)
+        columns = [self._cells(column, rows, run, fetched) for column in self._columns]
+        return Cells(self.schema, columns, rows.count)
+
+    def table(self, rows: Bindings, run: Run) -> pa.Table:
+        """The columns of some rows."""
+        arrays = self._arrays(rows, run)
+        return pa.Table.from_arrays(arrays, schema=self.schema)
+
+    def batch(self, rows: Bindings, run: Run) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays(self._arrays(rows, run), schema=self.schema)
+
+    def _arrays(self, rows: Bindings, run: Run) -> list[pa.Array]:
+        fetched = self._fetched(rows, run)
+        return [self._array(column, rows, run, fetched) for column in self._columns]
+
+    def _fetched(self, rows: Bindings, run: Run) -> Fetched:
+        return {
+            slot: run.space_of(slot).fetch(props, rows.columns[slot])
+            for slot, props in self._wanted.items()
+            if slot in rows.columns
+        }
+
+    def _cells(self, column: _Column, rows: Bindings, run: Run, fetched: Fetched) -> list[Any]:
+        expr = column.expr
+        known = rows.computed.get(id(expr))
+        if known is not None:
+            cells = known.cells()
+        elif isinstance(expr, PropertyRef):
+            cells = fetched[expr.slot][expr.prop].cells()
+        else:
+            cells = self._array(column, rows, run, fetched).to_pylist()
+        if not column.nullable and None in cells:
+            raise _never_null(column)
+        return cells
+
+    def _want(self, column: _Column) -> None:
+        """Properties of one slot are read at once."""
+        match column.expr:
+            case EntityRef(slot) if column.shape is not None:
+                self._wanted.setdefault(slot, []).extend(column.shape)
+            case PropertyRef(slot, prop):
+                self._wanted.setdefault(slot, []).append(prop)
+            case _:
+                pass
+
+    def _array(
+        self,
+        column: _Column,
+        rows: Bindings,
+        run: Run,
+        fetched: Mapping[Slot, Mapping[str, Vector]],
+    ) -> pa.Array:
+        expr = column.expr
+        known = rows.computed.get(id(expr))
+        if known is not None:
+            array = _fitted(known.arrow(), column.field.type)
+        elif isinstance(expr, EntityRef) and column.shape is not None:
+            values = fetched[expr.slot]
+            array = pa.StructArray.from_arrays(
+                [_fitted(values[prop].arrow(), field.type) for prop, field in column.shape.items()],
+                fields=list(column.shape.values()),
+            )
+        elif isinstance(expr, PropertyRef):
+            array = _fitted(fetched[expr.slot][expr.prop].arrow(), column.field.type)
+        else:
+            array = _fitted(run.vector(expr, rows).arrow(), column.field.type)
+        if array.null_count and not column.nullable:
+            raise _never_null(column)
+        return array
+
+
+def _never_null(column: _Column) -> InvariantBroken:
+    return InvariantBroken(10, f"the column {column.field.name} was compiled as never NULL")
+
+
+def _column(expr: Expr, catalog: Catalog, name: str, *, nullable: bool) -> _Column:
+    if isinstance(expr, EntityRef):
+        shape = _shape(catalog.types[TypeId(expr.type_id)])
+        dtype: Any = pa.struct(list(shape.values()))
+        return _Column(expr, pa.field(name, dtype, nullable=nullable), nullable, shape)
+    # A list of enum values has no type of its own.
+    dtype = arrow_type(type_of(expr) or ListType(Scalar.STRING))
+    return _Column(expr, pa.field(name, dtype, nullable=nullable), nullable, None)
+
+
+def _shape(entity: EntityType) -> Mapping[str, pa.Field]:
+    """The fields of a whole entity by property."""
+    ends = (SRC.id, DST.id) if isinstance(entity, EdgeType) else ()
+    shape = {}
+    for prop_id in entity_properties(entity):
+        prop = entity.by_id[PropertyId(prop_id)]
+        name = _NAMES.get(prop.id, prop.name) if prop_id in (ID.id, *ends) else prop.name
+        shape[prop_id] = pa.field(name, arrow_type(prop.dtype), nullable=prop.nullable)
+    return shape
+
+
+def _fitted(array: pa.Array, dtype: pa.DataType) -> pa.Array:
+    return array if array.type == dtype else array.cast(dtype)

@@ -1,0 +1,58 @@
+"""What each operator of a run did: rows, time, bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from omnigraph.runtime.clock import SYSTEM_CLOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from omnigraph.executor.bindings import Bindings
+    from omnigraph.planner.plan import Node
+
+__all__ = ["Measurement", "Profile"]
+
+
+@dataclass(slots=True)
+class Measurement:
+    """One operator. ``seconds`` are its own, without those of the operators below it."""
+
+    runs: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+    bytes: int = 0
+
+
+class Profile:
+    """Measurements by the identity of the operator in the plan."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, Measurement] = {}
+        # Seconds of the operators below the one that runs now.
+        self._below = [0.0]
+
+    def of(self, node: Node) -> Measurement | None:
+        """What an operator did; None if it never ran."""
+        return self._found.get(id(node))
+
+    def note(self, node: Node, rows: int, seconds: float, size: int) -> None:
+        """What was measured elsewhere."""
+        self._found[id(node)] = Measurement(1, rows, seconds, size)
+
+    def measured(self, node: Node, act: Callable[[], Bindings]) -> Bindings:
+        """Run an operator and note what it did."""
+        self._below.append(0.0)
+        started = SYSTEM_CLOCK.monotonic()
+        rows = act()
+        whole = SYSTEM_CLOCK.monotonic() - started
+        own = whole - self._below.pop()
+        self._below[-1] += whole
+        found = self._found.setdefault(id(node), Measurement())
+        found.runs += 1
+        found.rows += rows.count
+        found.seconds += own
+        found.bytes += rows.nbytes
+        return rows

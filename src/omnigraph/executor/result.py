@@ -1,0 +1,273 @@
+"""The answer of a read: typed columns, and the snapshot that they were read from.
+
+``rows`` gives Python values. The wire form (``to_json_rows``, ``to_ndjson``, ``to_json``) is safe
+for every JSON reader: an integer that a double cannot hold exactly travels as a string, dates and
+datetimes as ISO 8601 (UTC, ``Z``), bytes as ``base64:…``, and NaN and the infinities by name.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import importlib
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from omnigraph.datatypes.values import BLOB_PREFIX, spell_datetime
+from omnigraph.errors import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import ModuleType
+
+    import pandas as pd
+    import polars as pl
+
+    from omnigraph.ir.queries import ResultColumn
+    from omnigraph.runtime.ids import CommitId
+
+__all__ = ["Cells", "QueryResult", "QueryStream", "ReadTarget", "to_wire"]
+
+_SAFE_INTEGER_MAX = 2**53 - 1
+
+
+@dataclass(slots=True)
+class Cells:
+    """A few rows as Python values, column by column."""
+
+    schema: pa.Schema
+    columns: Sequence[Sequence[Any]]
+    count: int
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        names = self.schema.names
+        if self.count == 1:
+            # The one row of a lookup or a count: by far the most common answer.
+            yield dict(zip(names, [column[0] for column in self.columns], strict=True))
+            return
+        for row in zip(*self.columns, strict=True):
+            yield dict(zip(names, row, strict=True))
+
+    def table(self) -> pa.Table:
+        arrays = [
+            pa.array(column, field.type)
+            for column, field in zip(self.columns, self.schema, strict=True)
+        ]
+        return pa.Table.from_arrays(arrays, schema=self.schema)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTarget:
+    """What was asked for: a branch, or a snapshot (a commit id, a tag, a point in time)."""
+
+    branch: str | None = None
+    snapshot: str | None = None
+
+    def to_json(self) -> dict[str, str]:
+        named = {"branch": self.branch, "snapshot": self.snapshot}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+class QueryResult:
+    """The whole answer of one read, in its order. Immutable.
+
+    An answer of a few rows is held as Python values, and becomes Arrow when that is asked for.
+    """
+
+    __slots__ = ("_cells", "_table", "columns", "commit_id", "query_name", "target")
+
+    def __init__(
+        self,
+        query_name: str,
+        columns: tuple[ResultColumn, ...],
+        table: pa.Table | None,
+        commit_id: CommitId | None = None,
+        target: ReadTarget | None = None,
+        cells: Cells | None = None,
+    ) -> None:
+        self.query_name = query_name
+        self.columns = columns
+        self.commit_id = commit_id
+        self.target = target
+        self._table = table
+        self._cells = cells
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows as one Arrow table."""
+        if self._table is None:
+            self._table = self._require_cells().table()
+        return self._table
+
+    def read_from(self, commit_id: CommitId, target: ReadTarget) -> QueryResult:
+        """Attach the snapshot; whoever ran the query does so before anyone sees the answer."""
+        self.commit_id, self.target = commit_id, target
+        return self
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows) if self._cells is None else self._cells.count
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        if self._cells is not None:
+            yield from self._cells.rows()
+            return
+        for batch in self.table.to_batches():
+            yield from batch.to_pylist()
+
+    def _require_cells(self) -> Cells:
+        if self._cells is None:
+            raise ValueError("a result has a table or cells")
+        return self._cells
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{column.name}: {column.kind}" for column in self.columns)
+        return f"<QueryResult {self.query_name} ({columns}), {len(self)} rows>"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All rows as dicts of Python values, entities as nested dicts."""
+        return list(self if self._cells is None else self._cells.rows())
+
+    def to_arrow(self) -> pa.Table:
+        return self.table
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A data frame. Integers and booleans stay what they are, NULLs among them or not."""
+        pandas = _import("pandas")
+        nullable = _nullable_pandas_types(pandas)
+        return pandas.DataFrame(
+            {
+                name: column.to_pandas(types_mapper=nullable.get if column.null_count else None)
+                for name, column in zip(self.table.column_names, self.table.columns, strict=True)
+            }
+        )
+
+    def to_polars(self) -> pl.DataFrame:
+        return _import("polars").from_arrow(self.table)
+
+    def to_json_rows(self) -> list[dict[str, Any]]:
+        """All rows in the wire form, NULLs included."""
+        return [to_wire(row) for row in self]
+
+    def to_ndjson(self) -> str:
+        """One JSON object and one line feed per row."""
+        return "".join(f"{line}\n" for line in self.ndjson_lines())
+
+    def ndjson_lines(self) -> Iterator[str]:
+        """The rows as JSON texts, one by one."""
+        for row in self:
+            yield _json_line(row)
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as the server's body and ``--json`` show it."""
+        body: dict[str, Any] = {
+            "query_name": self.query_name,
+            "target": self.target.to_json() if self.target else {},
+            "row_count": len(self),
+            "columns": [column.name for column in self.columns],
+            "rows": self.to_json_rows(),
+        }
+        return body if self.commit_id is None else {**body, "graph_commit_id": self.commit_id}
+
+
+class QueryStream:
+    """The answer of one read as batches, in its order; it can be read once.
+
+    The rows are decided when the stream begins; their values are read as it goes on, and reading
+    them can still exceed the time budget of the query.
+    """
+
+    def __init__(
+        self,
+        query_name: str,
+        columns: tuple[ResultColumn, ...],
+        schema: pa.Schema,
+        row_count: int,
+        batches: Iterator[pa.RecordBatch],
+    ) -> None:
+        self.query_name = query_name
+        self.columns = columns
+        self.schema = schema
+        self.row_count = row_count
+        self.commit_id: CommitId | None = None
+        self.target: ReadTarget | None = None
+        self._batches = batches
+
+    def read_from(self, commit_id: CommitId, target: ReadTarget) -> QueryStream:
+        """The same stream with its snapshot attached."""
+        self.commit_id, self.target = commit_id, target
+        return self
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self._batches
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{column.name}: {column.kind}" for column in self.columns)
+        return f"<QueryStream {self.query_name} ({columns}), {self.row_count} rows>"
+
+    def ndjson_lines(self) -> Iterator[str]:
+        """The rows as JSON texts, one by one."""
+        for batch in self:
+            for row in batch.to_pylist():
+                yield _json_line(row)
+
+    def read_all(self) -> QueryResult:
+        """What is left of the stream, at once."""
+        table = pa.Table.from_batches(list(self), schema=self.schema)
+        return QueryResult(self.query_name, self.columns, table, self.commit_id, self.target)
+
+
+def _json_line(row: dict[str, Any]) -> str:
+    return json.dumps(to_wire(row), ensure_ascii=False, separators=(",", ":"))
+
+
+def to_wire(value: Any) -> Any:
+    """A value of a result in its JSON form."""
+    match value:
+        case bool() | str() | None:
+            return value
+        case int() | float():
+            return _wire_number(value)
+        case dt.datetime():
+            return spell_datetime(value)
+        case dt.date():
+            return value.isoformat()
+        case bytes():
+            return BLOB_PREFIX + base64.b64encode(value).decode("ascii")
+        case dict():
+            return {name: to_wire(item) for name, item in value.items()}
+        case _:
+            return [to_wire(item) for item in value]
+
+
+def _wire_number(value: float) -> float | str:
+    if isinstance(value, int):
+        return value if abs(value) <= _SAFE_INTEGER_MAX else str(value)
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _import(name: str) -> ModuleType:
+    """The one door to the libraries that a result can be handed to, loaded on first use."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise Unsupported(
+            f"result.{name}_missing",
+            f"{name} is not installed",
+            remedy=f"install it (pip install {name}), or use to_arrow() or rows()",
+        ) from error
+
+
+def _nullable_pandas_types(pandas: ModuleType) -> dict[pa.DataType, Any]:
+    return {
+        pa.bool_(): pandas.BooleanDtype(),
+        pa.int32(): pandas.Int32Dtype(),
+        pa.int64(): pandas.Int64Dtype(),
+        pa.uint32(): pandas.UInt32Dtype(),
+        pa.uint64(): pandas.UInt64Dtype(),
+    }

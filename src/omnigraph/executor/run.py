@@ -1,0 +1,164 @@
+"""One run of a plan: the spaces of its types, its edges, its values, and what it measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from omnigraph.catalog.model import EdgeType, TypeId
+from omnigraph.errors import InvariantBroken
+from omnigraph.executor.adjacency import LookedUp, Resident
+from omnigraph.executor.bindings import Bindings
+from omnigraph.executor.columns import PinnedColumns
+from omnigraph.executor.expressions import Evaluator
+from omnigraph.executor.spaces import IdSpace, PositionSpace
+from omnigraph.executor.topology import Topology
+from omnigraph.planner.plan import Access, Reading
+
+if TYPE_CHECKING:
+    from omnigraph.catalog.model import Catalog
+    from omnigraph.executor.column import Column
+    from omnigraph.executor.context import Context
+    from omnigraph.executor.hops import Adjacency
+    from omnigraph.executor.profile import Profile
+    from omnigraph.executor.scoring import Scoring
+    from omnigraph.executor.spaces import Space
+    from omnigraph.executor.truth import Truth
+    from omnigraph.ir.expressions import Slot, TextMatch
+    from omnigraph.planner.plan import Node, Plan
+    from omnigraph.ports.tables import Pin, Table
+
+__all__ = ["Given", "Operator", "Operators", "Run", "Source"]
+
+# The rows that a plan starts from, worked out only if it asks.
+Given = Callable[[], Bindings]
+Operator = Callable[[Any, "Run", Given], Bindings]
+Operators = Mapping[type, Operator]
+
+_NOTHING = Reading()
+
+
+class Source(Protocol):
+    """The tables of one snapshot."""
+
+    def pin(self, type_id: TypeId) -> Pin:
+        """Which version of a type's table; nothing is opened."""
+        ...
+
+    def table(self, type_id: TypeId) -> Table:
+        """The table at its pin."""
+        ...
+
+
+class Run(Evaluator):
+    """What operators find around them while a plan runs."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        catalog: Catalog,
+        source: Source,
+        context: Context,
+        *,
+        operators: Operators,
+        page: tuple[int, int | None],
+    ) -> None:
+        super().__init__(context)
+        self.plan = plan
+        self.catalog = catalog
+        self.offset, self.limit = page
+        self.profile: Profile | None = None
+        self._source = source
+        self._operators = operators
+        self._columns: dict[str, PinnedColumns] = {}
+        self._spaces: dict[str, Space] = {}
+        self._adjacencies: dict[str, Adjacency] = {}
+        self._scoring: Scoring | None = None
+
+    def rows(self, node: Node, given: Given) -> Bindings:
+        """The rows of an operator."""
+        self.context.meter.check()
+        if self.profile is not None:
+            return self.profile.measured(
+                node, lambda: self._operators[type(node)](node, self, given)
+            )
+        return self._operators[type(node)](node, self, given)
+
+    # --- search ---
+
+    @property
+    def scoring(self) -> Scoring:
+        if self._scoring is None:
+            raise InvariantBroken(10, "a plan that does not search was asked to")
+        return self._scoring
+
+    @scoring.setter
+    def scoring(self, scoring: Scoring) -> None:
+        self._scoring = scoring
+
+    def text_match(self, expr: TextMatch, rows: Bindings) -> Truth:
+        return self.scoring.text_match(expr, rows)
+
+    # --- entities ---
+
+    def space_of(self, slot: Slot) -> Space:
+        """The numbering of the entities of a slot."""
+        return self.space(self.plan.types[slot])
+
+    def space(self, type_id: str) -> Space:
+        found = self._spaces.get(type_id)
+        if found is None:
+            found = self._spaces[type_id] = self._make_space(type_id)
+        return found
+
+    def adjacency(self, edge_type: str) -> Adjacency:
+        """The edges of a type."""
+        found = self._adjacencies.get(edge_type)
+        if found is None:
+            found = self._adjacencies[edge_type] = self._make_adjacency(edge_type)
+        return found
+
+    def whole_column(self, type_id: str, prop: str) -> Column:
+        """All values of a property, whichever way the plan reads entities."""
+        entity = self.catalog.types[TypeId(type_id)]
+        return self.columns(type_id).column({**entity.by_id}[prop].column)  # type: ignore[index]
+
+    def columns(self, type_id: str) -> PinnedColumns:
+        """The columns of a type's table."""
+        found = self._columns.get(type_id)
+        if found is None:
+            # No part of a run refers back to it, so that it is gone when its rows are.
+            source, key = self._source, TypeId(type_id)
+            found = PinnedColumns(source.pin(key), lambda: source.table(key), self.context)
+            self._columns[type_id] = found
+        return found
+
+    def row_count(self, type_id: str) -> int:
+        """How many entities a type has, as its pin says."""
+        return self._source.pin(TypeId(type_id)).rows
+
+    def _make_space(self, type_id: str) -> Space:
+        entity = self.catalog.types[TypeId(type_id)]
+        if self.plan.access is Access.RESIDENT:
+            return PositionSpace(entity, self.columns(type_id))
+        reading = (self.plan.readings or {}).get(type_id, _NOTHING)
+        return IdSpace(
+            entity,
+            self._source.table(TypeId(type_id)),
+            self.context,
+            early=reading.early,
+            late=reading.late,
+        )
+
+    def _make_adjacency(self, edge_type: str) -> Adjacency:
+        edge = self.catalog.types[TypeId(edge_type)]
+        if not isinstance(edge, EdgeType):
+            raise InvariantBroken(10, f"{edge_type} is no edge type")
+        if self.plan.access is Access.RESIDENT:
+            ends = (self.columns(edge.source), self.columns(edge.target))
+            return Resident(Topology(self.columns(edge_type), *ends, self.context))
+        spaces = [self.space(each) for each in (edge_type, edge.source, edge.target)]
+        if not all(isinstance(space, IdSpace) for space in spaces):
+            raise InvariantBroken(10, "a plan reads entities in two ways at once")
+        edges, sources, targets = (space for space in spaces if isinstance(space, IdSpace))
+        return LookedUp(edges, sources, targets)

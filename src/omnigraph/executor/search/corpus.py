@@ -1,0 +1,193 @@
+"""Texts of a table, as far as a query needs to know them, and what the language says about them.
+
+The meaning is that of ``executor.text``, which looks at one text at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from omnigraph.executor.search.distances import exact_sum
+from omnigraph.executor.search.segments import Piece
+from omnigraph.executor.search.similar import similar_words
+from omnigraph.executor.text import BM25_B, BM25_K1, tokenize
+from omnigraph.ir.expressions import TextFunc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from omnigraph.executor.search.words import Words
+
+    Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
+    Mask = npt.NDArray[np.bool_]
+
+__all__ = ["Corpus", "Statistics", "TextQuery"]
+
+_NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    """What a text is asked for."""
+
+    func: TextFunc
+    text: str
+    max_edits: int = 0
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tokenize(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What relevance knows of a whole column: its texts, NULLs left out, and their words."""
+
+    documents: int
+    words: int
+
+    @property
+    def average_length(self) -> float:
+        return self.words / self.documents if self.documents else 0.0
+
+    def __add__(self, other: Statistics) -> Statistics:
+        return Statistics(self.documents + other.documents, self.words + other.words)
+
+    @staticmethod
+    def of(pieces: Sequence[Piece[Words]]) -> Statistics:
+        documents = words = 0
+        for piece in pieces:
+            counted = np.ones(len(piece.segment), np.bool_)
+            if piece.positions is not None:
+                counted &= piece.positions >= 0
+            if piece.segment.nulls is not None:
+                counted &= ~piece.segment.nulls
+            documents += int(counted.sum())
+            words += int(piece.segment.lengths[counted].sum())
+        return Statistics(documents, words)
+
+
+class Corpus:
+    """Rows of a table. Rows that are not here do not have the words that are looked for.
+
+    ``statistics`` are those of the whole column; without them there is no relevance. A corpus that
+    lacks rows which have the words is told how many have them: ``frequencies``.
+    """
+
+    def __init__(
+        self,
+        pieces: Sequence[Piece[Words]],
+        statistics: Statistics | None,
+        frequencies: Mapping[str, int] | None = None,
+    ) -> None:
+        self._pieces = pieces
+        self._statistics = statistics
+        self._frequencies = frequencies or {}
+
+    def about(self, texts: Words, words: Iterable[str]) -> Corpus:
+        """Some texts, to be judged as if they were rows of this corpus."""
+        frequencies = {word: len(self._hits(word)[0]) for word in words}
+        return Corpus([Piece(texts, len(texts), 0)], self._statistics, frequencies)
+
+    def some(self, rows: Ints) -> Corpus:
+        """Some rows by themselves, numbered in this order: to be judged, not to be ranked."""
+        picked = []
+        for piece in self._pieces:
+            which, at = piece.find(rows)
+            picked.append(Piece(piece.segment.some(at), len(at), 0, which))
+        return Corpus(picked, None)
+
+    def nulls(self, total: int) -> Mask | None:
+        """Which of so many rows are NULL, as far as they are here; None when none is."""
+        found = [
+            piece.place(np.flatnonzero(piece.segment.nulls))
+            for piece in self._pieces
+            if piece.segment.nulls is not None
+        ]
+        if not any(map(len, found)):
+            return None
+        marks = np.zeros(total, np.bool_)
+        marks[np.concatenate(found)] = True
+        return marks
+
+    def matching(self, query: TextQuery) -> Ints:
+        """The rows that satisfy a text predicate, ascending."""
+        words = query.words
+        if not words:
+            return _NONE
+        return _joined(
+            [piece.place(_matching(piece.segment, query, words)) for piece in self._pieces]
+        )
+
+    def relevance(self, text: str) -> tuple[Ints, Floats]:
+        """The rows with a score above 0, ascending, and their BM25 scores."""
+        words = tokenize(text)
+        hits = {word: self._hits(word) for word in set(words)}
+        rows = _joined([having for having, *_ in hits.values()])
+        if not len(rows):
+            return rows, np.empty(0)
+        scores = {word: self._score(word, *hits[word], rows) for word in hits}
+        return rows, exact_sum(np.stack([scores[word] for word in words], axis=1))
+
+    def _score(self, word: str, having: Ints, counts: Ints, lengths: Ints, rows: Ints) -> Floats:
+        """What one word adds to the scores of rows."""
+        if self._statistics is None:
+            raise ValueError("a corpus without statistics knows no relevance")
+        documents, average = self._statistics.documents, self._statistics.average_length
+        frequency = self._frequencies.get(word, len(having))
+        rarity = math.log1p((documents - frequency + 0.5) / (frequency + 0.5))
+        norm = 1 - BM25_B + BM25_B * lengths / average
+        saturated = counts * (BM25_K1 + 1) / (counts + BM25_K1 * norm)
+        found = np.zeros(len(rows))
+        found[np.searchsorted(rows, having)] = rarity * saturated
+        return found
+
+    def _hits(self, word: str) -> tuple[Ints, Ints, Ints]:
+        """The rows that have a word, how often, and how long they are."""
+        found = [_hits(piece, word) for piece in self._pieces]
+        if len(found) == 1:
+            return found[0]
+        rows, counts, lengths = (
+            np.concatenate([_NONE, *(each[column] for each in found)]) for column in range(3)
+        )
+        order = np.argsort(rows)
+        return rows[order], counts[order], lengths[order]
+
+
+def _joined(found: list[Ints]) -> Ints:
+    """Rows of several lists, each ascending and without repetition, as one such list."""
+    return found[0] if len(found) == 1 else np.unique(np.concatenate([_NONE, *found]))
+
+
+def _hits(piece: Piece[Words], word: str) -> tuple[Ints, Ints, Ints]:
+    code = piece.segment.find(word)
+    if code is None:
+        return _NONE, _NONE, _NONE
+    rows, counts = piece.segment.rows_with(code)
+    placed = piece.is_placed(rows)
+    if placed is not None:
+        rows, counts = rows[placed], counts[placed]
+    starts = piece.segment.starts
+    return piece.place(rows), counts, starts[rows + 1] - starts[rows]
+
+
+def _matching(words: Words, query: TextQuery, wanted: Sequence[str]) -> Ints:
+    """Rows of one segment."""
+    match query.func:
+        case TextFunc.SEARCH:
+            known = [code for code in map(words.find, set(wanted)) if code is not None]
+            return words.rows_with_any(known)
+        case TextFunc.FUZZY:
+            similar = [similar_words(words.vocabulary, word, query.max_edits) for word in wanted]
+            return words.rows_with_any(np.concatenate(similar).tolist())
+        case TextFunc.MATCH_TEXT:
+            phrase = [words.find(word) for word in wanted]
+            known = [code for code in phrase if code is not None]
+            return words.rows_with_phrase(known) if len(known) == len(phrase) else _NONE

@@ -1,0 +1,202 @@
+"""Nearest vectors.
+
+Every distance that leaves here is exact (``distances``). A sweep in 32 bits comes first and leaves
+out what is certainly farther than the nearest ones; how far off it may be is known. So the answer
+is exact as well, and needs no index. Where exactness would cost too much, beyond ``EXACT_VALUES``
+numbers, a vector index chooses the rows whose distances are computed, if the table has one: then a
+row may be missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from omnigraph.executor.cache import pin_key
+from omnigraph.executor.column import joined_array
+from omnigraph.executor.search.distances import distances, matrix_of
+from omnigraph.executor.search.ranking import Ranked, best
+from omnigraph.executor.search.segments import Maker, count_missing, read_pieces
+from omnigraph.executor.search.sharing import in_chunks
+from omnigraph.ir.expressions import ScoreFunc
+from omnigraph.ports.indexes import IndexKind, IndexSpec
+from omnigraph.runtime.clock import SYSTEM_CLOCK
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from omnigraph.executor.budget import Meter
+    from omnigraph.executor.cache import ByteCache
+    from omnigraph.ports.tables import Table
+
+    Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["EXACT_VALUES", "VectorColumn", "count_indexable"]
+
+# Half a million vectors of 64 dimensions, or twenty thousand of 1536.
+EXACT_VALUES = 1 << 25
+# So few rows are not worth a sweep.
+_SWEEP_ROWS_MIN = 64
+# Fewer rows than this share of a column are taken instead of reading it whole.
+_TAKE_SHARE = 16
+# What reading a number of a vector costs, roughly.
+_SECONDS_PER_VALUE = 4e-9
+# Squares of norms beyond these bounds lose their precision in 32 bits, or overflow.
+_SQUARES_SAFE = (np.float32(1e-24), np.float32(1e24))
+_CHUNK_VALUES = 1 << 19
+_PROBES = 20
+_INDEX_EXTRA = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Swept:
+    """Vectors, and what makes them unit vectors, both in 32 bits.
+
+    ``flawed`` are the rows whose vectors have no direction, or one that 32 bits cannot hold well;
+    the latter are also ``blind``.
+    """
+
+    matrix: npt.NDArray[np.float32]
+    scales: npt.NDArray[np.float32]
+    flawed: Ints
+    blind: Ints
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.matrix.nbytes + self.scales.nbytes)
+
+    @staticmethod
+    def of(matrix: npt.NDArray[np.float32]) -> _Swept:
+        low, high = _SQUARES_SAFE
+        with np.errstate(all="ignore"):
+            squares = np.einsum("ij,ij->i", matrix, matrix)
+            flawed = np.flatnonzero(~((squares > low) & (squares < high)))
+            scales = 1 / np.sqrt(squares)
+        scales[flawed] = 0
+        return _Swept(matrix, scales, flawed, flawed[matrix[flawed].any(axis=1)])
+
+    def some(self, rows: Ints) -> _Swept:
+        """Some of the vectors, in this order."""
+        return _Swept.of(self.matrix[rows])
+
+
+_MAKER = Maker("vectors", lambda array: _Swept.of(matrix_of(array)))
+
+
+def count_indexable(array: pa.Array) -> int:
+    """How many vectors have a direction that 32 bits can tell: an index holds no others."""
+    return len(array) - len(_Swept.of(matrix_of(array)).flawed)
+
+
+class VectorColumn:
+    """The vectors of one column of a table at its pin."""
+
+    def __init__(self, table: Table, column: str, cache: ByteCache, meter: Meter) -> None:
+        self._table = table
+        self._column = column
+        self._cache = cache
+        self._meter = meter
+        self._dim: int = table.schema.field(column).type.list_size
+        self._key = (*pin_key(table.pin), "vectors", column)
+
+    def distances(self, query: Floats, rows: Ints | None = None) -> Floats:
+        """The distances of some rows, or of all in table order; NaN where there is none."""
+        self._meter.check()
+        if rows is not None and self._is_few(len(rows)):
+            return distances(self._taken(rows), query)
+        wanted = np.arange(self._table.pin.rows) if rows is None else rows
+        found = np.full(len(wanted), np.nan)
+        for piece in read_pieces(self._table, self._column, _MAKER, self._cache, self._meter):
+            which, at = piece.find(wanted)
+            found[which] = distances(piece.segment.matrix[at], query)
+        return found
+
+    def nearest(
+        self, query: Floats, count: int, rows: Ints | None = None, *, exact: bool = False
+    ) -> Ranked:
+        """The nearest of some rows, or of all."""
+        total = self._table.pin.rows if rows is None else len(rows)
+        if not total or count <= 0:
+            return _ranked(np.empty(0, np.int64), np.empty(0), count)
+        if rows is None and not exact and total * self._dim > EXACT_VALUES:
+            found = self._by_index(query, count)
+            if found is not None:
+                return found
+        if rows is not None and self._is_few(total):
+            matrix = self._taken(rows)
+            near = _sweep(_Swept.of(matrix), query, count)
+            return _ranked(rows[near], distances(matrix[near], query), count)
+        return self._sweep_pieces(query, count, rows)
+
+    def _sweep_pieces(self, query: Floats, count: int, rows: Ints | None) -> Ranked:
+        places, found = [], []
+        for piece in read_pieces(self._table, self._column, _MAKER, self._cache, self._meter):
+            segment, where = piece.segment, None
+            if rows is not None:
+                which, at = piece.find(rows)
+                segment, where = segment.some(at), rows[which]
+            elif piece.positions is not None:
+                at = np.flatnonzero(piece.positions >= 0)
+                segment, where = segment.some(at), piece.positions[at]
+            near = _sweep(segment, query, count)
+            places.append(near + piece.start if where is None else where[near])
+            found.append(distances(segment.matrix[near], query))
+        return _ranked(np.concatenate(places), np.concatenate(found), count)
+
+    def _is_few(self, count: int) -> bool:
+        """Whether taking rows is cheaper than reading the column, this time and by now."""
+        missing = count_missing(self._table, self._column, _MAKER, self._cache)
+        price = missing * self._dim * _SECONDS_PER_VALUE
+        return count * _TAKE_SHARE < missing and self._cache.spent(self._key) <= price
+
+    def _taken(self, rows: Ints) -> npt.NDArray[np.float32]:
+        started = SYSTEM_CLOCK.monotonic()
+        found = self._table.take(rows, [self._column]).column(self._column)
+        self._cache.spend(self._key, SYSTEM_CLOCK.monotonic() - started)
+        self._meter.hold(found.nbytes)
+        return matrix_of(joined_array(found))
+
+    def _by_index(self, query: Floats, count: int) -> Ranked | None:
+        """What a vector index takes for nearest; None where there is no use of one."""
+        wanted = IndexSpec(self._column, IndexKind.VECTOR)
+        if all(index.spec != wanted for index in self._table.indexes()):
+            return None
+        rows = self._table.search_vector(self._column, query, count + _INDEX_EXTRA, probes=_PROBES)
+        if len(rows) < min(count, self._table.pin.rows):
+            return None
+        rows = np.sort(rows)
+        return _ranked(rows, distances(self._taken(rows), query), count)
+
+
+def _ranked(rows: Ints, found: Floats, count: int) -> Ranked:
+    return best(ScoreFunc.NEAREST, rows, found, count)
+
+
+def _sweep(segment: _Swept, query: Floats, count: int) -> Ints:
+    """The rows that may be among the nearest."""
+    total = len(segment.scales)
+    if total <= max(count, _SWEEP_ROWS_MIN):
+        return np.arange(total)
+    # A unit vector keeps the products within 32 bits, and has the same distances.
+    unit = query / np.abs(query).max()
+    unit = (unit / np.sqrt(np.square(unit).sum())).astype(np.float32)
+    similar = np.empty(total, np.float32)
+
+    def multiply(chunk: slice) -> None:
+        # Not ``@``: its threads wait for each other wherever the machine has other work.
+        with np.errstate(all="ignore"):
+            np.vecdot(segment.matrix[chunk], unit, out=similar[chunk])
+            similar[chunk] *= segment.scales[chunk]
+
+    in_chunks(total, max(1, _CHUNK_VALUES // len(unit)), multiply)
+    similar[segment.flawed] = -np.inf
+    bound = np.partition(similar, total - count)[total - count]
+    # Every product and every sum of the sweep may be off by one unit in the last place.
+    slack = np.float32(2 * (segment.matrix.shape[1] + 16) * np.finfo(np.float32).eps)
+    near = np.flatnonzero(similar >= max(bound - slack, np.float32(-2)))
+    # Where the sweep cannot tell, the exact distance does.
+    return np.union1d(near, segment.blind) if len(segment.blind) else near

@@ -1,0 +1,183 @@
+"""Who is joined with whom: the edges of a pin as arrays over dense positions of their nodes.
+
+A direction of an edge type is a CSR: the neighbours of node ``n`` are
+``near[ptr[n] : ptr[n + 1]]``, ascending, and ``edge`` holds the positions of the edges that lead
+there. An unbound hop is a set of pairs, so parallel edges are counted out once, when the arrays are
+made. All of it is derived from the pins of the edges and of their nodes, and keyed by them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from omnigraph.executor.columns import PinnedColumns
+    from omnigraph.executor.context import Context
+
+    Ints = npt.NDArray[np.int64]
+    SmallInts = npt.NDArray[np.int32]
+    AnyInts = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+
+# The neighbour, below the node whose neighbour it is.
+_LOW_HALF = np.int64(0xFFFFFFFF)
+
+__all__ = ["Csr", "Direction", "Endpoints", "Topology", "endpoints_key"]
+
+
+class Direction(Enum):
+    """Which way edges are followed."""
+
+    OUT = "out"
+    IN = "in"
+    BOTH = "both"
+
+    @property
+    def reversed(self) -> Direction:
+        match self:
+            case Direction.OUT:
+                return Direction.IN
+            case Direction.IN:
+                return Direction.OUT
+            case Direction.BOTH:
+                return Direction.BOTH
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """The positions of the nodes that each edge joins, in the order of the edge table."""
+
+    source: SmallInts
+    target: SmallInts
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.source.nbytes + self.target.nbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Csr:
+    """Neighbours by node; ``edge`` is None where edges do not matter."""
+
+    ptr: Ints
+    near: Ints
+    edge: AnyInts | None
+
+    @property
+    def nbytes(self) -> int:
+        edges = 0 if self.edge is None else self.edge.nbytes
+        return int(self.ptr.nbytes + self.near.nbytes + edges)
+
+
+def endpoints_key(
+    edges: tuple[str, int, str], sources: tuple[str, int, str], targets: tuple[str, int, str]
+) -> tuple[object, ...]:
+    """Positions are those of three pins together."""
+    return (*edges, *sources, *targets, "endpoints")
+
+
+class Topology:
+    """The adjacency of one edge type in one snapshot."""
+
+    def __init__(
+        self,
+        edges: PinnedColumns,
+        sources: PinnedColumns,
+        targets: PinnedColumns,
+        context: Context,
+    ) -> None:
+        self._edges = edges
+        self._sources = sources
+        self._targets = targets
+        self._cache = context.cache
+        self._meter = context.meter
+        self._key = endpoints_key(edges.key, sources.key, targets.key)
+
+    def endpoints(self) -> Endpoints:
+        """Where each edge leads from and to."""
+        return self._cache.get_or_make(self._key, self._read_endpoints)
+
+    def pairs(self, direction: Direction) -> Csr:
+        """Neighbours as a set."""
+        key = (*self._key, "pairs", direction.value)
+        found: Csr | None = self._cache.get(key)
+        if found is not None:
+            return found
+        return self._cache.get_or_make(key, lambda: self._make(direction, with_edges=False))
+
+    def edges(self, direction: Direction) -> Csr:
+        """Neighbours with the edge that leads to each."""
+        key = (*self._key, "edges", direction.value)
+        return self._cache.get_or_make(key, lambda: self._make(direction, with_edges=True))
+
+    def _make(self, direction: Direction, *, with_edges: bool) -> Csr:
+        ends = self.endpoints()
+        whole = np.flatnonzero((ends.source >= 0) & (ends.target >= 0)).astype(np.int32)
+        start, end, edge = ends.source[whole], ends.target[whole], whole
+        nodes = self._sources.rows
+        match direction:
+            case Direction.IN:
+                start, end, nodes = end, start, self._targets.rows
+            case Direction.BOTH:
+                # A loop is one edge, whichever way it is followed.
+                back = start != end
+                start, end = (
+                    np.concatenate([start, end[back]]),
+                    np.concatenate([end, start[back]]),
+                )
+                edge = np.concatenate([edge, edge[back]])
+            case Direction.OUT:
+                pass
+        joined = (start.astype(np.int64) << 32) | end
+        made = _edge_csr(joined, edge, nodes) if with_edges else _pair_csr(joined, nodes)
+        self._meter.hold(made.nbytes)
+        self._meter.check()
+        return made
+
+    def _read_endpoints(self) -> Endpoints:
+        sources, targets = [], []
+        source_ids = self._sources.column("id").array
+        target_ids = self._targets.column("id").array
+        for batch in self._edges.batches(["src", "dst"]):
+            sources.append(_positions(batch.column("src"), source_ids))
+            targets.append(_positions(batch.column("dst"), target_ids))
+        found = Endpoints(_joined(sources), _joined(targets))
+        self._meter.hold(found.nbytes)
+        return found
+
+
+def _positions(ids: pa.Array, known: pa.Array) -> SmallInts:
+    places = pc.index_in(ids, value_set=known)
+    return np.asarray(places.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
+
+
+def _joined(parts: list[SmallInts]) -> SmallInts:
+    return np.concatenate(parts) if parts else np.empty(0, np.int32)
+
+
+def _pair_csr(joined: Ints, nodes: int) -> Csr:
+    """``joined`` holds start and end in its halves; each pair is kept once."""
+    pairs = np.sort(joined)
+    first = np.ones(len(pairs), np.bool_)
+    first[1:] = pairs[1:] != pairs[:-1]
+    if not first.all():
+        pairs = pairs[first]
+    return Csr(_pointers(pairs >> 32, nodes), pairs & _LOW_HALF, None)
+
+
+def _edge_csr(joined: Ints, edge: SmallInts, nodes: int) -> Csr:
+    order = np.argsort(joined)
+    return Csr(_pointers(joined >> 32, nodes), (joined & _LOW_HALF)[order], edge[order])
+
+
+def _pointers(starts: Ints, nodes: int) -> Ints:
+    ptr = np.zeros(nodes + 1, np.int64)
+    np.cumsum(np.bincount(starts, minlength=nodes), out=ptr[1:])
+    return ptr

@@ -1,0 +1,124 @@
+"""From the IR to a first plan, which says what to do in the order in which it is defined.
+
+match → values of blocks → scores → group → sort → page → return. Passes make it fast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import InvariantBroken
+from omnigraph.ir.expressions import Aggregate, RankFusion, Score, TextMatch
+from omnigraph.ir.queries import EntitySlot
+from omnigraph.ir.walk import blocks, nodes, slots_read
+from omnigraph.planner.plan import (
+    Apply,
+    Given,
+    Group,
+    Match,
+    Node,
+    Page,
+    Plan,
+    Return,
+    Scores,
+    Sort,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from omnigraph.ir.expressions import Expr, Slot
+    from omnigraph.ir.queries import OrderKey, ReadIR
+
+__all__ = ["apply_blocks", "build", "scores_in"]
+
+
+def build(ir: ReadIR) -> Plan:
+    """The plan that follows the definition."""
+    order = _shown_order(ir)
+    exprs = [projection.expr for projection in ir.returns]
+    ordering = {id(key.expr): key.expr for key in order}
+    grouped = ir.distinct or any(isinstance(expr, Aggregate) for expr in exprs)
+    # What is only shown is worked out for the rows that are shown. Groups are made of values, but
+    # what reads no slot has one even for a group of no rows.
+    shown = {
+        id(expr): expr
+        for expr in exprs
+        if id(expr) not in ordering and not (grouped and slots_read(expr))
+    }
+    needed = {id(expr): expr for expr in exprs if id(expr) not in shown} | ordering
+    node: Node = Match(Given(()), ir.match)
+    node = apply_blocks(node, (expr for expr in needed.values() if slots_read(expr)))
+    scores = scores_in((*needed.values(), *shown.values()))
+    if scores:
+        ranked = tuple(score for score in scores if any(score is key.expr for key in order))
+        node = Scores(node, scores, ranked)
+    ties: tuple[Slot, ...] = tuple(sorted(each.slot for each in ir.match.slots))
+    if grouped:
+        node, ties = _grouped(node, ir, order), ()
+    node = apply_blocks(node, (expr for expr in needed.values() if not slots_read(expr)))
+    node = Page(Sort(node, order, ties), ir.offset, ir.limit)
+    node = apply_blocks(node, shown.values())
+    searched = tuple(each for each in nodes(ir) if isinstance(each, TextMatch | Score))
+    return Plan(ir, Return(node, ir.returns), _slot_types(ir), searched=searched)
+
+
+def apply_blocks(node: Node, exprs: Iterable[Expr]) -> Node:
+    """Compute the values of all blocks that expressions ask."""
+    for expr in exprs:
+        for asked in blocks(expr):
+            slots = tuple(sorted(slots_read(asked)))
+            node = Apply(node, asked, Match(Given(slots), asked.block), slots)
+    return node
+
+
+def scores_in(exprs: Iterable[Expr]) -> tuple[Score | RankFusion, ...]:
+    """The scores that expressions show, each object once; those inside a fusion belong to it."""
+    found: dict[int, Score | RankFusion] = {}
+    for expr in exprs:
+        _collect_scores(expr, found)
+    return tuple(found.values())
+
+
+def _collect_scores(expr: Expr, found: dict[int, Score | RankFusion]) -> None:
+    if isinstance(expr, Score | RankFusion):
+        found.setdefault(id(expr), expr)
+        return
+    asked = {id(part) for asks in blocks(expr) for part in nodes(asks)}
+    inside = {
+        id(part)
+        for fusion in nodes(expr)
+        if isinstance(fusion, RankFusion)
+        for part in fusion.scores
+    }
+    for part in nodes(expr):
+        if isinstance(part, Score | RankFusion) and id(part) not in asked | inside:
+            found.setdefault(id(part), part)
+
+
+def _grouped(node: Node, ir: ReadIR, order: tuple[OrderKey, ...]) -> Group:
+    exprs = [projection.expr for projection in ir.returns]
+    wanted = (*exprs, *(key.expr for key in order))
+    folds = {id(expr): expr for expr in wanted if isinstance(expr, Aggregate)}
+    keys = {
+        id(expr): expr for expr in exprs if not isinstance(expr, Aggregate) and slots_read(expr)
+    }
+    return Group(node, tuple(keys.values()), tuple(folds.values()))
+
+
+def _shown_order(ir: ReadIR) -> tuple[OrderKey, ...]:
+    """The order keys; one that is also shown is the same object as the column."""
+    shown = {projection.expr: projection.expr for projection in reversed(ir.returns)}
+    return tuple(replace(key, expr=shown.get(key.expr, key.expr)) for key in ir.order)
+
+
+def _slot_types(ir: ReadIR) -> Mapping[Slot, str]:
+    types: dict[Slot, str] = {}
+    for each in nodes(ir):
+        if (
+            isinstance(each, EntitySlot)
+            and types.setdefault(each.slot, each.type_id) != each.type_id
+        ):
+            raise InvariantBroken(10, f"slot {each.slot} has two types")
+    return types

@@ -1,0 +1,258 @@
+"""A plan for people and programs: what each operator does, reads and expects, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.model import PropertyId
+from omnigraph.ir.printer import Speller
+from omnigraph.ir.queries import EntitySlot
+from omnigraph.ir.walk import nodes
+from omnigraph.planner import plan as plans
+from omnigraph.planner.plan import Access, inputs
+from omnigraph.planner.pushable import can_push
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from omnigraph.ir.expressions import Expr
+    from omnigraph.planner.access import Choice, Memory
+    from omnigraph.planner.facts import Facts
+    from omnigraph.planner.plan import Node, Plan
+
+__all__ = ["Explained", "explain", "render"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One operator. ``notes`` are facts by name; ``measured`` is what a run has shown."""
+
+    operator: str
+    title: str
+    estimated_rows: float
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    measured: Mapping[str, float] | None = None
+    inputs: tuple[Explained, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "operator": self.operator,
+            "title": self.title,
+            "estimated_rows": round(self.estimated_rows, 2),
+            **self.notes,
+        }
+        if self.measured is not None:
+            body["measured"] = dict(self.measured)
+        if self.inputs:
+            body["inputs"] = [below.to_json() for below in self.inputs]
+        return body
+
+
+def explain(
+    plan: Plan,
+    facts: Facts,
+    choice: Choice,
+    memory: Memory,
+    measured: Callable[[Node], Mapping[str, float] | None] = lambda _: None,
+) -> Explained:
+    """The plan as it would run now."""
+    slots = [each for each in nodes(plan.ir) if isinstance(each, EntitySlot)]
+    teller = _Teller(plan, facts, choice, memory, Speller(slots, facts.catalog))
+    return teller.tell(plan.root, measured)
+
+
+class _Teller:
+    def __init__(
+        self, plan: Plan, facts: Facts, choice: Choice, memory: Memory, spell: Speller
+    ) -> None:
+        self._plan = plan
+        self._facts = facts
+        self._choice = choice
+        self._memory = memory
+        self._spell = spell
+
+    def tell(self, node: Node, measured: Callable[[Node], Mapping[str, float] | None]) -> Explained:
+        title, notes = self._describe(node)
+        return Explained(
+            type(node).__name__,
+            title,
+            node.rows,
+            notes,
+            measured(node),
+            tuple(self.tell(below, measured) for below in inputs(node)),
+        )
+
+    def _describe(self, node: Node) -> tuple[str, dict[str, Any]]:
+        match node:
+            case plans.Scan():
+                return self._scan(node)
+            case plans.Expand() | plans.EdgeEnds():
+                return self._hop(node)
+            case plans.Return(projections=projections):
+                names = ", ".join(projection.name for projection in projections)
+                notes = {"access": self._choice.access.value, "because": self._choice.why}
+                return names, notes
+            case plans.Group() | plans.Counted() | plans.Sort() | plans.Page():
+                return self._folded(node), {}
+            case _:
+                return self._combined(node), {}
+
+    # --- ways into a table ---
+
+    def _scan(self, node: plans.Scan) -> tuple[str, dict[str, Any]]:
+        type_id = node.slot.type_id
+        title = f"{self._spell.slot(node.slot.slot)}: {self._spell.type(type_id)}"
+        notes: dict[str, Any] = {"columns": self._columns(type_id)}
+        if node.ids is not None:
+            title += f" by id {self._spell.expr(node.ids)}"
+        if node.filters:
+            title += f" where {self._all(node.filters)}"
+            notes["pushed"] = [
+                self._spell.expr(each) for each in node.filters if self._pushes(each)
+            ]
+            notes["tested here"] = [
+                self._spell.expr(each) for each in node.filters if not self._pushes(each)
+            ]
+        notes["index"] = self._index(node)
+        return title, notes
+
+    def _index(self, node: plans.Scan) -> str:
+        type_id = node.slot.type_id
+        if self._choice.access is Access.RESIDENT:
+            return "ids in memory" if node.ids is not None else "none: whole columns in memory"
+        used = [*(("@id",) if node.ids is not None else ()), *self._filtered(node)]
+        found = [prop for prop in used if self._memory.has_index(type_id, prop)]
+        if found:
+            return "on " + ", ".join(self._name(type_id, prop) for prop in found)
+        if not used:
+            return "none: all rows are read"
+        return "none on " + ", ".join(self._name(type_id, prop) for prop in used)
+
+    def _filtered(self, node: plans.Scan) -> Iterator[str]:
+        for condition in node.filters:
+            for part in nodes(condition):
+                prop = getattr(part, "prop", None)
+                if prop is not None and self._pushes(condition):
+                    yield prop
+
+    def _pushes(self, condition: Expr) -> bool:
+        return self._choice.access is Access.LOOKED_UP and can_push(condition)
+
+    def _hop(self, node: plans.Expand | plans.EdgeEnds) -> tuple[str, dict[str, Any]]:
+        title = self._spell.hop(node.hop)
+        if isinstance(node, plans.EdgeEnds):
+            return f"ends of {title}", {}
+        title += f" from {self._spell.slot(node.start)}"
+        title += f", which must lead to {self._spell.slot(node.end)}" if node.closes else ""
+        notes: dict[str, Any] = {"mode": self._choice.access.value}
+        if node.keeps is not None:
+            kept = ", ".join(self._spell.slot(slot) for slot in node.keeps) or "nothing"
+            notes["keeps"] = f"{kept}{', each once' if node.distinct else ''}"
+        if self._choice.access is Access.LOOKED_UP:
+            end = "@src" if node.start == node.hop.source else "@dst"
+            found = self._memory.has_index(node.hop.edge_type, end)
+            notes["index"] = f"{'on' if found else 'none on'} {end.removeprefix('@')}"
+        else:
+            ready = self._memory.has_topology(node.hop.edge_type)
+            notes["topology"] = "in memory" if ready else "to be built"
+        return title, notes
+
+    # --- the rest ---
+
+    def _combined(self, node: Node) -> str:
+        match node:
+            case plans.Filter(conditions=conditions):
+                return self._all(conditions)
+            case plans.Join(equal=equal):
+                pairs = [f"{self._spell.expr(a)} = {self._spell.expr(b)}" for a, b in equal]
+                return " and ".join(pairs) or "every pair"
+            case plans.SemiJoin(slots=slots, anti=anti):
+                return f"rows that {'have no' if anti else 'have a'} match of {self._slots(slots)}"
+            case plans.Apply(expr=expr):
+                return self._spell.expr(expr)
+            case plans.Keep(slots=slots, distinct=distinct):
+                return f"{self._slots(slots)}{', each once' if distinct else ''}"
+            case plans.Scores(scores=scores):
+                return ", ".join(self._spell.expr(score) for score in scores)
+            case plans.Given(slots=slots):
+                return self._slots(slots)
+            case _:
+                return ""
+
+    def _folded(self, node: plans.Group | plans.Counted | plans.Sort | plans.Page) -> str:
+        match node:
+            case plans.Group(keys=keys, folds=folds):
+                by = ", ".join(self._spell.expr(key) for key in keys)
+                made = ", ".join(self._spell.expr(fold) for fold in folds)
+                return " ".join(part for part in (made, f"by {by}" if by else "") if part)
+            case plans.Counted(type_id=type_id):
+                return f"{self._spell.type(type_id)}, from the pin"
+            case plans.Sort(keys=keys, ties=ties, top=top):
+                order = [self._spell.expr(key.expr) + " desc" * key.descending for key in keys]
+                order += [f"{self._spell.slot(slot)}.id" for slot in ties]
+                first = "" if top is None else f", the first {self._counts(top)}"
+                return ", ".join(order) + first
+            case plans.Page(offset=offset, limit=limit):
+                skip = "" if offset is None else f" after {self._spell.expr(offset)}"
+                return ("all" if limit is None else self._spell.expr(limit)) + skip
+
+    def _counts(self, top: Sequence[Expr]) -> str:
+        return " + ".join(self._spell.expr(count) for count in top)
+
+    def _all(self, conditions: Sequence[Expr]) -> str:
+        return " and ".join(self._spell.expr(condition) for condition in conditions)
+
+    def _slots(self, slots: Sequence[Any]) -> str:
+        return ", ".join(self._spell.slot(slot) for slot in slots) or "one row"
+
+    def _columns(self, type_id: str) -> list[str]:
+        reading = (self._plan.readings or {}).get(type_id)
+        props = () if reading is None else (*reading.early, *reading.late)
+        return [self._name(type_id, prop) for prop in dict.fromkeys(props)]
+
+    def _name(self, type_id: str, prop: str) -> str:
+        return self._facts.entity(type_id).by_id[PropertyId(prop)].name
+
+
+def render(explained: Explained) -> str:
+    """The tree as text, an operator a line and its notes below it."""
+    return "\n".join(_lines(explained, "", ""))
+
+
+def _lines(node: Explained, lead: str, rest: str) -> Iterator[str]:
+    yield f"{lead}{node.operator} {node.title}".rstrip() + f"   {_rows(node)}"
+    indent = f"{rest}{'│ ' if node.inputs else '  '}"
+    for name, note in node.notes.items():
+        shown = ", ".join(note) if isinstance(note, list) else note
+        if shown:
+            yield f"{indent}  {name}: {shown}"
+    for place, below in enumerate(node.inputs):
+        last = place == len(node.inputs) - 1
+        yield from _lines(
+            below, f"{rest}{'└─ ' if last else '├─ '}", f"{rest}{'   ' if last else '│  '}"
+        )
+
+
+def _rows(node: Explained) -> str:
+    expected = f"~{_count(node.estimated_rows)}"
+    if node.measured is None:
+        return f"({expected} rows)"
+    found = node.measured
+    times = f" in {found['runs']:.0f} runs" if found["runs"] > 1 else ""
+    return (
+        f"({_count(found['rows'])} rows{times}, expected {expected}; "
+        f"{found['seconds'] * 1e3:.3f} ms; {_bytes(found['bytes'])})"
+    )
+
+
+def _count(rows: float) -> str:
+    return f"{max(round(rows), 0):,}" if rows >= 1 or rows == 0 else "<1"
+
+
+def _bytes(size: float) -> str:
+    for unit in ("B", "KB", "MB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GB"

@@ -1,0 +1,38 @@
+"""Counting all entities of a type needs no scan: the pin knows how many there are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from omnigraph.ir.expressions import AggregateFunc, EntityRef
+from omnigraph.planner.plan import Counted, Group, Node, Scan
+from omnigraph.planner.rewrite import change_nodes
+
+if TYPE_CHECKING:
+    from omnigraph.ir.expressions import Aggregate
+    from omnigraph.planner.facts import Facts
+    from omnigraph.planner.plan import Plan
+
+__all__ = ["count_from_metadata"]
+
+
+def count_from_metadata(plan: Plan, _: Facts) -> Plan:
+    """Replace counts of everything by what the pin says."""
+    return replace(plan, root=change_nodes(plan.root, _counted))
+
+
+def _counted(node: Node) -> Node:
+    if not isinstance(node, Group) or node.keys or not isinstance(node.input, Scan):
+        return node
+    scan = node.input
+    if scan.ids is not None or scan.filters or not all(map(_counts_rows, node.folds)):
+        return node
+    return Counted(scan.slot.type_id, node.folds)
+
+
+def _counts_rows(fold: Aggregate) -> bool:
+    """An entity is never NULL, and the rows of a scan are distinct."""
+    if fold.func is not AggregateFunc.COUNT:
+        return False
+    return fold.operand is None or isinstance(fold.operand, EntityRef)

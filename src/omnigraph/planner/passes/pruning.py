@@ -1,0 +1,157 @@
+"""Slots that nothing needs any more are dropped, and rows that then look alike are merged.
+
+Merging is right where it makes no difference how often a row occurs: below ``distinct``,
+``count(distinct …)``, ``min`` and ``max``, and inside ``exists``. It turns walks, of which there
+are many, into sets of nodes, of which there are few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from omnigraph.ir.expressions import AggregateFunc, EntityRef, Exists, RankFusion
+from omnigraph.ir.walk import slots_read
+from omnigraph.planner.plan import (
+    Apply,
+    Counted,
+    EdgeEnds,
+    Expand,
+    Filter,
+    Given,
+    Group,
+    Join,
+    Keep,
+    Match,
+    Node,
+    Page,
+    Return,
+    Scan,
+    Scores,
+    SemiJoin,
+    Sort,
+    output_slots,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from omnigraph.ir.expressions import Aggregate, BlockAggregate, Slot
+    from omnigraph.planner.facts import Facts
+    from omnigraph.planner.plan import Plan
+
+__all__ = ["prune_slots"]
+
+_Slots = frozenset["Slot"]
+
+
+def prune_slots(plan: Plan, _: Facts) -> Plan:
+    """Drop what is not needed, from the top down."""
+    return replace(plan, root=_prune(plan.root, None, once=False))
+
+
+def _prune(node: Node, needed: _Slots | None, *, once: bool) -> Node:
+    """``needed`` are the slots that are read above (None: all); ``once``: rows are a set there."""
+    match node:
+        case Return() | Page() | Sort():
+            return replace(node, input=_prune(node.input, needed, once=once))
+        case Group(below, keys, folds):
+            sets = all(map(_ignores_repeats, folds))
+            pruned = _prune(below, slots_read((keys, folds)), once=sets)
+            return replace(node, input=pruned, counts_rows=sets and _counts_rows(node, pruned))
+        case Scores(below, scores):
+            return replace(node, input=_prune_scored(below, scores, needed, once=once))
+        case Apply() | SemiJoin():
+            return _prune_asking(node, needed, once=once)
+        case Filter() | Expand() | EdgeEnds() | Join():
+            return _prune_pattern(node, needed, once=once)
+        case Scan() | Given() | Counted() | Keep() | Match():
+            return node
+
+
+def _prune_pattern(
+    node: Filter | Expand | EdgeEnds | Join, needed: _Slots | None, *, once: bool
+) -> Node:
+    kept: Node
+    match node:
+        case Expand():
+            return _prune_expand(node, needed, once=once)
+        case Filter(below, conditions):
+            kept = replace(node, input=_prune(below, _and(needed, conditions), once=once))
+        case EdgeEnds(below, hop):
+            above = _and(needed, (hop,))
+            inner = None if above is None else above - frozenset(node.binds)
+            kept = replace(node, input=_prune(below, inner, once=once))
+        case Join(left, right, equal):
+            above = _and(needed, (equal,))
+            sides = (_prune(left, above, once=once), _prune(right, above, once=once))
+            kept = replace(node, left=sides[0], right=sides[1])
+    return _dropped(kept, needed) if once else kept
+
+
+def _prune_expand(node: Expand, needed: _Slots | None, *, once: bool) -> Node:
+    hop = node.hop
+    if needed is None:
+        return replace(node, input=_prune(node.input, None, once=once))
+    made = {node.end} if not node.closes else set()
+    made |= {hop.edge_slot} if hop.edge_slot is not None else set()
+    below = (needed - made) | {node.start} | ({node.end} if node.closes else set())
+    pruned = replace(node, input=_prune(node.input, below, once=once))
+    available = output_slots(pruned)
+    keeps = tuple(slot for slot in available if slot in needed)
+    if len(keeps) == len(available):
+        return pruned
+    return replace(pruned, keeps=keeps, distinct=once)
+
+
+def _prune_scored(
+    below: Node, scores: Iterable[object], needed: _Slots | None, *, once: bool
+) -> Node:
+    scores = tuple(scores)
+    if any(isinstance(score, RankFusion) for score in scores):
+        # Ranks are ranks among all rows, and ties go by all ids.
+        return _prune(below, None, once=False)
+    return _prune(below, _and(needed, scores), once=once)
+
+
+def _prune_asking(node: Apply | SemiJoin, needed: _Slots | None, *, once: bool) -> Node:
+    slots = frozenset(node.slots)
+    below = _prune(node.input, None if needed is None else needed | slots, once=once)
+    if isinstance(node, SemiJoin):
+        inner = _prune(node.inner, slots, once=True)
+        kept: Node = replace(node, input=below, inner=inner)
+        return _dropped(kept, needed) if once else kept
+    inside, sets = slots, True
+    if not isinstance(node.expr, Exists):
+        inside, sets = slots | slots_read((node.expr.operand,)), _ignores_repeats(node.expr)
+    return replace(node, input=below, inner=_prune(node.inner, inside, once=sets))
+
+
+def _dropped(node: Node, needed: _Slots | None) -> Node:
+    """Without the slots that only the operator itself has needed."""
+    available = output_slots(node)
+    keeps = tuple(slot for slot in available if needed is None or slot in needed)
+    return (
+        node if len(keeps) == len(available) else Keep(node, keeps, distinct=True, rows=node.rows)
+    )
+
+
+def _and(needed: _Slots | None, read: Iterable[object]) -> _Slots | None:
+    return None if needed is None else needed | slots_read(tuple(read))
+
+
+def _counts_rows(node: Group, pruned: Node) -> bool:
+    """Whether distinct entities are counted, and rows are those entities."""
+    slots = output_slots(pruned)
+    return (
+        not node.keys
+        and len(slots) == 1
+        and all(
+            fold.func is AggregateFunc.COUNT and isinstance(fold.operand, EntityRef)
+            for fold in node.folds
+        )
+    )
+
+
+def _ignores_repeats(fold: Aggregate | BlockAggregate) -> bool:
+    return fold.distinct or fold.func in (AggregateFunc.MIN, AggregateFunc.MAX)

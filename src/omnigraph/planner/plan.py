@@ -1,0 +1,343 @@
+"""Plans: what a read does, step by step.
+
+A plan is a tree of operators over *bindings*: distinct assignments of slots. It is data: passes
+rewrite it, ``explain`` prints it, the executor runs it. ``rows`` are estimates. Expressions inside
+are those of the IR; values of blocks and scores are computed by an operator of their own and found
+again by the identity of the expression.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from omnigraph.ir.expressions import EntityRef
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from omnigraph.ir.expressions import (
+        Aggregate,
+        BlockAggregate,
+        Exists,
+        Expr,
+        RankFusion,
+        Score,
+        Slot,
+        TextMatch,
+    )
+    from omnigraph.ir.queries import Block, EntitySlot, Hop, OrderKey, Projection, ReadIR
+
+__all__ = [
+    "Access",
+    "Apply",
+    "Counted",
+    "EdgeEnds",
+    "Expand",
+    "Filter",
+    "Given",
+    "Group",
+    "Join",
+    "Keep",
+    "Match",
+    "Node",
+    "Page",
+    "Plan",
+    "Reading",
+    "Return",
+    "Scan",
+    "Scores",
+    "SemiJoin",
+    "Sort",
+    "inputs",
+    "output_slots",
+    "replace_inputs",
+    "walk",
+]
+
+
+class Access(Enum):
+    """Where columns and edges come from."""
+
+    # Whole columns and the adjacency of whole edge types, in memory.
+    RESIDENT = "csr"
+    # Rows and edges looked up by id, through indexes where there are any.
+    LOOKED_UP = "indexed"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The rows of the block around this one; at the top, the one assignment of no slots."""
+
+    slots: tuple[Slot, ...]
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The rows of a block for each input row. Passes turn it into the operators below."""
+
+    input: Node
+    block: Block
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The entities of a type. ``ids`` are expressions for ids, or for lists of them."""
+
+    slot: EntitySlot
+    ids: Expr | None = None
+    filters: tuple[Expr, ...] = ()
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """Follow a hop from ``start``, one of its nodes, to ``end``, the other.
+
+    ``closes``: the end has a value already and the hop must lead there. ``keeps``: the slots that
+    are needed afterwards (None: all), ``distinct`` each combination of them once.
+    """
+
+    input: Node
+    hop: Hop
+    start: Slot
+    end: Slot
+    closes: bool = False
+    keeps: tuple[Slot, ...] | None = None
+    distinct: bool = False
+    rows: float = 1.0
+
+    @property
+    def forward(self) -> bool:
+        return self.start == self.hop.source
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeEnds:
+    """The nodes that a bound edge joins. Ends that have a value already must agree."""
+
+    input: Node
+    hop: Hop
+    edge: Slot
+    binds: tuple[Slot, ...]
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Rows for which every condition is true."""
+
+    input: Node
+    conditions: tuple[Expr, ...]
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Pairs of rows of two patterns that share no slot; ``equal`` pairs of values must agree."""
+
+    left: Node
+    right: Node
+    equal: tuple[tuple[Expr, Expr], ...] = ()
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SemiJoin:
+    """Rows for which the inner plan has a row (or, ``anti``, has none) with the same ``slots``."""
+
+    input: Node
+    inner: Node
+    slots: tuple[Slot, ...]
+    anti: bool
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """The value of a block expression for each row: a fold over the inner rows of its ``slots``."""
+
+    input: Node
+    expr: BlockAggregate | Exists
+    inner: Node
+    slots: tuple[Slot, ...]
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Fewer slots; ``distinct`` each combination once."""
+
+    input: Node
+    slots: tuple[Slot, ...]
+    distinct: bool
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores and ranks of rows. ``ranked``: those by which the query is ordered, which leave out
+    rows that they do not rank. ``first``: the one by which only the best rows are needed."""
+
+    input: Node
+    scores: tuple[Score | RankFusion, ...]
+    ranked: tuple[Score | RankFusion, ...] = ()
+    first: Score | None = None
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows folded by keys. Without keys there is one group, even of no rows, if there are folds.
+
+    ``counts_rows``: the input has nothing but distinct entities of one slot and all that is asked
+    is how many.
+    """
+
+    input: Node
+    keys: tuple[Expr, ...]
+    folds: tuple[Aggregate, ...]
+    counts_rows: bool = False
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One group whose folds all count the entities of a type: the pin knows how many there are."""
+
+    type_id: str
+    folds: tuple[Aggregate, ...]
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """A total order: the keys, then the ids of ``ties``, or the keys of the groups below.
+
+    ``top``: how many of the first rows are needed, offset included; None: all.
+    """
+
+    input: Node
+    keys: tuple[OrderKey, ...]
+    ties: tuple[Slot, ...]
+    top: tuple[Expr, ...] | None = None
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of the rows, by their place."""
+
+    input: Node
+    offset: Expr | None
+    limit: Expr | None
+    rows: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """The columns of the result."""
+
+    input: Node
+    projections: tuple[Projection, ...]
+    rows: float = 1.0
+
+
+Node = (
+    Given
+    | Match
+    | Scan
+    | Expand
+    | EdgeEnds
+    | Filter
+    | Join
+    | SemiJoin
+    | Apply
+    | Keep
+    | Scores
+    | Group
+    | Counted
+    | Sort
+    | Page
+    | Return
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The properties of a type that a plan reads: first for the pattern, then for the result."""
+
+    early: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A read, ready to run for any parameters."""
+
+    ir: ReadIR
+    root: Node
+    # The type of every slot of every block.
+    types: Mapping[Slot, str]
+    access: Access = Access.RESIDENT
+    why_access: str = ""
+    readings: Mapping[str, Reading] | None = None
+    # What it searches for, so that arguments of searches are checked before it runs.
+    searched: tuple[TextMatch | Score, ...] = ()
+
+
+_INPUTS = ("input", "left", "right", "inner")
+
+
+def inputs(node: Node) -> Iterator[Node]:
+    """The operators that an operator reads from."""
+    for name in _INPUTS:
+        below = getattr(node, name, None)
+        if below is not None:
+            yield below
+
+
+def replace_inputs(node: Node, change: Mapping[str, Node]) -> Node:
+    """The same operator above others."""
+    values = {field.name: getattr(node, field.name) for field in fields(node)}
+    return type(node)(**(values | dict(change)))
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """An operator and all below it, from the top."""
+    yield node
+    for below in inputs(node):
+        yield from walk(below)
+
+
+def output_slots(node: Node) -> tuple[Slot, ...]:
+    """The slots that the rows of an operator have."""
+    match node:
+        case Given(slots) | Keep(slots=slots):
+            return slots
+        case Scan(slot):
+            return (slot.slot,)
+        case Expand():
+            return _expanded_slots(node)
+        case EdgeEnds(below, binds=binds):
+            return (*output_slots(below), *binds)
+        case Join(left, right):
+            return (*output_slots(left), *output_slots(right))
+        case Match(below, block):
+            return (*output_slots(below), *(each.slot for each in block.slots))
+        case Group() | Counted():
+            keys = node.keys if isinstance(node, Group) else ()
+            return tuple(key.slot for key in keys if isinstance(key, EntityRef))
+        case _:
+            return output_slots(node.input)
+
+
+def _expanded_slots(node: Expand) -> tuple[Slot, ...]:
+    if node.keeps is not None:
+        return node.keeps
+    made = () if node.closes else (node.end,)
+    edge = () if node.hop.edge_slot is None else (node.hop.edge_slot,)
+    return (*output_slots(node.input), *made, *edge)

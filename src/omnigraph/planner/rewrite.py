@@ -1,0 +1,55 @@
+"""Rewriting trees of the IR and of plans. What does not change stays the same object."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from omnigraph.planner.plan import Match, Node, inputs, replace_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from omnigraph.ir.queries import Block
+
+__all__ = ["change_blocks", "change_nodes", "rewrite"]
+
+_Tree = TypeVar("_Tree")
+
+
+def rewrite(tree: _Tree, change: Callable[[Any], Any]) -> _Tree:
+    """The tree with every node changed, from the leaves up."""
+    if isinstance(tree, tuple):
+        items = tuple(rewrite(item, change) for item in tree)
+        same = all(new is old for new, old in zip(items, tree, strict=True))
+        return tree if same else items  # type: ignore[return-value]  # a tuple for a tuple
+    if not is_dataclass(tree) or isinstance(tree, type):
+        return tree
+    changed = {}
+    for field in fields(tree):
+        old = getattr(tree, field.name)
+        new = rewrite(old, change)
+        if new is not old:
+            changed[field.name] = new
+    return change(replace(tree, **changed) if changed else tree)  # type: ignore[no-any-return]
+
+
+def change_nodes(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The plan with every operator changed, from the leaves up."""
+    below = {
+        name: change_nodes(child, change)
+        for name in ("input", "left", "right", "inner")
+        if (child := getattr(node, name, None)) is not None
+    }
+    if any(new is not old for new, old in zip(below.values(), inputs(node), strict=True)):
+        node = replace_inputs(node, below)
+    return change(node)
+
+
+def change_blocks(node: Node, change: Callable[[Block], Block]) -> Node:
+    """The plan with every block that has yet to be planned changed."""
+
+    def on(each: Node) -> Node:
+        return replace(each, block=change(each.block)) if isinstance(each, Match) else each
+
+    return change_nodes(node, on)
