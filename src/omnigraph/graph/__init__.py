@@ -1,0 +1,1 @@
+"""The graph as its users hold it: ``open`` makes one, ``facade`` is what they call."""

@@ -1,0 +1,154 @@
+"""A graph at one target: everything that reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.source import print_catalog
+from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
+from omnigraph.operations.evolve.plan import DesiredSchema, plan_change
+from omnigraph.operations.explain import Explanation, explain_query, profile_query
+from omnigraph.operations.export import ExportRequest, ExportResult, export
+from omnigraph.operations.history import snapshot_to_json
+from omnigraph.operations.indexes import IndexStatus, list_indexes
+from omnigraph.operations.query import QueryRequest, run_query, stream_query
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from omnigraph.catalog.model import Catalog
+    from omnigraph.catalog.steps import MigrationPlan
+    from omnigraph.executor.budget import Budget
+    from omnigraph.executor.result import QueryResult, QueryStream
+    from omnigraph.operations.engine import Engine
+
+__all__ = ["GraphAt"]
+
+
+class GraphAt:
+    """A graph at one target: everything that reads, nothing that writes."""
+
+    def __init__(self, engine: Engine, target: str, *, actor: str | None = None) -> None:
+        self._engine = engine
+        self._target = target
+        self._actor = actor
+
+    def query(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        source_name: str = DEFAULT_SOURCE_NAME,
+        budget: Budget | None = None,
+        traversal: str | None = None,
+    ) -> QueryResult:
+        """Answer a read query. ``name`` picks one of several in ``text``; messages about the text
+        call it ``source_name``.
+
+        ``budget`` bounds rows, time and memory of this call; exceeding it is an error, never a
+        shorter answer. ``traversal`` is ``csr`` or ``indexed``; the answer does not depend on it.
+        """
+        return run_query(
+            self._engine,
+            QueryRequest(
+                text, params or {}, name, self._target, source_name, budget, traversal, self._actor
+            ),
+        )
+
+    def stream(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        source_name: str = DEFAULT_SOURCE_NAME,
+        budget: Budget | None = None,
+    ) -> QueryStream:
+        """Answer a read query batch by batch, for results that are too large to hold at once."""
+        return stream_query(
+            self._engine,
+            QueryRequest(
+                text, params or {}, name, self._target, source_name, budget, None, self._actor
+            ),
+        )
+
+    def explain(
+        self,
+        text: str,
+        *,
+        name: str | None = None,
+        source_name: str = DEFAULT_SOURCE_NAME,
+        traversal: str | None = None,
+    ) -> Explanation:
+        """How a query would be answered now; nothing is read."""
+        request = QueryRequest(text, {}, name, self._target, source_name, None, traversal)
+        return explain_query(self._engine, request)
+
+    def profile(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        source_name: str = DEFAULT_SOURCE_NAME,
+        budget: Budget | None = None,
+        traversal: str | None = None,
+    ) -> Explanation:
+        """Answer a query and tell the rows, time and bytes of every step."""
+        return profile_query(
+            self._engine,
+            QueryRequest(
+                text, params or {}, name, self._target, source_name, budget, traversal, self._actor
+            ),
+        )
+
+    @property
+    def engine(self) -> Engine:
+        """What stands behind the facade, for the packages above it; not a promise to users."""
+        return self._engine
+
+    @property
+    def catalog(self) -> Catalog:
+        """The accepted schema at this target, with its stable ids."""
+        return self._engine.snapshot(self._target).catalog
+
+    @property
+    def schema(self) -> str:
+        """The schema at this target, as ``.pg``."""
+        return print_catalog(self.catalog)
+
+    def plan_schema(
+        self,
+        schema: str,
+        *,
+        source_name: str = "<schema>",
+        allow_data_loss: bool = False,
+        backfill: Mapping[str, Any] | None = None,
+    ) -> MigrationPlan:
+        """The steps from the schema at this target to another one; reads no data, changes
+        nothing."""
+        wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
+        return plan_change(self._engine.snapshot(self._target), wanted).plan
+
+    def snapshot(self) -> dict[str, Any]:
+        """Which dataset versions this target consists of, and how many entities each holds."""
+        return snapshot_to_json(self._engine, self._engine.resolver.resolve(self._target))
+
+    def indexes(self) -> Sequence[IndexStatus]:
+        """The declared indexes at this target, built or not, and how many rows each covers."""
+        return list_indexes(self._engine, self._target)
+
+    def export(
+        self,
+        out: Any,
+        *,
+        format: str = "ndjson",  # noqa: A002
+        types: Sequence[str] = (),
+    ) -> ExportResult:
+        """Write everything at this target, or some types, to a path or an open binary file.
+
+        ``format`` is ``ndjson``, ``csv``, ``parquet`` or ``arrow``. JSON lines hold any number of
+        types; of the others a file holds one, and several types go into a directory.
+        """
+        return export(self._engine, ExportRequest(out, self._target, types, format))

@@ -1,0 +1,76 @@
+"""What changed: the feed of a branch, the changes of a commit, a baseline to begin with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.operations.changes.baseline import Baseline, BaselineRequest, take_baseline
+from omnigraph.operations.changes.commit import CommitChanges, CommitChangesRequest, commit_changes
+from omnigraph.operations.changes.feed import COMMITS_DEFAULT, FeedPage, PollRequest, poll
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from omnigraph.operations.engine import Engine
+    from omnigraph.versioning.changes.model import EntityChange
+
+__all__ = ["Changes"]
+
+
+class Changes:
+    """The changes of a graph, commit by commit."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of_commit(
+        self,
+        commit_id: str,
+        *,
+        limit: int | None = None,
+        page_token: str | None = None,
+        kinds: Sequence[str] = (),
+        types: Sequence[str] = (),
+        ops: Sequence[str] = (),
+    ) -> CommitChanges:
+        """A page of what one commit changed, relative to its first parent."""
+        request = CommitChangesRequest(commit_id, limit, page_token, kinds, types, ops)
+        return commit_changes(self._engine, request)
+
+    def all_of_commit(self, commit_id: str) -> Iterator[EntityChange]:
+        """Everything that one commit changed, page after page."""
+        page = self.of_commit(commit_id)
+        yield from page.block.changes
+        while page.next_page_token is not None:
+            page = self.of_commit(commit_id, page_token=page.next_page_token)
+            yield from page.block.changes
+
+    def poll(
+        self,
+        *,
+        branch: str = MAIN,
+        cursor: str | None = None,
+        start: str | None = None,
+        page_token: str | None = None,
+        limit: int | None = None,
+        commits: int = COMMITS_DEFAULT,
+        kinds: Sequence[str] = (),
+        types: Sequence[str] = (),
+        ops: Sequence[str] = (),
+    ) -> FeedPage:
+        """The next page of a branch's feed, from ``cursor``, or from ``start``: ``now`` (the
+        default), ``beginning`` or ``after:<commit id>``."""
+        request = PollRequest(branch, cursor, start, page_token, limit, commits, kinds, types, ops)
+        return poll(self._engine, request)
+
+    def baseline(
+        self,
+        *,
+        branch: str = MAIN,
+        kinds: Sequence[str] = (),
+        types: Sequence[str] = (),
+        ops: Sequence[str] = (),
+    ) -> Baseline:
+        """The head of a branch, whole, and the cursor to go on with behind it."""
+        return take_baseline(self._engine, BaselineRequest(branch, kinds, types, ops))

@@ -1,0 +1,83 @@
+"""The difference between two targets, whatever lies between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.operations.changes.filters import parse_filter
+from omnigraph.operations.changes.wire import change_to_json
+from omnigraph.versioning.changes.stream import Comparison
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from omnigraph.operations.engine import Engine
+    from omnigraph.versioning.changes.model import EntityChange
+    from omnigraph.versioning.changes.stream import TypeSummary
+
+__all__ = ["Diff", "DiffRequest", "diff"]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRequest:
+    """Two targets, and which changes between them are wanted."""
+
+    before: str
+    after: str
+    kinds: Sequence[str] = ()
+    types: Sequence[str] = ()
+    ops: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What would have to be done to the first target to make the second one of it.
+
+    Nothing is read before it is asked for. Iterating goes through the changes in their order: nodes
+    before edges, by identity of the type, by id.
+    """
+
+    request: DiffRequest
+    comparison: Comparison
+
+    def __iter__(self) -> Iterator[EntityChange]:
+        return self.comparison.changes()
+
+    def summary(self) -> list[TypeSummary]:
+        """How many entities of which type differ."""
+        return self.comparison.summary()
+
+    def head_json(self) -> dict[str, Any]:
+        """What is compared."""
+        before, after = self.comparison.before, self.comparison.after
+        assert before is not None  # noqa: S101 - a diff is made of two targets
+        return {
+            "from": {"target": self.request.before, "graph_commit_id": before.commit_id},
+            "to": {"target": self.request.after, "graph_commit_id": after.commit_id},
+        }
+
+    def summary_json(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "kind": found.entity.kind.value,
+                "type": {"id": found.entity.id, "name": found.entity.name},
+                "inserted": found.inserted,
+                "updated": found.updated,
+                "deleted": found.deleted,
+            }
+            for found in self.summary()
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it at once: for small differences."""
+        changes = [change_to_json(change) for change in self]
+        return {**self.head_json(), "summary": self.summary_json(), "changes": changes}
+
+
+def diff(engine: Engine, request: DiffRequest) -> Diff:
+    """Compare two targets."""
+    before, after = engine.snapshot(request.before), engine.snapshot(request.after)
+    catalogs = (after.catalog, before.catalog)
+    wanted = parse_filter(request.kinds, request.types, request.ops, catalogs)
+    return Diff(request, Comparison(before, after, wanted, engine.compared))

@@ -1,0 +1,187 @@
+"""The change feed of a branch: the blocks of its commits, oldest first, along first parents.
+
+The graph keeps nothing about its readers. A cursor says up to where somebody has read, and is given
+only where a commit is complete; a page that ends within a commit has a page token instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import InvalidInput
+from omnigraph.operations.changes.commit import ChangeBlock, change_gap, changes_of, readable
+from omnigraph.operations.changes.filters import parse_filter
+from omnigraph.operations.changes.pages import room_for
+from omnigraph.versioning.changes.tokens import FeedCursor, FeedToken, filter_digest, rejected
+from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.snapshot import open_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from omnigraph.operations.engine import Engine
+    from omnigraph.versioning.changes.model import ChangeFilter, Position
+    from omnigraph.versioning.manifest import Commit
+
+__all__ = ["COMMITS_DEFAULT", "COMMITS_MAX", "FeedPage", "PollRequest", "poll"]
+
+COMMITS_DEFAULT = 128
+COMMITS_MAX = 512
+_AFTER = "after:"
+
+
+@dataclass(frozen=True, slots=True)
+class PollRequest:
+    """Where to read on: at most one of ``cursor``, ``start`` and ``page_token``; ``now`` if none.
+
+    ``start`` is ``now``, ``beginning`` or ``after:<commit id>``.
+    """
+
+    branch: str = MAIN
+    cursor: str | None = None
+    start: str | None = None
+    page_token: str | None = None
+    limit: int | None = None
+    commits: int = COMMITS_DEFAULT
+    kinds: Sequence[str] = ()
+    types: Sequence[str] = ()
+    ops: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class FeedPage:
+    """A page of a feed. Either it ends within a commit and has a page token, or it has a cursor and
+    says whether that is the newest commit of the moment at which the poll began."""
+
+    blocks: tuple[ChangeBlock, ...]
+    cursor: str | None = None
+    caught_up: bool | None = None
+    next_page_token: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {"blocks": [block.to_json() for block in self.blocks]}
+        if self.next_page_token is not None:
+            return {**body, "next_page_token": self.next_page_token}
+        return {**body, "cursor": self.cursor, "caught_up": self.caught_up}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a poll stands: ``done`` has been told whole, ``cut`` is the last commit to be told."""
+
+    done: str | None
+    cut: Commit
+    commits: int = 0
+    after: Position | None = None
+
+
+def poll(engine: Engine, request: PollRequest) -> FeedPage:
+    """The next page of a branch's feed."""
+    return _Poll(engine, request).run()
+
+
+class _Poll:
+    def __init__(self, engine: Engine, request: PollRequest) -> None:
+        self._engine = engine
+        self._request = request
+        self._room = room_for(request.limit)
+        self._require_one_start()
+        ref, self._head = engine.heads.of_branch(request.branch)
+        self._incarnation = ref.incarnation
+        catalog = open_snapshot(engine.root, self._head).catalog
+        self._wanted: ChangeFilter = parse_filter(
+            request.kinds, request.types, request.ops, [catalog]
+        )
+        self._graph, self._scope = engine.root.stamp.graph_id, filter_digest(self._wanted)
+
+    def run(self) -> FeedPage:
+        place = self._place()
+        pending = self._pending(place)
+        blocks: list[ChangeBlock] = []
+        done, after = place.done, place.after
+        for told, commit in enumerate(pending, place.commits):
+            if self._room.is_full or told >= self._request.commits:
+                break
+            with readable(commit, self._request.cursor):
+                source = changes_of(self._engine, commit, self._wanted, after=after)
+                changes, complete = self._room.fill(source)
+            blocks.append(ChangeBlock(commit, tuple(changes)))
+            if not complete:
+                rest = _Place(done, place.cut, told, changes[-1].position)
+                return FeedPage(tuple(blocks), next_page_token=self._token(rest))
+            done, after = commit.id, None
+        cursor = FeedCursor(self._graph, self._incarnation, self._scope, done or place.cut.id)
+        return FeedPage(tuple(blocks), cursor.encode(), caught_up=done == place.cut.id)
+
+    def _token(self, place: _Place) -> str:
+        assert place.after is not None  # noqa: S101 - a page that ends within a commit has told some
+        return FeedToken(
+            self._graph,
+            self._incarnation,
+            self._scope,
+            place.done,
+            place.cut.id,
+            place.commits,
+            place.after,
+        ).encode()
+
+    def _place(self) -> _Place:
+        request, head = self._request, self._head.commit
+        if request.page_token is not None:
+            token = FeedToken.decode(request.page_token)
+            self._require_bound(token.graph, token.incarnation, token.scope)
+            cut = self._engine.lineage.get(token.cut)
+            return _Place(token.done, cut, token.commits, token.after)
+        if request.cursor is not None:
+            cursor = FeedCursor.decode(request.cursor)
+            self._require_bound(cursor.graph, cursor.incarnation, cursor.scope)
+            return _Place(cursor.commit, head)
+        start = request.start or "now"
+        if start == "now":
+            return _Place(head.id, head)
+        if start == "beginning":
+            return _Place(None, head)
+        if start.startswith(_AFTER):
+            return _Place(start.removeprefix(_AFTER).upper(), head)
+        raise InvalidInput(
+            "changes.bad_start",
+            f"{start!r} is no place to start",
+            remedy="now, beginning or after:<commit id>",
+        )
+
+    def _pending(self, place: _Place) -> list[Commit]:
+        """The commits behind what is done, up to the cut, oldest first."""
+        found: list[Commit] = []
+        for commit in self._engine.lineage.line(place.cut):
+            if commit.id == place.done:
+                return found[::-1]
+            found.append(commit)
+        oldest = found[-1]
+        if oldest.parent is not None:
+            raise change_gap(oldest.parent.id, self._request.cursor)
+        if place.done is None:
+            return found[::-1]
+        raise rejected(f"commit {place.done} is not in the history of {self._request.branch!r}")
+
+    def _require_bound(self, graph: str, incarnation: str, scope: str) -> None:
+        if graph != self._graph:
+            raise rejected("it belongs to another graph")
+        if incarnation != self._incarnation:
+            raise rejected("it belongs to another branch, or to one that was deleted since")
+        if scope != self._scope:
+            raise rejected("it belongs to another filter")
+
+    def _require_one_start(self) -> None:
+        request = self._request
+        given = [each for each in (request.cursor, request.start, request.page_token) if each]
+        if len(given) > 1:
+            raise InvalidInput(
+                "changes.two_starts",
+                "a poll goes on at one place",
+                remedy="give one of cursor, start and page_token",
+            )
+        if not 1 <= request.commits <= COMMITS_MAX:
+            raise InvalidInput(
+                "changes.bad_limit", f"a poll tells between 1 and {COMMITS_MAX} commits"
+            )

@@ -1,0 +1,56 @@
+"""Which changes somebody wants to hear of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.catalog.model import EntityKind
+from omnigraph.errors import InvalidInput
+from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.versioning.changes.compare import Op
+from omnigraph.versioning.changes.model import ChangeFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from omnigraph.catalog.model import Catalog, TypeId
+
+__all__ = ["OPS", "parse_filter"]
+
+OPS = {op.name.lower(): op for op in Op}
+
+
+def parse_filter(
+    kinds: Sequence[str], types: Sequence[str], ops: Sequence[str], catalogs: Iterable[Catalog]
+) -> ChangeFilter:
+    """A filter from names. A type is looked up in the schemas given, the first that has it wins;
+    from then on it is known by its identity."""
+    known = list(catalogs)
+    return ChangeFilter(
+        frozenset(EntityKind(_member("kind", kind, tuple(EntityKind))) for kind in kinds),
+        frozenset(_type_id(name, known) for name in types),
+        frozenset(OPS[_member("op", op, tuple(OPS))] for op in ops),
+    )
+
+
+def _member(what: str, given: str, known: Sequence[str]) -> str:
+    if given in known:
+        return given
+    raise InvalidInput(
+        f"changes.bad_{what}",
+        f"there is no {what} {given!r}",
+        remedy=f"one of: {', '.join(known)}",
+    )
+
+
+def _type_id(name: str, catalogs: Sequence[Catalog]) -> TypeId:
+    for catalog in catalogs:
+        entity = catalog.entity(name)
+        if entity is not None:
+            return entity.id
+    names = [entity.name for catalog in catalogs for entity in catalog.types.values()]
+    raise InvalidInput(
+        "changes.unknown_type",
+        f"the schema has no type {name!r}",
+        remedy=did_you_mean(name, names) or f"there are {', '.join(names[:20])}",
+    )

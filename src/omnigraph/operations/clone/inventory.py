@@ -1,0 +1,188 @@
+"""What a copy of a graph needs, and which of it the copy lacks.
+
+Walks back from the newest manifests along every link: parents, merged parents, and the home of a
+commit that a fork began with. A manifest that the copy holds has all its ancestors there, so the
+walk stops: the cost follows what is new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import Conflict, NotFound
+from omnigraph.versioning import layout
+from omnigraph.versioning.heads import branch_missing
+from omnigraph.versioning.manifest import CommitRef
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from omnigraph.ports.tables import Pin
+    from omnigraph.versioning.manifest import Manifest
+    from omnigraph.versioning.refs import BranchRef, TagRef
+    from omnigraph.versioning.root import GraphRoot
+
+__all__ = ["Inventory", "diverged", "find_refs", "take_inventory"]
+
+
+@dataclass
+class Inventory:
+    """What has to be copied. Manifests are in order: parents before children."""
+
+    refs: list[BranchRef]
+    # The newest manifest of every incarnation.
+    heads: dict[str, CommitRef] = field(default_factory=dict)
+    tags: list[TagRef] = field(default_factory=list)
+    manifests: list[CommitRef] = field(default_factory=list)
+    pins: set[Pin] = field(default_factory=set)
+    schemas: set[str] = field(default_factory=set)
+
+    @property
+    def branches(self) -> dict[str, CommitRef]:
+        """The open branches with their heads, by name."""
+        ruling = {ref.name: ref for ref in self.refs}
+        return {
+            name: self.heads[ref.incarnation]
+            for name, ref in sorted(ruling.items())
+            if ref.open and ref.incarnation in self.heads
+        }
+
+
+def find_refs(source: GraphRoot, branches: Collection[str]) -> list[BranchRef]:
+    """The refs of some branches. None means all, deleted ones included; main is always among them,
+    for a graph cannot be without."""
+    refs = source.refs.every_branch()
+    if not branches:
+        return refs
+    ruling: dict[str, BranchRef] = {ref.name: ref for ref in refs}
+    for name in branches:
+        if name not in ruling or not ruling[name].open:
+            raise branch_missing(name)
+    return [ref for ref in refs if ref.name in {*branches, MAIN}]
+
+
+def take_inventory(
+    source: GraphRoot, copy: GraphRoot, refs: list[BranchRef], *, all_tags: bool
+) -> Inventory:
+    """What these refs lead to, and the tags of it; ``all_tags``: and what all tags lead to.
+
+    Refs are read before the heads: a branch that comes later is simply not in the copy.
+    """
+    found = Inventory(refs)
+    tags = source.refs.tags()
+    for incarnation in dict.fromkeys(ref.incarnation for ref in found.refs):
+        _find_head(source, copy, incarnation, found)
+    walk = _Walk(source, copy, found)
+    walk.from_refs(found.heads.values())
+    for tag in tags:
+        ref = CommitRef(tag.commit, tag.incarnation, tag.version)
+        if all_tags:
+            walk.from_refs([ref])
+        if walk.holds(ref):
+            found.tags.append(tag)
+    found.pins -= walk.complete
+    return found
+
+
+def diverged(copy: GraphRoot, why: str) -> Conflict:
+    return Conflict(
+        "clone.diverged",
+        f"{copy.objects.uri} was written to since it was copied: {why}",
+        remedy="clone to another place; what the copy has of its own stays there",
+    )
+
+
+def _find_head(source: GraphRoot, copy: GraphRoot, incarnation: str, found: Inventory) -> None:
+    path = layout.manifest_path(incarnation)
+    try:
+        version = source.tables.latest_version(path)
+    except NotFound:
+        # Cleanup took a branch that was deleted long ago.
+        return
+    head = source.manifest(incarnation, version)
+    found.heads[incarnation] = CommitRef(head.commit.id, incarnation, version)
+    if _newest(copy, path) > version:
+        raise diverged(copy, f"it has newer commits of branch {head.commit.branch!r}")
+
+
+def _newest(root: GraphRoot, path: str) -> int:
+    try:
+        return root.tables.latest_version(path)
+    except NotFound:
+        return 0
+
+
+class _Walk:
+    def __init__(self, source: GraphRoot, copy: GraphRoot, found: Inventory) -> None:
+        self._source = source
+        self._copy = copy
+        self._found = found
+        # What the manifests pin at which the walk stopped: the copy has it.
+        self.complete: set[Pin] = set()
+        self._held: dict[str, int] = {}
+        self._seen: dict[tuple[str, int], bool] = {}
+
+    def holds(self, ref: CommitRef) -> bool:
+        """Whether the copy has a commit, or will have it."""
+        place = (ref.incarnation, ref.version)
+        return self._seen.get(place, False) or self._is_copied(ref)
+
+    def from_refs(self, starts: Iterable[CommitRef]) -> None:
+        waiting = [(ref, False) for ref in starts]
+        while waiting:
+            ref, is_expanded = waiting.pop()
+            if is_expanded:
+                self._found.manifests.append(ref)
+                continue
+            manifest = self._missing(ref)
+            if manifest is not None:
+                waiting.append((ref, True))
+                waiting += [(parent, False) for parent in _links(manifest)]
+
+    def _missing(self, ref: CommitRef) -> Manifest | None:
+        """The manifest, when the copy lacks it and it was not met before."""
+        place = (ref.incarnation, ref.version)
+        if place in self._seen:
+            return None
+        self._seen[place] = True
+        if self._is_copied(ref):
+            return None
+        manifest = self._read(ref)
+        if manifest is None:
+            self._seen[place] = False
+            return None
+        self._found.pins |= set(manifest.pins.values())
+        self._found.schemas.add(manifest.commit.schema)
+        return manifest
+
+    def _read(self, ref: CommitRef) -> Manifest | None:
+        """None when cleanup removed it, or when another commit stands there by now."""
+        try:
+            manifest = self._source.manifest(ref.incarnation, ref.version)
+        except NotFound:
+            return None
+        return manifest if manifest.commit.id == ref.id else None
+
+    def _is_copied(self, ref: CommitRef) -> bool:
+        path = layout.manifest_path(ref.incarnation)
+        if ref.incarnation not in self._held:
+            self._held[ref.incarnation] = _newest(self._copy, path)
+        if ref.version > self._held[ref.incarnation]:
+            return False
+        if not self._copy.tables.has_version(path, ref.version):
+            return False
+        standing = self._copy.manifest(ref.incarnation, ref.version)
+        if standing.commit.id != ref.id:
+            raise diverged(self._copy, f"it has commit {standing.commit.id} in place of {ref.id}")
+        self.complete |= set(standing.pins.values())
+        return True
+
+
+def _links(manifest: Manifest) -> list[CommitRef]:
+    """Where a commit leads; its own home is elsewhere when a branch was forked at it."""
+    commit = manifest.commit
+    here = (manifest.incarnation, manifest.version)
+    found = [commit.parent, commit.merged_parent, commit.ref]
+    return [ref for ref in found if ref is not None and (ref.incarnation, ref.version) != here]

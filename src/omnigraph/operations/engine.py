@@ -1,0 +1,59 @@
+"""An open graph with everything that its verbs need."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.compiler import CompileCache
+from omnigraph.executor.budget import Budget
+from omnigraph.operations.prepared import PreparedQueries
+from omnigraph.operations.running import Running
+from omnigraph.recovery.sweep import Recovery
+from omnigraph.versioning.heads import Heads
+from omnigraph.versioning.lineage import Lineage
+from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.root import Cache
+from omnigraph.versioning.snapshot import Snapshot, open_snapshot
+from omnigraph.versioning.targets import Resolver
+from omnigraph.writer.attempt import Attempts
+
+if TYPE_CHECKING:
+    from omnigraph.ports.embeddings import Embedder
+    from omnigraph.versioning.changes.compare import Differences
+    from omnigraph.versioning.root import GraphRoot
+
+__all__ = ["TRAVERSAL_VARIABLE", "Engine"]
+
+TRAVERSAL_VARIABLE = "OMNIGRAPH_TRAVERSAL_MODE"
+
+
+class Engine:
+    """The wired parts of one open graph. Thread-safe, as each part is."""
+
+    def __init__(self, root: GraphRoot, *, embedder: Embedder | None = None) -> None:
+        self.root = root
+        self.embedder = embedder
+        self.heads = Heads(root)
+        self.lineage = Lineage(root, self.heads)
+        self.resolver = Resolver(root, self.heads, self.lineage)
+        self.recovery = Recovery(root, self.heads, self.lineage)
+        self.attempts = Attempts(root, self.heads, self.lineage, self.recovery)
+        self.compiled = CompileCache()
+        self.prepared = PreparedQueries(self.compiled)
+        self.running = Running()
+        self._last_snapshot: Snapshot | None = None
+        # ``csr`` or ``indexed`` for every query; without it the cheaper one is chosen each time.
+        self.traversal = os.environ.get(TRAVERSAL_VARIABLE)
+        # What a query may cost when its call does not say.
+        self.budget = Budget()
+        # Differences between pins: the next page of a long answer need not find them again.
+        self.compared: Cache[Any, Differences] = Cache(8)
+
+    def snapshot(self, target: str = MAIN) -> Snapshot:
+        """The snapshot of a target; a branch is read fresh, whoever committed last."""
+        manifest = self.resolver.resolve(target)
+        last = self._last_snapshot
+        if last is None or last.manifest is not manifest:
+            last = self._last_snapshot = open_snapshot(self.root, manifest)
+        return last

@@ -1,0 +1,147 @@
+"""Telling what happened: commits, filtered and paged, and what a snapshot consists of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import InvalidInput
+from omnigraph.runtime.clock import format_micros
+from omnigraph.runtime.ids import is_ulid
+from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from omnigraph.operations.engine import Engine
+    from omnigraph.versioning.manifest import Commit, Manifest
+
+__all__ = ["CommitFilter", "CommitPage", "commit_to_json", "list_commits", "snapshot_to_json"]
+
+_PAGE_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class CommitFilter:
+    """Which commits of which branch. Times are microseconds; both ends are included."""
+
+    target: str = MAIN
+    actor: str | None = None
+    kind: str | None = None
+    since_micros: int | None = None
+    until_micros: int | None = None
+    limit: int | None = None
+    # The id of the last commit of the page before.
+    page_token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitPage:
+    commits: tuple[Commit, ...]
+    next_page_token: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {"commits": [commit_to_json(commit) for commit in self.commits]}
+        if self.next_page_token:
+            body["next_page_token"] = self.next_page_token
+        return body
+
+
+def list_commits(engine: Engine, wanted: CommitFilter) -> CommitPage:
+    """Newest first, along first parents."""
+    _require_valid(wanted)
+    matching = _matching(engine, wanted)
+    if wanted.limit is None:
+        return CommitPage(tuple(matching), None)
+    found = tuple(islice(matching, wanted.limit + 1))
+    page = found[: wanted.limit]
+    return CommitPage(page, page[-1].id if len(found) > len(page) else None)
+
+
+def commit_to_json(commit: Commit) -> dict[str, Any]:
+    """A commit as every door shows it; what it does not have is left out."""
+    body: dict[str, Any] = {
+        "graph_commit_id": commit.id,
+        "graph_branch": commit.branch,
+        "graph_manifest_version": commit.ref.version,
+        "parent_commit_id": commit.parent.id if commit.parent else None,
+        "merged_parent_commit_id": commit.merged_parent.id if commit.merged_parent else None,
+        "actor_id": commit.actor,
+        "created_at": commit.time_micros,
+        "created_at_text": format_micros(commit.time_micros),
+        "message": commit.message,
+        "kind": commit.kind.value,
+        "schema": commit.schema,
+        "affected_nodes": commit.counts.nodes,
+        "affected_edges": commit.counts.edges,
+        "idempotency_key": commit.idempotency_key,
+    }
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def snapshot_to_json(engine: Engine, manifest: Manifest) -> dict[str, Any]:
+    """What one commit consists of: a dataset, a version and a count per type."""
+    catalog = engine.root.catalog(manifest.commit.schema)
+    datasets = [
+        {
+            "entity_kind": entity.kind.value,
+            "type_name": entity.name,
+            "entity_count": manifest.pins[entity.id].rows,
+            "dataset_path": manifest.pins[entity.id].path,
+            "published_dataset_version": manifest.pins[entity.id].version,
+        }
+        for entity in catalog.types.values()
+    ]
+    return {
+        "graph_branch": manifest.commit.branch,
+        "graph_commit_id": manifest.commit.id,
+        "graph_manifest_version": manifest.version,
+        "internal_schema_version": engine.root.stamp.internal_schema_version,
+        "datasets": datasets,
+    }
+
+
+def _matching(engine: Engine, wanted: CommitFilter) -> Iterator[Commit]:
+    history = engine.lineage.history(engine.resolver.resolve(wanted.target))
+    if wanted.page_token is not None:
+        history = _after(history, wanted.page_token)
+    for commit in history:
+        if wanted.since_micros is not None and commit.time_micros < wanted.since_micros:
+            return
+        if _fits(commit, wanted):
+            yield commit
+
+
+def _after(history: Iterator[Commit], token: str) -> Iterator[Commit]:
+    for commit in history:
+        if commit.id == token:
+            return history
+    raise InvalidInput(
+        "commits.bad_page_token",
+        f"page token {token!r} is not a commit of this branch",
+        remedy="start again without a page token",
+    )
+
+
+def _fits(commit: Commit, wanted: CommitFilter) -> bool:
+    return (
+        (wanted.actor is None or commit.actor == wanted.actor)
+        and (wanted.kind is None or commit.kind.value == wanted.kind)
+        and (wanted.until_micros is None or commit.time_micros <= wanted.until_micros)
+    )
+
+
+def _require_valid(wanted: CommitFilter) -> None:
+    kinds = [kind.value for kind in WriterKind]
+    if wanted.kind is not None and wanted.kind not in kinds:
+        raise InvalidInput(
+            "commits.bad_kind",
+            f"there is no kind of commit called {wanted.kind!r}",
+            remedy=f"one of: {', '.join(kinds)}",
+        )
+    if wanted.limit is not None and not 1 <= wanted.limit <= _PAGE_MAX:
+        raise InvalidInput("commits.bad_limit", f"a limit is between 1 and {_PAGE_MAX}")
+    if wanted.page_token is not None and not is_ulid(wanted.page_token):
+        raise InvalidInput("commits.bad_page_token", f"{wanted.page_token!r} is not a page token")

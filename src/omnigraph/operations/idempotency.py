@@ -1,0 +1,47 @@
+"""Idempotency keys: the same request twice is one commit.
+
+The key is kept in the commit row and holds for seven days on its branch. The same key with another
+request is a conflict. Failures are not remembered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import Conflict, InvalidInput
+
+if TYPE_CHECKING:
+    from omnigraph.operations.engine import Engine
+    from omnigraph.versioning.manifest import Commit
+
+__all__ = ["digest_of", "find_earlier"]
+
+_KEY_LENGTH_MAX = 255
+_MEMORY_MICROS = 7 * 86_400 * 1_000_000
+
+
+def digest_of(*parts: Any) -> str:
+    """What a request asks for, in one word."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def find_earlier(engine: Engine, branch: str, key: str, digest: str) -> Commit | None:
+    """The commit that this very request made before, if it did."""
+    if not 1 <= len(key) <= _KEY_LENGTH_MAX:
+        raise InvalidInput("idempotency.bad_key", f"a key has 1 to {_KEY_LENGTH_MAX} characters")
+    oldest = engine.root.clock.now_micros() - _MEMORY_MICROS
+    for commit in engine.lineage.history(engine.heads.of_branch(branch)[1]):
+        if commit.time_micros < oldest:
+            return None
+        if commit.idempotency_key == key and commit.branch == branch:
+            if commit.request_digest == digest:
+                return commit
+            raise Conflict(
+                "idempotency.reused",
+                f"idempotency key {key!r} was used for another request (commit {commit.id})",
+                remedy="use a new key for a new request",
+                details={"commit_id": commit.id},
+            )
+    return None

@@ -1,0 +1,124 @@
+"""Which indexes a schema declares, and which segments a table lacks. Pure: nothing is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from omnigraph.catalog.model import DST, ID, SRC, EdgeType
+from omnigraph.datatypes.types import EnumType, Scalar, ScalarType, VectorType
+from omnigraph.executor.search.vectors import EXACT_VALUES
+from omnigraph.ports.indexes import IndexKind, IndexSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from omnigraph.catalog.model import EntityType, Property
+    from omnigraph.datatypes.types import DataType
+    from omnigraph.ports.indexes import IndexInfo
+    from omnigraph.ports.tables import Part
+
+__all__ = ["Action", "Declared", "Step", "declared_indexes", "plan_step"]
+
+# So few rows are scanned as fast as they are looked up.
+_ROWS_MIN = 4_096
+# What an index does not cover is scanned; so much of it is no reason to work.
+_UNCOVERED_ROWS = 1_024
+_UNCOVERED_PARTS = 16
+# Every segment is searched, so they are built anew as one when they have become many.
+_SEGMENTS_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An index that follows from the schema; ``prop`` is the property that it is for."""
+
+    prop: Property
+    spec: IndexSpec
+
+
+class Action(StrEnum):
+    BUILD = "built"
+    EXTEND = "extended"
+    REBUILD = "rebuilt"
+    SKIP = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to do about one index: with which parts, and why."""
+
+    action: Action
+    reason: str
+    parts: tuple[int, ...] = ()
+
+
+def declared_indexes(entity: EntityType) -> tuple[Declared, ...]:
+    """The indexes of a type: of its ids and endpoints, of keys, and of what says ``@index``."""
+    found: dict[IndexSpec, Declared] = {}
+    for declared in _declared(entity):
+        found.setdefault(declared.spec, declared)
+    return tuple(found.values())
+
+
+def _declared(entity: EntityType) -> Iterator[Declared]:
+    for prop in (ID, SRC, DST) if isinstance(entity, EdgeType) else (ID,):
+        yield Declared(prop, IndexSpec(prop.column, IndexKind.ORDER))
+    # Uniqueness is checked by looking values up, as keys are.
+    for members in (entity.key or (), *entity.uniques):
+        for prop in (entity.by_id[member] for member in members):
+            for kind in _kinds_of(prop.dtype)[:1]:
+                yield Declared(prop, IndexSpec(prop.column, kind))
+    for members in entity.indexes:
+        for prop in (entity.by_id[member] for member in members):
+            for kind in _kinds_of(prop.dtype):
+                yield Declared(prop, IndexSpec(prop.column, kind))
+
+
+def _kinds_of(dtype: DataType) -> tuple[IndexKind, ...]:
+    """What an index on a type consists of; that for equality first."""
+    match dtype:
+        case ScalarType(Scalar.STRING):
+            return (IndexKind.ORDER, IndexKind.SUBSTRING, IndexKind.WORDS)
+        case ScalarType(Scalar.BOOL):
+            return (IndexKind.MEMBERS,)
+        case ScalarType(Scalar.BLOB):
+            return ()
+        case ScalarType() | EnumType():
+            return (IndexKind.ORDER,)
+        case VectorType():
+            return (IndexKind.VECTOR,)
+        case _:
+            return ()
+
+
+def plan_step(
+    declared: Declared, present: IndexInfo | None, parts: Sequence[Part], *, force: bool
+) -> Step:
+    """What one index needs. ``force`` does all that can be done."""
+    rows = sum(part.rows for part in parts)
+    everything = tuple(place for place, part in enumerate(parts) if part.rows)
+    if not rows:
+        return Step(Action.SKIP, "the table is empty")
+    if present is None:
+        reason = None if force else _why_not(declared, rows)
+        return Step(Action.SKIP, reason) if reason else Step(Action.BUILD, "missing", everything)
+    uncovered = tuple(place for place in present.uncovered if parts[place].rows)
+    if not uncovered:
+        return Step(Action.SKIP, "it covers every row")
+    if len(present.segments) >= _SEGMENTS_MAX or present.uncovered_rows > present.covered_rows:
+        return Step(Action.REBUILD, "it covers too little, or in too many segments", everything)
+    if not force and present.uncovered_rows < _UNCOVERED_ROWS and len(uncovered) < _UNCOVERED_PARTS:
+        return Step(Action.SKIP, f"only {present.uncovered_rows} rows are not covered")
+    return Step(Action.EXTEND, f"{present.uncovered_rows} rows are not covered", uncovered)
+
+
+def _why_not(declared: Declared, rows: int) -> str | None:
+    """Why an index would not help."""
+    if rows < _ROWS_MIN:
+        return f"{rows} rows are scanned as fast"
+    dtype = declared.prop.dtype
+    if isinstance(dtype, VectorType) and rows * dtype.dim <= EXACT_VALUES:
+        return "an exact search of so many vectors is as fast"
+    return None

@@ -1,0 +1,165 @@
+"""What reading the input gives: typed rows, ids to delete, and what is wrong with records."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.datatypes.arrow import table_schema
+from omnigraph.errors import LimitExceeded
+from omnigraph.integrity.violations import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from omnigraph.catalog.model import EntityType, TypeId
+    from omnigraph.integrity.violations import Violation
+
+__all__ = ["Batch", "Deletions", "Gathered", "Parsed", "Place", "too_large"]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of one type in the columns of its table.
+
+    ``records`` says which record each row was: counted from 0 in a ``Parsed``, from 1 over the
+    whole input once it is gathered.
+    """
+
+    entity: EntityType
+    rows: pa.RecordBatch
+    records: np.ndarray
+    # Every id is a fresh one.
+    minted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Deletions:
+    """Entities of one type that go, by id."""
+
+    entity: EntityType
+    ids: pa.Array
+    records: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A stretch of the input, read: how many records it had and what they were.
+
+    Records of violations are counted from 0, like those of batches.
+    """
+
+    count: int
+    batches: tuple[Batch, ...] = ()
+    deletions: tuple[Deletions, ...] = ()
+    violations: tuple[Violation, ...] = ()
+    # The line of each record within its file; without it, records stand one to a line.
+    lines: np.ndarray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a stretch of the input begins. ``line`` is None where there are no lines."""
+
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass
+class _TypeRows:
+    """What was read of one type so far."""
+
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    records: list[np.ndarray] = field(default_factory=list)
+    minted: bool = True
+
+
+class Gathered:
+    """Everything that the input says, in memory. Filled once, then read by every attempt."""
+
+    def __init__(self, *, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self._rows: dict[TypeId, _TypeRows] = {}
+        self._deleted: dict[TypeId, list[Deletions]] = {}
+        self._starts: list[int] = []
+        self._places: list[tuple[Place, np.ndarray | None]] = []
+        self.entities: dict[TypeId, EntityType] = {}
+        self.report = Report()
+        self.count = 0
+        self.bytes = 0
+
+    def name(self, entity: EntityType) -> None:
+        """A type that the input is about, also if it has no record of it."""
+        self.entities[entity.id] = entity
+
+    def add(self, parsed: Parsed, place: Place = Place()) -> None:  # noqa: B008 - it is immutable
+        """Append what the next stretch of the input gave."""
+        first = self.count + 1
+        self._starts.append(first)
+        self._places.append((place, parsed.lines))
+        for batch in parsed.batches:
+            self._add_rows(batch, first)
+        for deletions in parsed.deletions:
+            self.name(deletions.entity)
+            moved = Deletions(deletions.entity, deletions.ids, deletions.records + first)
+            self._deleted.setdefault(deletions.entity.id, []).append(moved)
+            self.bytes += deletions.ids.nbytes
+        self._report(parsed.violations, first)
+        self.count += parsed.count
+        if self.bytes > self._bytes_max:
+            raise too_large(self._bytes_max)
+
+    def rows(self, entity: EntityType) -> tuple[pa.Table, np.ndarray, bool]:
+        """All rows of a type, the record of each, and whether all their ids are fresh."""
+        schema = table_schema(entity)
+        found = self._rows.get(entity.id, _TypeRows())
+        records = np.concatenate(found.records) if found.records else np.empty(0, np.int64)
+        return pa.Table.from_batches(found.batches, schema), records, found.minted
+
+    def deleted(self, entity: EntityType) -> tuple[pa.ChunkedArray, np.ndarray]:
+        """The ids of a type that go, and the record of each."""
+        found = self._deleted.get(entity.id, [])
+        ids = pa.chunked_array([item.ids for item in found], pa.string())
+        records = [item.records for item in found]
+        return ids, np.concatenate(records) if records else np.empty(0, np.int64)
+
+    def place(self, record: int) -> tuple[str | None, int | None]:
+        """The file and the line of a record."""
+        at = bisect_right(self._starts, record) - 1
+        if at < 0:
+            return None, None
+        place, lines = self._places[at]
+        offset = record - self._starts[at]
+        if lines is not None and offset < len(lines):
+            return place.file, int(lines[offset])
+        return place.file, None if place.line is None else place.line + offset
+
+    def _add_rows(self, batch: Batch, first: int) -> None:
+        self.name(batch.entity)
+        found = self._rows.setdefault(batch.entity.id, _TypeRows())
+        found.batches.append(batch.rows)
+        found.records.append(batch.records + first)
+        found.minted &= batch.minted
+        self.bytes += batch.rows.nbytes + batch.records.nbytes
+
+    def _report(self, violations: Iterable[Violation], first: int) -> None:
+        for violation in violations:
+            self.report.add(
+                violation
+                if violation.record is None
+                else replace(violation, record=violation.record + first)
+            )
+
+
+def too_large(limit: int) -> LimitExceeded:
+    """What to say of an input that does not fit in memory."""
+    return LimitExceeded(
+        "load.too_large",
+        f"the input takes more than {limit} bytes in memory; nothing was written",
+        remedy="load it with the Spark engine (--engine spark), or in chunks, each its own commit",
+        details={"resource_limit": {"name": "load_bytes", "limit": limit}},
+    )

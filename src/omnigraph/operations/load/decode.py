@@ -1,0 +1,262 @@
+"""JSON values out of a stream of text, one after the other, with exact positions.
+
+Slow and exact: this is what defines the meaning of an input. It reads one value per line, values
+printed over several lines, several on one line, and one array around all of them. A value that is
+not JSON is told, and reading goes on at the next line that begins with a brace.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Decoded", "Decoder", "Trouble", "read_json"]
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_NEXT_RECORD = re.compile(r"^\{", re.MULTILINE)
+# What is cut off at the end of a piece can be a literal, a number or an escape: none is longer.
+_CUT_MAX = 16
+_PIECE_CHARS = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a record could not be read."""
+
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """One JSON value, or the trouble with it, and the line on which it begins."""
+
+    value: Any
+    line: int
+
+
+class _State(Enum):
+    """What may come next."""
+
+    ANYTHING = auto()  # nothing was seen yet
+    VALUE = auto()  # values follow each other
+    FIRST_ITEM = auto()  # behind the opening bracket: an item, or the closing one
+    ITEM = auto()  # behind a comma: an item
+    COMMA = auto()  # behind an item: a comma, or the closing bracket
+    CLOSED = auto()  # behind the array
+    LOST = auto()  # behind something broken: a line that begins with a brace
+    OVER = auto()  # behind something broken in an array: nothing can be made out any more
+
+
+_OPEN = (_State.FIRST_ITEM, _State.ITEM, _State.COMMA)
+_ARRAY = (*_OPEN, _State.CLOSED, _State.OVER)
+# Punctuation of an array: where it may stand and what may follow it.
+_PUNCTUATION = {
+    (_State.ANYTHING, "["): _State.FIRST_ITEM,
+    (_State.FIRST_ITEM, "]"): _State.CLOSED,
+    (_State.COMMA, ","): _State.ITEM,
+    (_State.COMMA, "]"): _State.CLOSED,
+}
+
+
+class Decoder:
+    """Takes bytes in pieces, gives values."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        # Lines are counted up to this character of the text.
+        self._counted = 0
+        self._line = 1
+        self._state = _State.ANYTHING
+        # Bytes that are not UTF-8 stay recognisable, so that their record can be named.
+        self._to_text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
+        self._scan = _json().raw_decode
+
+    @property
+    def pending(self) -> int:
+        """How many characters were seen of a value that is not complete."""
+        return len(self._text)
+
+    @property
+    def line(self) -> int:
+        """The line on which the pending value begins."""
+        return self._line
+
+    @property
+    def between_lines(self) -> bool:
+        """Whether the next piece can be read by itself, line by line."""
+        return not self._text and self._state in (_State.ANYTHING, _State.VALUE)
+
+    def feed(self, piece: bytes, *, line: int | None = None, last: bool = False) -> list[Decoded]:
+        """The values that are complete now; after the last piece, all.
+
+        ``line`` says on which line the piece begins, where nothing is pending.
+        """
+        if line is not None and not self._text:
+            self._line = line
+        self._text += self._to_text(piece, last)
+        return list(self._values(last=last))
+
+    def _values(self, *, last: bool) -> Iterator[Decoded]:
+        at = self._skip(0)
+        while at < len(self._text):
+            if trouble := self._misplaced(at):
+                yield Decoded(trouble, self._line_of(at))
+                at = self._skip(self._recover(at))
+                continue
+            value, end = self._value(at, last=last)
+            if value is _INCOMPLETE:
+                break
+            yield Decoded(value, self._line_of(at))
+            if isinstance(value, Trouble):
+                end = self._recover(at)
+            elif self._state in _ARRAY:
+                self._state = _State.COMMA
+            else:
+                self._state = _State.VALUE
+            at = self._skip(end)
+        if last and self._state in _OPEN:
+            yield Decoded(Trouble("json", "the array is not closed"), self._line_of(at))
+        self._line_of(at)
+        self._text = self._text[at:]
+        self._counted = 0
+
+    # --- one step ---
+
+    def _skip(self, at: int) -> int:
+        """Where the next value begins: past space, and past the punctuation of an array."""
+        if self._state is _State.OVER:
+            return len(self._text)
+        if self._state is _State.LOST:
+            return self._find_record(at)
+        while True:
+            found = _SPACE.match(self._text, at)
+            at = found.end() if found else at
+            after = _PUNCTUATION.get((self._state, self._text[at : at + 1]))
+            if after is None:
+                return at
+            self._state = after
+            at += 1
+
+    def _misplaced(self, at: int) -> Trouble | None:
+        match self._state:
+            case _State.COMMA:
+                return Trouble("json", f"a comma is missing before {self._text[at]!r}")
+            case _State.CLOSED:
+                return Trouble("json", f"{self._text[at]!r} stands behind the end of the array")
+            case _:
+                return None
+
+    def _value(self, at: int, *, last: bool) -> tuple[Any, int]:
+        """The value that begins here, and where it ends."""
+        # Most values end with their line, and what goes wrong in a piece costs no more than it.
+        for end_of_piece in self._pieces(at):
+            value, end = self._scan_text(self._text[at:end_of_piece], last=False)
+            if value is not _INCOMPLETE:
+                return value, at + end
+        value, end = self._scan_text(self._text[at:], last=last)
+        return value, at + end
+
+    def _pieces(self, at: int) -> Iterator[int]:
+        """The ends of ever larger pieces of the text."""
+        end_of_line = self._text.find("\n", at)
+        if end_of_line >= 0:
+            yield end_of_line
+        size = _PIECE_CHARS
+        while at + size < len(self._text):
+            yield at + size
+            size *= 8
+
+    def _scan_text(self, text: str, *, last: bool) -> tuple[Any, int]:
+        try:
+            value, end = self._scan(text)
+        except json.JSONDecodeError as error:
+            cut = not last and _may_be_cut(text, error)
+            return _INCOMPLETE if cut else _syntax_trouble(text, error), 0
+        except RecursionError:
+            return Trouble("json", "the record is nested too deeply"), 0
+        except ValueError as error:
+            return Trouble("json", str(error)), 0
+        return _encoding_trouble(text[:end]) or value, end
+
+    def _recover(self, at: int) -> int:
+        """Where reading can go on behind something broken."""
+        if self._state in _ARRAY:
+            self._state = _State.OVER
+            return len(self._text)
+        self._state = _State.LOST
+        return at + 1
+
+    def _find_record(self, at: int) -> int:
+        found = _NEXT_RECORD.search(self._text, at)
+        if found is None:
+            return len(self._text)
+        self._state = _State.VALUE
+        return found.start()
+
+    def _line_of(self, at: int) -> int:
+        self._line += self._text.count("\n", self._counted, at)
+        self._counted = at
+        return self._line
+
+
+def read_json(text: str) -> Any:
+    """The value of one JSON text, read as in a stream; ``ValueError`` when it is none."""
+    return _json().decode(text)
+
+
+def _json() -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_distinct, parse_constant=_refuse_constant, parse_int=_whole
+    )
+
+
+def _may_be_cut(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether more text could mend it."""
+    return error.pos >= len(text) - _CUT_MAX or error.msg.startswith("Unterminated")
+
+
+def _syntax_trouble(text: str, error: json.JSONDecodeError) -> Trouble:
+    if error.pos >= len(text.rstrip()):
+        return Trouble("json", "the record is not complete")
+    what = error.msg.removesuffix(" at").removesuffix(" starting")
+    return Trouble("json", f"{what[0].lower()}{what[1:]} at {text[error.pos]!r}")
+
+
+def _encoding_trouble(text: str) -> Trouble | None:
+    if text.isascii():
+        return None
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return Trouble("encoding", f"byte 0x{ord(text[error.start]) & 0xFF:02X} is not UTF-8")
+    return None
+
+
+_INCOMPLETE = object()
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that stands twice in it could mean either value."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} stands twice in one object")
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _whole(digits: str) -> int | float:
+    # Minus zero is a float that an integer cannot hold.
+    return -0.0 if digits == "-0" else int(digits)

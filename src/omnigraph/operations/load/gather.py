@@ -1,0 +1,238 @@
+"""From whatever the input is to everything that it says, typed and in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from omnigraph.errors import InvalidInput
+from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.operations.load import formats
+from omnigraph.operations.load.batches import Gathered, Place
+from omnigraph.operations.load.exact import type_records
+from omnigraph.operations.load.lines import JsonReader
+from omnigraph.operations.load.request import Progress
+from omnigraph.operations.load.shapes import Shapes
+from omnigraph.operations.load.streams import Broken, open_stream, stream_name
+from omnigraph.operations.load.tables import check_columns, type_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from omnigraph.catalog.model import Catalog, EntityType
+    from omnigraph.operations.load.batches import Parsed
+    from omnigraph.operations.load.request import LoadRequest
+    from omnigraph.operations.load.streams import Stream, Tap
+    from omnigraph.runtime.limits import Limits
+
+__all__ = ["gather"]
+
+_RECORDS_AT_ONCE = 10_000
+_MAGIC_LENGTH = 6
+_READ_BYTES = 2**22
+_FILES = (str, Path, bytes, bytearray, memoryview)
+
+
+def gather(
+    request: LoadRequest, catalog: Catalog, limits: Limits, into: Gathered | None = None
+) -> tuple[Gathered, str | None]:
+    """Read the input. Also its digest, where the request has an idempotency key.
+
+    ``into`` is what takes it in, where it should not all stay in memory.
+    """
+    gathering = _Gathering(request, catalog, limits, into)
+    gathering.read()
+    digest = gathering.digest
+    return gathering.gathered, digest.hexdigest() if digest is not None else None
+
+
+class _Gathering:
+    def __init__(
+        self, request: LoadRequest, catalog: Catalog, limits: Limits, into: Gathered | None
+    ) -> None:
+        self._request = request
+        self._catalog = catalog
+        self._limits = limits
+        self._bytes = 0
+        self.gathered = into or Gathered(bytes_max=limits.load_bytes_max)
+        self.digest = hashlib.sha256() if request.idempotency_key is not None else None
+        if request.format is not None and request.format not in formats.FORMATS:
+            raise InvalidInput(
+                "load.bad_format",
+                f"{request.format!r} is not a format",
+                remedy=f"one of: {', '.join(formats.FORMATS)}",
+            )
+
+    def read(self) -> None:
+        """Read the whole input."""
+        source, name = self._request.source, self._request.type
+        if isinstance(source, Mapping):
+            for type_name, part in source.items():
+                self._read(part, self._named(type_name))
+        else:
+            self._read(source, None if name is None else self._named(name))
+
+    def _read(self, source: Any, entity: EntityType | None) -> None:
+        if formats.is_frame(source):
+            self._read_tables(formats.frame_batches(source), _require_type(entity, "a frame"))
+        elif _is_file(source):
+            self._read_file(source, entity)
+        elif isinstance(source, Iterable):
+            self._read_items(iter(source), entity)
+        else:
+            raise InvalidInput(
+                "load.bad_source",
+                f"a {type(source).__name__} cannot be loaded",
+                remedy="give a path, an open file, records, a table or a data frame",
+            )
+
+    def _named(self, name: str) -> EntityType:
+        """A type that the input is about, also if it says nothing of it."""
+        entity = self._catalog.entity(name)
+        if entity is None:
+            known = [found.name for found in self._catalog.types.values()]
+            raise InvalidInput(
+                "load.unknown_type",
+                f"the schema has no type {name!r}",
+                remedy=did_you_mean(name, known) or f"there are {', '.join(known[:20])}",
+            )
+        self.gathered.name(entity)
+        return entity
+
+    # --- records ---
+
+    def _read_items(self, items: Iterator[Any], entity: EntityType | None) -> None:
+        """Records as Python has them, or several files."""
+        shapes = Shapes(self._catalog, self._request.mode, entity)
+        while chunk := list(islice(items, _RECORDS_AT_ONCE)):
+            records = []
+            for item in chunk:
+                if _is_file(item):
+                    self._read_file(item, entity)
+                else:
+                    records.append((item, None))
+                    self._note(item)
+            self.gathered.add(type_records(records, shapes))
+            self._tell(0)
+
+    def _read_file(self, source: Any, entity: EntityType | None) -> None:
+        name = stream_name(source)
+        with open_stream(source, self.digest) as (tap, stream):
+            kind = self._request.format or formats.format_of(name, tap.peek(_MAGIC_LENGTH))
+            what = f"{name or 'the input'} is {kind}: it"
+            match kind:
+                case "ndjson":
+                    shapes = Shapes(self._catalog, self._request.mode, entity)
+                    reader = JsonReader(shapes, self.gathered, self._limits)
+                    reader.read(stream, name, lambda: self._tell(tap.count))
+                case "csv":
+                    self._read_csv(stream, _require_type(entity, what), name)
+                case "parquet":
+                    rows = formats.parquet_batches(_seekable(source, tap, stream))
+                    self._read_tables(rows, _require_type(entity, what), name)
+                case _:
+                    rows = formats.arrow_batches(_seekable(source, tap, stream))
+                    self._read_tables(rows, _require_type(entity, what), name)
+            self._bytes += tap.count
+
+    # --- tables ---
+
+    def _read_tables(
+        self, rows: Iterator[pa.RecordBatch], entity: EntityType, name: str | None = None
+    ) -> None:
+        names: list[str] | None = None
+        with _damage_told(name, self.gathered):
+            for batch in rows:
+                if batch.schema.names != names:
+                    names = batch.schema.names
+                    if self._has_wrong_columns(entity, names):
+                        return
+                if self.digest is not None:
+                    self.digest.update(batch.serialize())
+                self.gathered.add(type_rows(entity, batch), Place(name))
+                self._bytes += batch.nbytes
+                self._tell(0)
+
+    def _read_csv(self, stream: Stream, entity: EntityType, name: str | None) -> None:
+        with _damage_told(name, self.gathered):
+            file = formats.CsvFile(stream, entity, block_bytes=self._limits.load_record_bytes_max)
+            if self._has_wrong_columns(entity, file.names):
+                return
+            for part in file.parts():
+                parsed = type_rows(entity, part.rows, text=True)
+                self.gathered.add(_renumbered(parsed, part), Place(name))
+                self._tell(0)
+
+    def _has_wrong_columns(self, entity: EntityType, names: list[str]) -> bool:
+        wrong = check_columns(entity, names)
+        for violation in wrong:
+            self.gathered.report.add(violation)
+        return bool(wrong)
+
+    # --- remarks ---
+
+    def _note(self, record: Any) -> None:
+        if self.digest is not None:
+            self.digest.update(json.dumps(record, sort_keys=True, default=str).encode())
+
+    def _tell(self, of_this_file: int) -> None:
+        if self._request.progress is not None:
+            self._request.progress(Progress(self.gathered.count, self._bytes + of_this_file))
+
+
+def _renumbered(parsed: Parsed, part: formats.CsvPart) -> Parsed:
+    """Rows as the records that they are, counting those that were left out."""
+    told = (
+        replace(found, record=int(part.records[found.record or 0])) for found in parsed.violations
+    )
+    return replace(
+        parsed,
+        count=part.count,
+        batches=tuple(
+            replace(batch, records=part.records[batch.records]) for batch in parsed.batches
+        ),
+        violations=(*told, *part.violations),
+    )
+
+
+def _is_file(source: Any) -> bool:
+    return isinstance(source, _FILES) or hasattr(source, "read")
+
+
+def _require_type(entity: EntityType | None, what: str) -> EntityType:
+    if entity is None:
+        raise InvalidInput(
+            "load.type_missing",
+            f"{what} does not say of which type its rows are",
+            remedy="name the type: --type on the command line, type= in Python",
+        )
+    return entity
+
+
+def _seekable(source: Any, tap: Tap, stream: Stream) -> Any:
+    """Parquet and Arrow are read from their end; what has none to start from is read whole."""
+    if isinstance(source, str | Path) and stream is tap:
+        return str(source)
+    return io.BytesIO(b"".join(iter(lambda: stream.read(_READ_BYTES), b"")))
+
+
+@contextmanager
+def _damage_told(name: str | None, gathered: Gathered) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, Broken, UnicodeDecodeError, OSError) as error:
+        raise InvalidInput(
+            "load.corrupt",
+            f"{name or 'the input'} cannot be read behind record {gathered.count}: {error}",
+            remedy="get the input again; nothing was written",
+            details={"record": gathered.count + 1, "file": name},
+        ) from error

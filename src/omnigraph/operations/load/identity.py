@@ -1,0 +1,160 @@
+"""Which id each row has: spelled from its key, given, or fresh."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.catalog.model import DST, SRC
+from omnigraph.datatypes.types import FLOATS, INTEGER_RANGES, Scalar, ScalarType
+from omnigraph.datatypes.values import ValueProblem, canonical_key, coerce_json
+from omnigraph.runtime.bulk_ids import ULID_LENGTH, new_ulids
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from omnigraph.catalog.model import EntityType, PropertyId
+    from omnigraph.datatypes.types import DataType
+
+__all__ = [
+    "ID_BITS_MAX",
+    "Identified",
+    "canonical_id",
+    "id_text",
+    "identify",
+    "key_members",
+    "mint",
+    "spell",
+]
+
+ID_BITS_MAX = 64
+_EXACT_FLOAT_MAX = 2**53
+# Values whose spelling in an id is a JSON value of its own.
+_SPELLED_AS_JSON = frozenset({Scalar.BOOL, *INTEGER_RANGES, *FLOATS})
+# Characters that JSON escapes inside a string.
+_ESCAPED = r'[\x00-\x1f"\\]'
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """The ids of rows."""
+
+    ids: pa.Array
+    # All of them are fresh.
+    minted: bool
+    # Positions of rows whose given id is another one than their key says.
+    contradicting: np.ndarray
+
+
+def identify(
+    entity: EntityType, columns: Mapping[PropertyId, pa.Array], given: pa.Array | None, count: int
+) -> Identified:
+    """The ids of ``count`` rows with these typed columns; key members are not null."""
+    if given is not None and given.null_count == len(given):
+        given = None
+    if entity.key is not None:
+        derived = _spell_keys([columns[member] for member in entity.key])
+        return Identified(derived, minted=False, contradicting=_contradicting(given, derived))
+    if given is None:
+        return Identified(mint(count), minted=True, contradicting=_NONE)
+    if given.null_count:
+        given = pc.coalesce(given, mint(count))
+    return Identified(given, minted=False, contradicting=_NONE)
+
+
+def mint(count: int) -> pa.Array:
+    """Fresh ids as an Arrow column, without a step per id."""
+    offsets = np.arange(0, (count + 1) * ULID_LENGTH, ULID_LENGTH, dtype=np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(new_ulids(count))]
+    return pa.Array.from_buffers(pa.string(), count, buffers)
+
+
+def key_members(entity: EntityType) -> tuple[PropertyId, ...]:
+    """The properties that a row needs a value of to have an id at all."""
+    ends = (SRC.id, DST.id) if entity.kind == "edge" else ()
+    return (*ends, *(member for member in entity.key or () if member not in ends))
+
+
+def spell(column: pa.Array) -> pa.Array:
+    """Key values of one property as ``canonical_key`` spells them."""
+    found = column.type
+    if pa.types.is_string(found):
+        return column
+    if pa.types.is_integer(found) or pa.types.is_boolean(found) or pa.types.is_date32(found):
+        return column.cast(pa.string())
+    spelled = [None if value is None else canonical_key([value]) for value in column.to_pylist()]
+    return pa.array(spelled, pa.string())
+
+
+def id_text(given: Any) -> str | None:
+    """An id as somebody wrote it, as text: integers may be written as such."""
+    match given:
+        case bool():
+            return None
+        case int() if given.bit_length() <= ID_BITS_MAX:
+            return str(given)
+        case float() if given.is_integer() and abs(given) <= _EXACT_FLOAT_MAX:
+            return str(int(given))
+        case str():
+            try:
+                given.encode()
+            except UnicodeEncodeError:
+                return None
+            return given
+        case _:
+            return None
+
+
+def canonical_id(entity: EntityType, given: Any) -> str | None:
+    """The canonical spelling of an id that somebody wrote; None when no key is spelled so."""
+    text = id_text(given)
+    if text is None or entity.key is None:
+        return text
+    by_id = entity.by_id
+    types = [by_id[member].dtype for member in entity.key]
+    try:
+        parts = [text] if len(types) == 1 else _parts(text, len(types))
+        return canonical_key(
+            [_parse(part, dtype) for part, dtype in zip(parts, types, strict=True)]
+        )
+    except (ValueProblem, ValueError, RecursionError):
+        return None
+
+
+def _spell_keys(columns: Sequence[pa.Array]) -> pa.Array:
+    spelled = [spell(column) for column in columns]
+    if len(spelled) == 1:
+        return spelled[0]
+    if any(pc.any(pc.match_substring_regex(part, _ESCAPED)).as_py() for part in spelled):
+        rows = zip(*(part.to_pylist() for part in spelled), strict=True)
+        return pa.array([canonical_key(row) for row in rows], pa.string())
+    joined = pc.binary_join_element_wise(*spelled, '","')
+    return pc.binary_join_element_wise('["', joined, '"]', "")
+
+
+def _contradicting(given: pa.Array | None, derived: pa.Array) -> np.ndarray:
+    if given is None:
+        return _NONE
+    differs = pc.fill_null(pc.not_equal(given, derived), False)  # noqa: FBT003
+    return np.flatnonzero(differs.to_numpy(zero_copy_only=False))
+
+
+def _parts(text: str, count: int) -> list[str]:
+    parts = json.loads(text)
+    if not isinstance(parts, list) or len(parts) != count:
+        raise ValueError(text)
+    return [part if isinstance(part, str) else json.dumps(part) for part in parts]
+
+
+def _parse(text: str, dtype: DataType) -> Any:
+    """A value from its spelling in an id."""
+    spelled_as_json = isinstance(dtype, ScalarType) and dtype.scalar in _SPELLED_AS_JSON
+    return coerce_json(json.loads(text) if spelled_as_json else text, dtype)
+
+
+_NONE = np.empty(0, np.int64)

@@ -1,0 +1,136 @@
+"""One commit applied to a branch, forwards or backwards, by the machinery of a merge.
+
+Picking a commit is a merge whose base is the commit's parent; reverting it is a merge of the parent
+whose base is the commit. A merge commit counts with its first parent. Either way entities are
+moved, and the schema of the branch stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.operations.merge.plan import MergePlan
+from omnigraph.operations.merge.result import PickResult, merge_conflict
+from omnigraph.operations.merge.schema import keep_schema
+from omnigraph.operations.merge.three import Three
+from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.merge.choices import NO_CHOICES, Choices
+from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.snapshot import open_snapshot
+from omnigraph.writer.plan import Request
+
+if TYPE_CHECKING:
+    from omnigraph.operations.engine import Engine
+    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.snapshot import Snapshot
+    from omnigraph.writer.plan import Prepared, View
+
+__all__ = ["PickRequest", "cherry_pick", "revert"]
+
+
+@dataclass(frozen=True, slots=True)
+class PickRequest:
+    """Which commit, onto which branch, and how to decide conflicts."""
+
+    commit: str
+    branch: str = MAIN
+    choices: Choices = NO_CHOICES
+    preview: bool = False
+    actor: str | None = None
+    message: str | None = None
+    if_commit: str | None = None
+
+
+def cherry_pick(engine: Engine, request: PickRequest) -> PickResult:
+    """Do on a branch what a commit did elsewhere."""
+    return _run(engine, request, WriterKind.CHERRY_PICK)
+
+
+def revert(engine: Engine, request: PickRequest) -> PickResult:
+    """Undo on a branch what a commit did, and keep what happened since."""
+    return _run(engine, request, WriterKind.REVERT)
+
+
+def _run(engine: Engine, request: PickRequest, kind: WriterKind) -> PickResult:
+    commit = engine.lineage.get(request.commit)
+    if commit.parent is None:
+        raise InvalidInput(
+            "commit.parentless",
+            f"commit {commit.id} is the first one: it has no parent to be compared with",
+        )
+    writer = _PickWriter(engine, request, commit, kind)
+    if request.preview:
+        return writer.preview()
+    said = request.message or f"{_VERBS[kind]} {commit.id}"
+    manifest = engine.attempts.run(
+        Request(request.branch, request.actor, said, request.if_commit), writer
+    )
+    return writer.result(manifest)
+
+
+class _PickWriter:
+    """Applies the difference between a commit and its parent to whatever the head is."""
+
+    reprepares = True
+
+    def __init__(
+        self, engine: Engine, request: PickRequest, commit: Commit, kind: WriterKind
+    ) -> None:
+        self.kind = kind
+        self._engine = engine
+        self._request = request
+        self._result = PickResult(
+            request.branch, commit, None, actor=request.actor, verb=_VERBS[kind].lower()
+        )
+
+    def prepare(self, view: View) -> Prepared | None:
+        plan = self._plan(view.snapshot)
+        if self._result.conflicts:
+            what = f"{self._result.verb} {self._result.picked.id} on {self._request.branch!r}"
+            raise merge_conflict(what, self._result.conflicts)
+        prepared = plan.stage()
+        return prepared if prepared.effects or prepared.created or prepared.dropped else None
+
+    def preview(self) -> PickResult:
+        self._plan(self._engine.snapshot(self._request.branch))
+        return replace(self._result, preview=True)
+
+    def result(self, manifest: Manifest | None) -> PickResult:
+        return replace(self._result, commit=manifest.commit if manifest else None)
+
+    def _plan(self, ours: Snapshot) -> MergePlan:
+        before, after = self._snapshots()
+        if self.kind is WriterKind.REVERT:
+            before, after = after, before
+        three = Three(before, ours, after)
+        schema = keep_schema(three)
+        plan = MergePlan(three, schema, bytes_max=self._engine.root.limits.load_bytes_max)
+        conflicts = tuple(plan.settle(self._request.choices))
+        types = () if schema.conflicts else tuple(plan.outcomes())
+        self._result = replace(self._result, types=types, conflicts=conflicts)
+        return plan
+
+    def _snapshots(self) -> tuple[Snapshot, Snapshot]:
+        """The parent of the commit, and the commit."""
+        commit, root = self._result.picked, self._engine.root
+        found = []
+        for ref in (commit.parent, commit.ref):
+            assert ref is not None  # noqa: S101 - parentless commits were refused
+            try:
+                manifest = root.manifest(ref.incarnation, ref.version)
+            except NotFound:
+                manifest = None
+            if manifest is None or manifest.commit.id != ref.id:
+                raise NotFound(
+                    "snapshot.reclaimed",
+                    f"the data of commit {ref.id} was removed by cleanup",
+                    remedy="tag commits that must stay readable",
+                    details={"commit_id": ref.id},
+                )
+            found.append(open_snapshot(root, manifest))
+        return found[0], found[1]
+
+
+_VERBS = {WriterKind.REVERT: "Revert", WriterKind.CHERRY_PICK: "Cherry-pick"}

@@ -1,0 +1,141 @@
+"""What a caller learns of a merge, a revert or a picked commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.model import DST, SRC, EdgeType
+from omnigraph.errors import MergeConflict
+from omnigraph.executor.result import to_wire
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from omnigraph.operations.merge.outcomes import TypeOutcome
+    from omnigraph.versioning.manifest import Commit
+    from omnigraph.versioning.merge.conflicts import Conflict
+
+__all__ = ["MergeOutcome", "MergeResult", "PickResult", "conflict_to_json", "merge_conflict"]
+
+# So many conflicts are told in an error; a preview tells all.
+_TOLD_MAX = 1_000
+_SHOWN_MAX = 10
+
+
+class MergeOutcome(StrEnum):
+    UP_TO_DATE = "already_up_to_date"
+    FAST_FORWARD = "fast_forward"
+    MERGED = "merged"
+
+
+@dataclass(frozen=True)
+class MergeResult:
+    """What a merge did, or with ``preview`` would do."""
+
+    source: str
+    target: str
+    outcome: MergeOutcome
+    base: Commit | None = None
+    commit: Commit | None = None
+    types: tuple[TypeOutcome, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    actor: str | None = None
+    preview: bool = False
+    # None: nobody asked for it.
+    branch_deleted: bool | None = None
+    branch_delete_error: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "source": self.source,
+            "target": self.target,
+            "outcome": self.outcome.value,
+            "base_commit_id": self.base.id if self.base else None,
+            "commit": self.commit.id if self.commit else None,
+            "actor_id": self.actor,
+            "branch_deleted": self.branch_deleted,
+            "branch_delete_error": self.branch_delete_error,
+        }
+        said = {key: value for key, value in body.items() if value is not None}
+        said["summary"] = [outcome.to_json() for outcome in self.types]
+        if self.preview:
+            said |= {"preview": True, "conflicts": [*map(conflict_to_json, self.conflicts)]}
+        return said
+
+
+@dataclass(frozen=True)
+class PickResult:
+    """What reverting or picking a commit did to a branch; no commit when nothing changed."""
+
+    branch: str
+    picked: Commit
+    commit: Commit | None
+    types: tuple[TypeOutcome, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    actor: str | None = None
+    preview: bool = False
+    verb: str = "cherry-pick"
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "branch": self.branch,
+            "picked_commit_id": self.picked.id,
+            "commit": self.commit.id if self.commit else None,
+            "actor_id": self.actor,
+            "summary": [outcome.to_json() for outcome in self.types],
+        }
+        if self.preview:
+            body |= {"preview": True, "conflicts": [*map(conflict_to_json, self.conflicts)]}
+        return body
+
+
+def conflict_to_json(conflict: Conflict) -> dict[str, Any]:
+    """A conflict as every door shows it; what it does not have is left out."""
+    entity = conflict.entity
+    names: dict[str, str] = {prop.id: prop.name for prop in entity.by_id.values()}
+    names |= {SRC.id: "from", DST.id: "to"}
+    body: dict[str, Any] = {
+        "conflict_id": conflict.conflict_id,
+        "kind": conflict.kind.value,
+        "entity_kind": entity.kind.value,
+        "type_name": entity.name,
+        "entity_id": conflict.id,
+        "other_id": conflict.other,
+        "properties": [names[key] for key in conflict.properties] or None,
+        "message": conflict.message,
+    }
+    said = {key: value for key, value in body.items() if value is not None}
+    if conflict.id is not None:
+        states = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
+        said |= {side: _state(conflict, row) for side, row in states.items()}
+    return said
+
+
+def merge_conflict(what: str, conflicts: Sequence[Conflict]) -> MergeConflict:
+    """The error for conflicts that nobody has decided."""
+    shown = [f"[{each.kind}] {each.message}" for each in conflicts[:_SHOWN_MAX]]
+    more = len(conflicts) - len(shown)
+    return MergeConflict(
+        "merge.conflicts",
+        f"{what} has {len(conflicts)} conflict{'s' if len(conflicts) > 1 else ''}; "
+        "nothing was changed\n  " + "\n  ".join([*shown, *([f"… and {more} more"] * bool(more))]),
+        remedy="preview it, then decide: by strategy ours or theirs, or conflict by conflict",
+        details={
+            "merge_conflicts": [*map(conflict_to_json, conflicts[:_TOLD_MAX])],
+            "total": len(conflicts),
+        },
+    )
+
+
+def _state(conflict: Conflict, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if row is None:
+        return None
+    entity = conflict.entity
+    state: dict[str, Any] = {
+        "properties": {prop.name: to_wire(row.get(prop.id)) for prop in entity.properties}
+    }
+    if isinstance(entity, EdgeType):
+        state["endpoints"] = {"from": row.get(SRC.id), "to": row.get(DST.id)}
+    return state

@@ -1,0 +1,186 @@
+"""Which schema a merge ends up with, and where the schemas stand in its way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.canonical import digest
+from omnigraph.catalog.merge import Preferences, merge_catalogs
+from omnigraph.catalog.model import ID, EdgeType
+from omnigraph.errors import InvalidInput
+from omnigraph.operations.evolve.rows import fits
+from omnigraph.operations.merge.three import State
+from omnigraph.versioning.changes.compare import Op, Side, compare
+from omnigraph.versioning.merge.choices import Take, Values
+from omnigraph.versioning.merge.conflicts import Conflict, ConflictKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from omnigraph.catalog.model import Catalog, EntityType, Property
+    from omnigraph.operations.merge.three import Three
+    from omnigraph.versioning.merge.choices import Choices
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["MergedSchema", "keep_schema", "merge_schemas", "shape"]
+
+
+@dataclass(frozen=True)
+class MergedSchema:
+    """The schema of the result; ``changed``: it is not that of ours. ``met`` are all conflicts that
+    somebody could decide, ``conflicts`` those that nobody did."""
+
+    catalog: Catalog
+    changed: bool = False
+    conflicts: tuple[Conflict, ...] = ()
+    met: tuple[Conflict, ...] = ()
+
+
+def merge_schemas(three: Three, choices: Choices) -> MergedSchema:
+    """Definition by definition, by identity; conflicts follow the choices, a type at a time."""
+    ours = three.ours.manifest.commit.schema
+    schemas = {each.manifest.commit.schema for each in (three.base, three.ours, three.theirs)}
+    if len(schemas) == 1:
+        return MergedSchema(three.ours.catalog)
+    prefer, met = Preferences(), dict[str, Conflict]()
+    while True:
+        merged, found = _merge(three, prefer)
+        met |= {conflict.conflict_id: conflict for conflict in found}
+        if not [conflict for conflict in found if _prefer(conflict, choices, prefer)]:
+            break
+    changed = digest(merged) != ours
+    return MergedSchema(merged, changed, tuple(found), tuple(met.values()))
+
+
+def _merge(three: Three, prefer: Preferences) -> tuple[Catalog, list[Conflict]]:
+    catalogs = (three.base.catalog, three.ours.catalog, three.theirs.catalog)
+    merged, clashes = merge_catalogs(*catalogs, prefer)
+    if clashes:
+        return merged, [
+            _conflict(three, each.entity, ", ".join(each.about), "clash" if each.choosable else "")
+            for each in clashes
+        ]
+    return merged, list(_rows_in_the_way(three, merged, prefer))
+
+
+def keep_schema(three: Three) -> MergedSchema:
+    """The schema of ours stays: only entities are moved. What they were under other definitions is
+    looked at through it; a commit that changed definitions itself cannot be moved like this."""
+    catalog = three.ours.catalog
+    found = []
+    for type_id in three.types():
+        before, mine, after = (
+            each.catalog.types.get(type_id) for each in (three.base, three.ours, three.theirs)
+        )
+        known = after or before or mine
+        assert known is not None  # noqa: S101 - a type that nobody has is in no list
+        if shape(before) != shape(after):
+            found.append(_conflict(three, known, "the commit changed its definition"))
+        elif mine is None and three.state(type_id) is not State.OURS:
+            found.append(_conflict(three, known, "the branch has no such type"))
+    found = found or list(_misfits(three, catalog))
+    return MergedSchema(catalog, conflicts=tuple(found))
+
+
+def shape(entity: EntityType | None) -> tuple[Any, ...] | None:
+    """What a definition means for rows; names and remarks do not."""
+    if entity is None:
+        return None
+    properties = sorted((p.id, p.column, p.dtype, p.nullable) for p in entity.properties)
+    rules = (entity.uniques, entity.ranges, entity.checks, entity.key)
+    ends: tuple[Any, ...] = ()
+    if isinstance(entity, EdgeType):
+        ends = (entity.source, entity.target, entity.card_low, entity.card_high)
+    return (*properties, rules, ends)
+
+
+# --- rows that a definition would take something from --------------------------------------------
+
+
+def _rows_in_the_way(three: Three, merged: Catalog, prefer: Preferences) -> Iterator[Conflict]:
+    for type_id in three.types():
+        if type_id in prefer.drops:
+            continue
+        base, ours, theirs = three.pins(type_id)
+        for side, snapshot, touched in (
+            ("ours", three.ours, ours is not None and ours != base),
+            ("theirs", three.theirs, theirs is not None and theirs != base),
+        ):
+            entity = snapshot.catalog.types.get(type_id)
+            if entity is None or not touched:
+                continue
+            lost = _lost(three, snapshot, entity, merged.types.get(type_id))
+            if lost is not None:
+                about = f"{side} changed {lost}, which the other side dropped"
+                yield _conflict(three, entity, about, "drop")
+    yield from _misfits(three, merged)
+
+
+def _lost(
+    three: Three, snapshot: Snapshot, entity: EntityType, merged: EntityType | None
+) -> str | None:
+    """What a side has changed since the base and the merged schema does not have."""
+    if merged is None:
+        return "entities of the type"
+    before = three.base.catalog.types.get(entity.id)
+    for prop in entity.properties:
+        old = before.by_id.get(prop.id) if before is not None else None
+        if before is not None and old is not None and prop.id not in merged.by_id:
+            found = compare(
+                snapshot.root.tables,
+                _narrow(three.base, before, old),
+                _narrow(snapshot, entity, prop),
+            )
+            if found.count(Op.UPDATE):
+                return f"values of property {prop.name}"
+    return None
+
+
+def _narrow(snapshot: Snapshot, entity: EntityType, prop: Property) -> Side:
+    """A table with nothing but ids and one property."""
+    columns: dict[str, str] = {ID.id: ID.column, prop.id: prop.column}
+    return Side(snapshot.table(entity.id), columns)
+
+
+def _misfits(three: Three, merged: Catalog) -> Iterator[Conflict]:
+    """Values that the merged type of their property may not hold."""
+    for snapshot in (three.ours, three.theirs, three.base):
+        for entity in merged.types.values():
+            before = snapshot.catalog.types.get(entity.id)
+            for prop in before.properties if before is not None else ():
+                after = entity.by_id.get(prop.id)
+                if after is not None and not fits(prop.dtype, after.dtype):
+                    about = f"values of property {prop.name} may not fit its type"
+                    yield _conflict(three, entity, about)
+
+
+# --- conflicts -----------------------------------------------------------------------------------
+
+
+def _conflict(three: Three, entity: EntityType, about: str, choosable: str = "") -> Conflict:
+    """``choosable`` is what a choice decides: a ``clash``, a ``drop``, or nothing at all."""
+    states = (each.catalog.types.get(entity.id) for each in (three.base, three.ours, three.theirs))
+    return Conflict(
+        ConflictKind.SCHEMA,
+        entity,
+        None,
+        f"{entity.name}: {about}",
+        witness=(choosable, about, *map(repr, states)),
+    )
+
+
+def _prefer(conflict: Conflict, choices: Choices, prefer: Preferences) -> bool:
+    """Take a choice over; False when there is none that helps."""
+    choice, choosable = choices.of(conflict), conflict.witness[0]
+    if isinstance(choice, Values):
+        raise InvalidInput(
+            "merge.bad_value",
+            f"{conflict.conflict_id}: a definition is settled by ours or theirs",
+            details={"conflict_id": conflict.conflict_id},
+        )
+    chosen = {"clash": prefer.clashes, "drop": prefer.drops}.get(choosable)
+    if choice is None or chosen is None or conflict.entity.id in chosen:
+        return False
+    chosen[conflict.entity.id] = choice is Take.THEIRS
+    return True

@@ -1,0 +1,167 @@
+"""Changing entities by a mutation query: all its statements in one commit, or none of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.compiler import bind_params
+from omnigraph.errors import InvalidInput
+from omnigraph.integrity.evaluate import evaluate_changes
+from omnigraph.ir.queries import Insert, MutationIR
+from omnigraph.operations.idempotency import digest_of, find_earlier
+from omnigraph.operations.pending import Pending
+from omnigraph.operations.query import QueryRequest, compile_on
+from omnigraph.operations.stage import count_changes, stage_changes
+from omnigraph.runtime.clock import micros_to_datetime
+from omnigraph.versioning.manifest import Counts, WriterKind
+from omnigraph.versioning.names import MAIN
+from omnigraph.writer.plan import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from omnigraph.operations.engine import Engine
+    from omnigraph.versioning.manifest import Commit
+    from omnigraph.versioning.snapshot import Snapshot
+    from omnigraph.writer.plan import Prepared, View
+
+__all__ = ["MutationRequest", "MutationResult", "run_mutation"]
+
+
+@dataclass(frozen=True, slots=True)
+class MutationRequest:
+    """What to change, where, by whom, under which condition."""
+
+    text: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    name: str | None = None
+    branch: str = MAIN
+    actor: str | None = None
+    message: str | None = None
+    if_commit: str | None = None
+    idempotency_key: str | None = None
+    dry_run: bool = False
+    source_name: str = "<query>"
+
+
+@dataclass(frozen=True, slots=True)
+class MutationResult:
+    """What a mutation did, or with ``dry_run`` would do; no commit when nothing changed."""
+
+    branch: str
+    query_name: str
+    counts: Counts
+    actor: str | None
+    commit: Commit | None
+    dry_run: bool = False
+
+    @property
+    def affected_nodes(self) -> int:
+        return self.counts.nodes
+
+    @property
+    def affected_edges(self) -> int:
+        return self.counts.edges
+
+    def to_json(self) -> dict[str, Any]:
+        body = {
+            "branch": self.branch,
+            "query_name": self.query_name,
+            "affected_nodes": self.affected_nodes,
+            "affected_edges": self.affected_edges,
+            "actor_id": self.actor,
+            "commit": self.commit.id if self.commit else None,
+        }
+        return {**body, "dry_run": True} if self.dry_run else body
+
+
+def run_mutation(engine: Engine, request: MutationRequest) -> MutationResult:
+    """Run a mutation query as one commit."""
+    writer = _MutationWriter(engine, request)
+    if request.dry_run:
+        return writer.rehearse()
+    digest = None
+    if request.idempotency_key is not None:
+        digest = digest_of("mutate", request.text, request.name, request.params)
+        earlier = find_earlier(engine, request.branch, request.idempotency_key, digest)
+        if earlier is not None:
+            return writer.result(earlier)
+    manifest = engine.attempts.run(
+        Request(
+            request.branch,
+            request.actor,
+            request.message,
+            request.if_commit,
+            request.idempotency_key,
+            digest,
+        ),
+        writer,
+    )
+    return writer.result(manifest.commit if manifest else None)
+
+
+class _MutationWriter:
+    """Runs the statements of a mutation on whatever view the attempt captured."""
+
+    kind = WriterKind.MUTATION
+
+    def __init__(self, engine: Engine, request: MutationRequest) -> None:
+        self._engine = engine
+        self._request = request
+        self._name = request.name or ""
+        self._inserts_only = False
+
+    @property
+    def reprepares(self) -> bool:
+        """Inserts depend on nothing that they read; updates and deletes decided on it."""
+        return self._inserts_only
+
+    def prepare(self, view: View) -> Prepared | None:
+        pending = self._run(view.snapshot)
+        changes = pending.changes()
+        evaluation = evaluate_changes(changes, view.snapshot)
+        evaluation.raise_if_broken()
+        return stage_changes(changes, evaluation, view.snapshot, reads=pending.reads)
+
+    def rehearse(self) -> MutationResult:
+        """Validate and count; write nothing, not even a data file."""
+        snapshot = self._engine.snapshot(self._request.branch)
+        changes = self._run(snapshot).changes()
+        evaluation = evaluate_changes(changes, snapshot)
+        evaluation.raise_if_broken()
+        counts = count_changes(changes, evaluation, snapshot)
+        return MutationResult(
+            self._request.branch, self._name, counts, self._request.actor, None, dry_run=True
+        )
+
+    def result(self, commit: Commit | None) -> MutationResult:
+        counts = commit.counts if commit else Counts()
+        return MutationResult(self._request.branch, self._name, counts, self._request.actor, commit)
+
+    def _run(self, snapshot: Snapshot) -> Pending:
+        ir = self._compile(snapshot)
+        pending = Pending(
+            snapshot,
+            bind_params(ir, self._request.params),
+            micros_to_datetime(self._engine.root.clock.now_micros()),
+            rows_max=self._engine.root.limits.mutation_rows_max,
+        )
+        for statement in ir.statements:
+            pending.run(statement)
+        return pending
+
+    def _compile(self, snapshot: Snapshot) -> MutationIR:
+        request = self._request
+        ir = compile_on(
+            self._engine,
+            snapshot,
+            QueryRequest(request.text, name=request.name, source_name=request.source_name),
+        )
+        if not isinstance(ir, MutationIR):
+            raise InvalidInput(
+                "query.reads", f"query {ir.name!r} only reads", remedy="run it with `query`"
+            )
+        self._name = ir.name
+        self._inserts_only = all(isinstance(item, Insert) for item in ir.statements)
+        return ir

@@ -1,0 +1,202 @@
+"""Prepared queries: compiled once, planned once per size of the graph, run many times."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.model import EdgeType, TypeId
+from omnigraph.compiler import CompileCache, bind_params
+from omnigraph.datatypes.values import ValueProblem, coerce_json
+from omnigraph.errors import InvalidInput
+from omnigraph.executor.cache import pin_key, shared_cache
+from omnigraph.executor.columns import column_key, index_key
+from omnigraph.executor.execute import Executable
+from omnigraph.executor.topology import endpoints_key
+from omnigraph.ir.queries import MutationIR, ReadIR
+from omnigraph.planner import Facts, bucket_of, plan_read
+from omnigraph.planner.access import choose_access
+from omnigraph.planner.plan import Access
+from omnigraph.ports.indexes import IndexKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from omnigraph.catalog.model import PropertyId
+    from omnigraph.executor.cache import ByteCache
+    from omnigraph.ir.expressions import Value
+    from omnigraph.ir.queries import QueryIR
+    from omnigraph.planner.access import Choice
+    from omnigraph.ports.tables import Pin, Table
+    from omnigraph.versioning.manifest import Manifest
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["Prepared", "PreparedQueries", "SnapshotMemory", "SnapshotSource"]
+
+_CAPACITY = 512
+_PLANS_PER_QUERY = 8
+
+_Key = tuple[str, str, str | None]
+
+
+class SnapshotSource:
+    """The tables of a snapshot as the executor asks for them."""
+
+    __slots__ = ("_pins", "_snapshot")
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._pins: Mapping[TypeId, Pin] = snapshot.manifest.pins
+
+    def pin(self, type_id: TypeId) -> Pin:
+        return self._pins[type_id]
+
+    def table(self, type_id: TypeId) -> Table:
+        return self._snapshot.table(type_id)
+
+
+class SnapshotMemory:
+    """What is in memory of a snapshot."""
+
+    def __init__(self, snapshot: Snapshot, cache: ByteCache) -> None:
+        self._snapshot = snapshot
+        self._pins = snapshot.manifest.pins
+        self._cache = cache
+
+    @property
+    def budget_bytes(self) -> int:
+        return self._cache.budget_bytes
+
+    def has_column(self, type_id: str, prop: str) -> bool:
+        return column_key(self._pin(type_id), self._column(type_id, prop)) in self._cache
+
+    def has_ids(self, type_id: str) -> bool:
+        return index_key(self._pin(type_id)) in self._cache
+
+    def has_topology(self, edge_type: str) -> bool:
+        edge = self._snapshot.catalog.types[TypeId(edge_type)]
+        if not isinstance(edge, EdgeType):
+            return False
+        pins = [self._pin(each) for each in (edge_type, edge.source, edge.target)]
+        return endpoints_key(*pins) in self._cache
+
+    def has_index(self, type_id: str, prop: str) -> bool:
+        column = self._column(type_id, prop)
+        return any(
+            index.spec is not None
+            and index.spec.column == column
+            and index.spec.kind in (IndexKind.ORDER, IndexKind.MEMBERS)
+            and index.uncovered_rows <= index.covered_rows
+            for index in self._snapshot.table(TypeId(type_id)).indexes()
+        )
+
+    def spent(self, type_id: str) -> float:
+        return self._cache.spent(self._pin(type_id))
+
+    def _pin(self, type_id: str) -> tuple[str, int, str]:
+        return pin_key(self._pins[TypeId(type_id)])
+
+    def _column(self, type_id: str, prop: str) -> str:
+        by_id: Mapping[PropertyId, object] = self._snapshot.catalog.types[TypeId(type_id)].by_id
+        return by_id[prop].column  # type: ignore[index, attr-defined, no-any-return]
+
+
+class Prepared:
+    """One query against one schema, with its plans."""
+
+    def __init__(self, ir: ReadIR) -> None:
+        self.ir = ir
+        self._params = {spec.name: (spec.dtype, spec.nullable) for spec in ir.params}
+        self._type_ids = tuple(sorted({use.type_id for use in ir.reads}))
+        self._plans: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
+        # The last manifest that was read from memory: nothing of it needs to be asked again.
+        self._settled: tuple[Manifest, Executable] | None = None
+
+    def bind(self, given: Mapping[str, Any]) -> Mapping[str, Value]:
+        """Typed values for the parameters; what is wrong with them is told all at once."""
+        if given.keys() == self._params.keys():
+            try:
+                return {
+                    name: coerce_json(given[name], dtype, nullable=nullable)  # type: ignore[misc]
+                    for name, (dtype, nullable) in self._params.items()
+                }
+            except ValueProblem:
+                pass
+        return bind_params(self.ir, given)  # type: ignore[return-value]  # lists are only read
+
+    def executable(self, snapshot: Snapshot, forced: Access | None = None) -> Executable:
+        """The plan for a snapshot, its way of access chosen."""
+        settled = self._settled
+        if settled is not None and settled[0] is snapshot.manifest and forced is None:
+            return settled[1]
+        planned = self.planned(snapshot)
+        access = self.choose(snapshot, planned, forced).access
+        chosen = planned.with_access(access)
+        if access is Access.RESIDENT and forced is None:
+            self._settled = (snapshot.manifest, chosen)
+        return chosen
+
+    def planned(self, snapshot: Snapshot) -> Executable:
+        """The plan for tables of about this size."""
+        bucket = bucket_of(self._type_ids, snapshot.manifest.pins)
+        found = self._plans.get(bucket)
+        if found is None:
+            plan = plan_read(self.ir, self.facts(snapshot))
+            found = self._plans[bucket] = Executable(plan, snapshot.catalog)
+            while len(self._plans) > _PLANS_PER_QUERY:
+                self._plans.popitem(last=False)
+        return found
+
+    def choose(self, snapshot: Snapshot, planned: Executable, forced: Access | None) -> Choice:
+        """Where a run would take its values from, and why."""
+        memory = SnapshotMemory(snapshot, shared_cache())
+        return choose_access(planned.plan, self.facts(snapshot), memory, forced)
+
+    def facts(self, snapshot: Snapshot) -> Facts:
+        pins = snapshot.manifest.pins
+        return Facts(snapshot.catalog, {type_id: pin.rows for type_id, pin in pins.items()})
+
+
+class PreparedQueries:
+    """The most recently used queries of one graph. Thread-safe."""
+
+    def __init__(self, compiled: CompileCache) -> None:
+        self._compiled = compiled
+        self._entries: OrderedDict[_Key, Prepared] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def prepare(
+        self, snapshot: Snapshot, text: str, name: str | None, source_name: str
+    ) -> Prepared:
+        """The query, compiled against the schema of the snapshot; it must be a read."""
+        key = (snapshot.manifest.commit.schema, text, name)
+        with self._lock:
+            found = self._entries.get(key)
+            if found is not None:
+                self._entries.move_to_end(key)
+                return found
+        made = Prepared(_require_read(self._compile(snapshot, text, name, source_name)))
+        with self._lock:
+            self._entries[key] = made
+            while len(self._entries) > _CAPACITY:
+                self._entries.popitem(last=False)
+        return made
+
+    def _compile(
+        self, snapshot: Snapshot, text: str, name: str | None, source_name: str
+    ) -> QueryIR:
+        digest = snapshot.manifest.commit.schema
+        return self._compiled.compile(
+            snapshot.catalog, digest, text, name=name, source_name=source_name
+        )
+
+
+def _require_read(ir: QueryIR) -> ReadIR:
+    if isinstance(ir, MutationIR):
+        raise InvalidInput(
+            "query.mutates",
+            f"query {ir.name!r} changes data",
+            remedy="run it with `mutate`",
+        )
+    return ir

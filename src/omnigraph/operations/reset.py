@@ -1,0 +1,84 @@
+"""Moving a branch to another snapshot, as a new commit: nothing is forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.operations.merge.takeover import take_over
+from omnigraph.versioning.durability import make_durable
+from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.snapshot import open_snapshot
+from omnigraph.writer.plan import Request
+
+if TYPE_CHECKING:
+    from omnigraph.operations.engine import Engine
+    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.writer.plan import Prepared, View
+
+__all__ = ["ResetRequest", "ResetResult", "reset_branch"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResetRequest:
+    branch: str
+    to: str
+    actor: str | None = None
+    message: str | None = None
+    if_commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResetResult:
+    """Where a branch was moved; no commit when it held exactly that already."""
+
+    branch: str
+    to: str
+    snapshot: Commit
+    commit: Commit | None
+    actor: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "branch": self.branch,
+            "to": self.to,
+            "snapshot_commit_id": self.snapshot.id,
+            "commit": self.commit.id if self.commit else None,
+            "actor_id": self.actor,
+        }
+
+
+def reset_branch(engine: Engine, request: ResetRequest) -> ResetResult:
+    """Make a branch hold what another snapshot holds: tables and schema, by pins alone."""
+    wanted = engine.resolver.resolve(request.to)
+    said = request.message or f"Reset to {wanted.commit.id}"
+    manifest = engine.attempts.run(
+        Request(request.branch, request.actor, said, request.if_commit),
+        _ResetWriter(engine, wanted),
+    )
+    commit = manifest.commit if manifest else None
+    return ResetResult(request.branch, request.to, wanted.commit, commit, request.actor)
+
+
+class _ResetWriter:
+    kind = WriterKind.RESET
+    # It was decided on what the branch held.
+    reprepares = False
+
+    def __init__(self, engine: Engine, wanted: Manifest) -> None:
+        self._root = engine.root
+        self._wanted = wanted
+
+    def prepare(self, view: View) -> Prepared | None:
+        prepared, _ = take_over(view.snapshot, open_snapshot(self._root, self._wanted))
+        if not (prepared.created or prepared.dropped or prepared.new_schema):
+            return None
+        self._require_readable(prepared)
+        if self._root.durable:
+            make_durable(self._root, self._wanted)
+        return prepared
+
+    def _require_readable(self, prepared: Prepared) -> None:
+        """A branch must not end at tables that cleanup has removed."""
+        for pin in prepared.created.values():
+            self._root.tables.open(pin)

@@ -1,0 +1,122 @@
+"""From an accepted change to staged tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.catalog.model import ID, EntityKind
+from omnigraph.integrity.changes import Mode
+from omnigraph.integrity.lookup import is_among, locate
+from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
+from omnigraph.versioning.manifest import Counts
+from omnigraph.writer.plan import Prepared, TableEffect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, MutableMapping
+
+    from omnigraph.catalog.model import TypeId
+    from omnigraph.integrity.changes import ChangeSet, Reader, TypeChange
+    from omnigraph.integrity.evaluate import Evaluation
+    from omnigraph.ports.tables import Staged, Table
+
+__all__ = ["count_changes", "stage_changes"]
+
+# So many new rows are worth keeping for another try.
+_KEPT_ROWS_MIN = 10_000
+
+
+def stage_changes(
+    changes: ChangeSet,
+    evaluation: Evaluation,
+    reader: Reader,
+    *,
+    reads: Iterable[TypeId] = (),
+    inserts: MutableMapping[TypeId, Staged] | None = None,
+) -> Prepared | None:
+    """Write the data files of a change; None when it would change nothing.
+
+    ``reads`` are tables that the writer looked at by itself. ``inserts`` keeps the files of large
+    inserts, which fit every later version of their table: a second try need not write them again.
+    """
+    effects = []
+    for type_id, change in changes.by_type.items():
+        table = reader.table(type_id)
+        located = evaluation.located[type_id]
+        staged: Staged | None
+        if inserts is not None and _is_large_insert(change, located):
+            staged = inserts.get(type_id) or table.stage_append(change.rows)
+            inserts[type_id] = staged
+        else:
+            staged = _stage_type(change, table, located)
+        if staged is not None:
+            effects.append(TableEffect(type_id, table.pin, staged))
+    if not effects:
+        return None
+    return Prepared(
+        effects=tuple(effects),
+        reads=evaluation.reads | frozenset(reads),
+        counts=count_changes(changes, evaluation, reader),
+    )
+
+
+def count_changes(changes: ChangeSet, evaluation: Evaluation, reader: Reader) -> Counts:
+    """How many entities a change inserts, updates and deletes."""
+    totals = {kind: np.zeros(3, np.int64) for kind in EntityKind}
+    for type_id, change in changes.by_type.items():
+        updated = evaluation.located[type_id].num_rows
+        deleted = len(change.deletes)
+        if change.mode is Mode.OVERWRITE:
+            table = reader.table(type_id)
+            updated = 0 if change.fresh_ids else locate(table, change.ids).num_rows
+            deleted = table.pin.rows - updated
+        done = (change.rows.num_rows - updated, updated, deleted)
+        totals[change.entity.kind] += np.array(done)
+    return Counts(*totals[EntityKind.NODE].tolist(), *totals[EntityKind.EDGE].tolist())
+
+
+def _is_large_insert(change: TypeChange, located: pa.Table) -> bool:
+    return (
+        change.mode is not Mode.OVERWRITE
+        and change.rows.num_rows >= _KEPT_ROWS_MIN
+        and not located.num_rows
+        and not len(change.deletes)
+    )
+
+
+def _stage_type(change: TypeChange, table: Table, located: pa.Table) -> Staged | None:
+    if change.mode is Mode.OVERWRITE:
+        unchanged = not table.pin.rows and not change.rows.num_rows
+        return None if unchanged else table.stage_overwrite(change.rows)
+    replaced, new = _split(change.rows, located)
+    return table.stage_change(
+        delete=_numbers(locate(table, change.deletes), ROW_ADDRESS),
+        replace=_replacement(replaced, located),
+        insert=new,
+    )
+
+
+def _split(rows: pa.Table, located: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The rows whose id exists, in the order of ``located``, and the others."""
+    if not located.num_rows:
+        return rows.slice(0, 0), rows
+    existing = located.column(ID.column).combine_chunks()
+    ids = rows.column(ID.column)
+    at = pc.index_in(existing, value_set=ids.combine_chunks())
+    return rows.take(at), rows.filter(pc.invert(is_among(ids, existing)))
+
+
+def _replacement(
+    rows: pa.Table, located: pa.Table
+) -> tuple[np.ndarray, np.ndarray, pa.Table] | None:
+    if not rows.num_rows:
+        return None
+    return _numbers(located, ROW_ADDRESS), _numbers(located, ROW_ID), rows
+
+
+def _numbers(rows: pa.Table, column: str) -> np.ndarray:
+    numbers: np.ndarray = rows.column(column).to_numpy()
+    return numbers
