@@ -1,0 +1,91 @@
+"""How entities look to Spark: names of properties, and types that Spark has.
+
+============================  =====================
+type of a property            type in Spark
+============================  =====================
+String, enum                  string
+Bool                          boolean
+I32, I64, U32                 int, bigint, bigint
+U64                           decimal(20, 0)
+F32, F64                      float, double
+Date, DateTime                date, timestamp
+Blob                          binary
+Vector, [scalar]              array
+============================  =====================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from omnigraph.catalog.model import DST, ID, SRC, EdgeType
+from omnigraph.datatypes.arrow import arrow_type
+from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.language.diagnostics import did_you_mean
+
+if TYPE_CHECKING:
+    from omnigraph.catalog.model import Catalog, EntityType, Property
+
+__all__ = ["entity_columns", "entity_schema", "find_entity", "for_spark", "spark_arrow_type"]
+
+_UNSIGNED_64 = pa.decimal128(20, 0)
+
+
+def entity_columns(entity: EntityType) -> dict[str, Property]:
+    """What the columns of a type are called outside: ``id``, an edge's ends, properties."""
+    ends = {"from": SRC, "to": DST} if isinstance(entity, EdgeType) else {}
+    return {ID.name: ID, **ends, **{prop.name: prop for prop in entity.properties}}
+
+
+def entity_schema(entity: EntityType) -> pa.Schema:
+    """The columns of a type as Spark reads them."""
+    return pa.schema(
+        [
+            pa.field(name, spark_arrow_type(arrow_type(prop.dtype)), prop.nullable)
+            for name, prop in entity_columns(entity).items()
+        ]
+    )
+
+
+def spark_arrow_type(found: pa.DataType) -> pa.DataType:
+    """The Arrow type that Spark can take for one that it cannot."""
+    if pa.types.is_uint64(found):
+        return _UNSIGNED_64
+    if pa.types.is_unsigned_integer(found):
+        return pa.int64()
+    if pa.types.is_large_binary(found):
+        return pa.binary()
+    if pa.types.is_large_string(found):
+        return pa.string()
+    if pa.types.is_list(found) or pa.types.is_fixed_size_list(found):
+        return pa.list_(spark_arrow_type(found.value_type))
+    if pa.types.is_struct(found):
+        return pa.struct([field.with_type(spark_arrow_type(field.type)) for field in found])
+    return found
+
+
+def for_spark(rows: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
+    """A batch under other names, in types that Spark has."""
+    arrays = [column.cast(spark_arrow_type(column.type)) for column in rows.columns]
+    return pa.RecordBatch.from_arrays(arrays, names=names)
+
+
+def find_entity(catalog: Catalog, name: str | None) -> EntityType:
+    """The type that is named."""
+    known = [entity.name for entity in catalog.types.values()]
+    if name is None:
+        raise InvalidInput(
+            "source.no_type",
+            "neither a type nor a query is named",
+            remedy=f'.option("type", …) is one of {", ".join(known[:20])}',
+        )
+    entity = catalog.entity(name)
+    if entity is None:
+        raise NotFound(
+            "source.unknown_type",
+            f"the schema has no type {name!r}",
+            remedy=did_you_mean(name, known) or f"there are {', '.join(known[:20])}",
+        )
+    return entity

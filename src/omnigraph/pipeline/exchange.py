@@ -1,0 +1,169 @@
+"""Bringing together the rows that belong together: Spark shuffles, Arrow computes.
+
+Rows go into buckets by the hash of their key. What one task has for a bucket travels as one Arrow
+blob, and a function sees every bucket whole, as tables. For ten million keys against a million this
+took a third of the processor time of Spark's own join, which makes a row of the JVM of every row;
+and inside a bucket a rule is the same few Arrow operations that it is in process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.pipeline.tasks import spread
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from omnigraph.pipeline.site import Site
+
+__all__ = ["KEY", "Feed", "Tables", "buckets_for", "exchange"]
+
+# The column by which rows are brought together: text, never null.
+KEY = "key"
+Tables = Mapping[str, pa.Table]
+
+_ROWS_PER_BUCKET = 500_000
+_BUCKETS_MAX = 1_024
+# Small feeds share a task.
+_ROWS_PER_TASK = 500_000
+_BLOBS = "bucket int, name string, rows binary"
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """Rows that go into an exchange. All feeds of one name have the same columns."""
+
+    name: str
+    rows: int
+    # Runs on an executor; gives tables with a ``KEY``.
+    read: Callable[[Site], Iterable[pa.Table]]
+
+
+def buckets_for(feeds: Sequence[Feed]) -> int:
+    """How many buckets make each of a size that a task can hold well."""
+    rows = sum(feed.rows for feed in feeds)
+    return min(_BUCKETS_MAX, -(-max(rows, 1) // _ROWS_PER_BUCKET))
+
+
+def exchange(
+    spark: SparkSession,
+    site: Site,
+    feeds: Sequence[Feed],
+    work: Callable[[Site, Tables], Iterable[pa.RecordBatch]],
+    ddl: str,
+) -> DataFrame:
+    """What ``work`` makes of every bucket. A feed without rows in a bucket is missing there."""
+    count = buckets_for(feeds)
+    blobs = spread(spark, _grouped(feeds), partial(_emit, site, count), _BLOBS)
+    gathered = blobs.repartitionById(count, "bucket")
+    return gathered.mapInArrow(partial(_collect, site, work), ddl)
+
+
+def _grouped(feeds: Sequence[Feed]) -> list[tuple[Feed, ...]]:
+    """Feeds by task."""
+    groups: list[tuple[Feed, ...]] = []
+    waiting: list[Feed] = []
+    weight = 0
+    for feed in feeds:
+        if waiting and weight + feed.rows > _ROWS_PER_TASK:
+            groups.append(tuple(waiting))
+            waiting, weight = [], 0
+        waiting.append(feed)
+        weight += feed.rows
+    return [*groups, tuple(waiting)] if waiting else groups
+
+
+# --- on executors ------------------------------------------------------------------------------
+
+
+def _emit(site: Site, buckets: int, feeds: tuple[Feed, ...]) -> Iterator[pa.RecordBatch]:
+    for feed in feeds:
+        for table in feed.read(site):
+            for bucket, rows in split(table, buckets):
+                yield pa.record_batch(
+                    {
+                        "bucket": pa.array([bucket], pa.int32()),
+                        "name": pa.array([feed.name]),
+                        "rows": pa.array([_pack(rows)], pa.binary()),
+                    }
+                )
+
+
+def _collect(
+    site: Site,
+    work: Callable[[Site, Tables], Iterable[pa.RecordBatch]],
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """A partition is a bucket."""
+    found: dict[str, list[pa.Table]] = {}
+    for batch in batches:
+        for name, rows in zip(batch.column("name").to_pylist(), batch.column("rows"), strict=True):
+            found.setdefault(name, []).append(_unpack(rows))
+    if found:
+        yield from work(site, {name: pa.concat_tables(parts) for name, parts in found.items()})
+
+
+def _pack(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, rows.schema, options=options) as writer:
+        writer.write_table(rows)
+    body: bytes = sink.getvalue().to_pybytes()
+    return body
+
+
+def _unpack(blob: pa.BinaryScalar) -> pa.Table:
+    return pa.ipc.open_stream(blob.as_buffer()).read_all()
+
+
+def split(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of a table by bucket; equal keys come into the same one."""
+    if not table.num_rows:
+        return
+    if buckets == 1:
+        yield 0, table
+        return
+    numbers = (hash_texts(table.column(KEY)) % np.uint64(buckets)).astype(np.uint16)
+    order = np.argsort(numbers, kind="stable")
+    bounds = np.searchsorted(numbers[order], np.arange(buckets + 1))
+    table = table.take(pa.array(order))
+    for bucket in range(buckets):
+        start, end = int(bounds[bucket]), int(bounds[bucket + 1])
+        if end > start:
+            yield bucket, table.slice(start, end - start)
+
+
+def hash_texts(texts: pa.ChunkedArray) -> np.ndarray:
+    """A number for every text: made of its length and of its first, middle and last eight bytes.
+
+    Good enough to spread ids and values evenly; nothing else relies on it.
+    """
+    text = pa.concat_arrays(texts.chunks)
+    offsets = np.frombuffer(text.buffers()[1], np.int32)[text.offset :][: len(text) + 1]
+    starts, ends = offsets[:-1].astype(np.int64), offsets[1:].astype(np.int64)
+    # With eight bytes on either side, a word can be read at every place that is asked for.
+    data = np.zeros(int(ends[-1]) + 16, np.uint8)
+    data[8:-8] = np.frombuffer(text.buffers()[2] or b"", np.uint8)[: int(ends[-1])]
+    words = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
+    lengths = (ends - starts).astype(np.uint64)
+    # A short text has fewer bytes than a word: the others belong to its neighbours.
+    excess = np.uint64(8) * (np.uint64(8) - np.minimum(lengths, np.uint64(8)))
+    shift, is_empty = np.minimum(excess, np.uint64(63)), lengths == 0
+    mixed = lengths * _ODD
+    last = np.where(is_empty, np.uint64(0), words[ends] >> shift)
+    first = np.where(is_empty, np.uint64(0), words[starts + 8] << shift)
+    middle = words[np.where(lengths > 16, (starts + ends) // 2 + 4, starts + 8)]
+    for word in (last, first, np.where(lengths > 16, middle, np.uint64(0))):
+        mixed = (mixed ^ word) * _ODD
+        mixed ^= mixed >> np.uint64(29)
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)

@@ -1,0 +1,234 @@
+"""Which files there are to read, and which stretch of them each task reads.
+
+Only JSON lines and Parquet can be cut. A cut in JSON lies between a line that ends with a closing
+brace and one that begins with an opening brace: inside a value the two never meet, so whether
+records stand on one line or on many, both sides read what a single reader would. Everything
+compressed, CSV, Arrow files and JSON arrays are read whole, each by one task.
+"""
+
+from __future__ import annotations
+
+import glob
+import io
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from omnigraph.errors import InvalidInput
+from omnigraph.operations.load.formats import FORMATS, format_of
+from omnigraph.operations.load.streams import open_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
+
+__all__ = ["SPLIT_BYTES", "Section", "Split", "list_files", "open_section", "plan_splits"]
+
+SPLIT_BYTES = 32 * 2**20
+
+_BOUNDARY = re.compile(rb"\}[ \t\r\n]*\n(?=\{)")
+_WINDOW_BYTES = 2**20
+# More white space than this between two records is not looked through.
+_OVERLAP_BYTES = 2**12
+_MAGIC_LENGTH = 6
+_SPACE = b" \t\r\n\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of a file. Without ``end`` and ``row_groups``: all of it."""
+
+    file: str
+    format: str
+    size: int
+    type: str | None = None
+    start: int = 0
+    end: int | None = None
+    row_groups: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What one task reads, in order; splits are numbered in the order of the input."""
+
+    number: int
+    sections: tuple[Section, ...]
+
+
+def list_files(paths: Iterable[str | Path]) -> list[str]:
+    """The files of paths, patterns and directories, in a fixed order."""
+    found: list[str] = []
+    for path in map(str, paths):
+        matches = [path] if Path(path).exists() else _matches(path)
+        files = [file for match in matches for file in _files_below(Path(match))]
+        if not files:
+            raise InvalidInput(
+                "file.unreadable",
+                f"there is no file {path}",
+                remedy="check the path; patterns are expanded by us, not by Spark",
+            )
+        found += files
+    return found
+
+
+def plan_splits(
+    files: Iterable[tuple[str, str | None]],
+    *,
+    format: str | None,  # noqa: A002 - the name of the option
+    split_bytes: int = SPLIT_BYTES,
+) -> list[Split]:
+    """The work of each task, for files and the type that each is of."""
+    if format is not None and format not in FORMATS:
+        raise InvalidInput(
+            "load.bad_format",
+            f"{format!r} is not a format",
+            remedy=f"one of: {', '.join(FORMATS)}",
+        )
+    splits: list[Split] = []
+    waiting: list[Section] = []
+    weight = 0
+    for file, type_name in files:
+        for section in _cut(file, format, split_bytes):
+            if waiting and weight + section.size > split_bytes:
+                splits.append(Split(len(splits), tuple(waiting)))
+                waiting, weight = [], 0
+            waiting.append(replace(section, type=type_name))
+            weight += section.size
+    if waiting:
+        splits.append(Split(len(splits), tuple(waiting)))
+    return splits
+
+
+def open_section(section: Section) -> Any:
+    """What a loader reads: a path, a stretch of bytes, or a stream of batches."""
+    if section.row_groups is not None:
+        return _open_row_groups(section)
+    if section.end is not None:
+        return _Stretch(section)
+    return section.file
+
+
+def _matches(pattern: str) -> list[str]:
+    return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - it may be absolute
+
+
+def _files_below(path: Path) -> Iterator[str]:
+    if not path.is_dir():
+        yield str(path)
+        return
+    for entry in sorted(path.rglob("*")):
+        hidden = any(part.startswith(("_", ".")) for part in entry.relative_to(path).parts)
+        if entry.is_file() and not hidden:
+            yield str(entry)
+
+
+def _cut(file: str, format: str | None, split_bytes: int) -> Iterator[Section]:  # noqa: A002
+    with open_stream(file) as (tap, stream):
+        kind = format or format_of(file, tap.peek(_MAGIC_LENGTH))
+        is_plain = stream is tap
+        starts_array = tap.peek(_WINDOW_BYTES).lstrip(_SPACE).startswith(b"[")
+    size = Path(file).stat().st_size
+    whole = Section(file, kind, size)
+    if size <= split_bytes or not is_plain:
+        yield whole
+    elif kind == "ndjson" and not starts_array:
+        yield from _cut_records(whole, split_bytes)
+    elif kind == "parquet":
+        yield from _cut_row_groups(whole, split_bytes)
+    else:
+        yield whole
+
+
+def _cut_records(whole: Section, split_bytes: int) -> Iterator[Section]:
+    start = 0
+    with Path(whole.file).open("rb") as file:
+        while start < whole.size:
+            end = _boundary(file, start + split_bytes, whole.size)
+            yield replace(whole, start=start, end=end, size=end - start)
+            start = end
+
+
+def _boundary(file: BinaryIO, position: int, size: int) -> int:
+    """The first place at or behind a position where a record certainly begins; else the end."""
+    at = position
+    while at < size:
+        file.seek(at)
+        window = file.read(_WINDOW_BYTES)
+        found = _BOUNDARY.search(window)
+        if found is not None:
+            return at + found.end()
+        at += max(len(window) - _OVERLAP_BYTES, _OVERLAP_BYTES)
+    return size
+
+
+def _cut_row_groups(whole: Section, split_bytes: int) -> Iterator[Section]:
+    try:
+        with pq.ParquetFile(whole.file) as file:
+            sizes = [
+                file.metadata.row_group(number).total_byte_size
+                for number in range(file.metadata.num_row_groups)
+            ]
+    except (pa.ArrowException, OSError):
+        # The task that reads it will say what is wrong.
+        yield whole
+        return
+    groups: list[int] = []
+    weight = 0
+    for number, size in enumerate(sizes):
+        if groups and weight + size > split_bytes:
+            yield replace(whole, row_groups=tuple(groups), size=weight)
+            groups, weight = [], 0
+        groups.append(number)
+        weight += size
+    yield replace(whole, row_groups=tuple(groups), size=weight)
+
+
+def _open_row_groups(section: Section) -> pa.RecordBatchReader:
+    file = pq.ParquetFile(section.file)
+    return pa.RecordBatchReader.from_batches(
+        file.schema_arrow, file.iter_batches(row_groups=list(section.row_groups or ()))
+    )
+
+
+class _Stretch(io.RawIOBase):
+    """Some bytes of a file, as a file."""
+
+    def __init__(self, section: Section) -> None:
+        super().__init__()
+        # What is read calls itself by its name in messages.
+        self.name = section.file
+        try:
+            self._file = Path(section.file).open("rb", buffering=0)  # noqa: SIM115 - closed with us
+        except OSError as error:
+            raise InvalidInput(
+                "file.unreadable", f"{section.file} cannot be read: {error.strerror or error}"
+            ) from error
+        self._file.seek(section.start)
+        self._left = (section.end or section.size) - section.start
+        # How many lines were read: the next stretch begins behind them.
+        self.lines = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        wanted = self._left if size < 0 else min(size, self._left)
+        found = self._file.read(wanted) if wanted else b""
+        if wanted and not found:
+            raise InvalidInput(
+                "file.changed",
+                f"{self.name} became shorter while it was read; nothing was written",
+                remedy="load it again when nobody writes to it",
+            )
+        found = found or b""
+        self._left -= len(found)
+        self.lines += found.count(b"\n")
+        return found
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

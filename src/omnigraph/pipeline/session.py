@@ -1,0 +1,151 @@
+"""Spark sessions: one per process, ours or the one that is there already."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import InvalidInput, StorageFault, Unsupported
+from omnigraph.pipeline.java import find_java
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+__all__ = ["SparkOptions", "is_installed", "open_session"]
+
+_LOCAL = "local"
+_MEMORY_MIN_MIB, _MEMORY_MAX_MIB = 1_024, 8_192
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """Which Spark to work with. With nothing given: all cores of this machine.
+
+    ``master`` is ``local[*]``, ``local-cluster[…]``, ``spark://…``, ``yarn`` or ``k8s://…``;
+    ``remote`` a Spark Connect address (``sc://…``, or ``local[*]`` for a server of our own).
+    ``conf`` wins over everything that is set here.
+    """
+
+    master: str | None = None
+    remote: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_installed() -> bool:
+    """Whether PySpark can be imported; does not import it."""
+    from importlib.util import find_spec  # noqa: PLC0415 - only who asks pays
+
+    return find_spec("pyspark") is not None
+
+
+def open_session(options: SparkOptions | None = None) -> SparkSession:
+    """The session of this process; started with ``options`` when there is none."""
+    options = options or SparkOptions()
+    if options.master is not None and options.remote is not None:
+        raise InvalidInput(
+            "spark.two_places", "a master and a remote were given", remedy="choose one of the two"
+        )
+    sessions = _load()
+    active = sessions.getActiveSession()
+    if active is not None:
+        return _require_fitting(active, options)
+    _prepare_environment(options)
+    return _start(sessions, options)
+
+
+def _load() -> Any:
+    """The one door to PySpark, for those who have no session yet."""
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - the door
+    except ImportError as error:
+        raise Unsupported(
+            "spark.missing",
+            f"PySpark is not installed: {error}",
+            remedy="pip install 'omnigraph-py[spark]', or use the engine local",
+        ) from error
+    return SparkSession
+
+
+def _require_fitting(active: SparkSession, options: SparkOptions) -> SparkSession:
+    """A process has one session: asking for another place than it has is a mistake."""
+    wanted = options.master
+    actual = active.conf.get("spark.master", None)
+    if wanted is not None and actual is not None and wanted != actual:
+        raise InvalidInput(
+            "spark.session_exists",
+            f"this process has a Spark session on {actual} already, not on {wanted}",
+            remedy="stop it first, or leave the master out",
+        )
+    return active
+
+
+def _prepare_environment(options: SparkOptions) -> None:
+    # Workers must run the Python that knows this package.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if options.remote is None or options.remote.startswith(_LOCAL):
+        os.environ["JAVA_HOME"] = str(find_java().home)
+
+
+def _start(sessions: Any, options: SparkOptions) -> SparkSession:
+    builder = sessions.builder.appName("omnigraph")
+    if options.remote is not None:
+        builder = builder.remote(options.remote)
+        settings = dict(options.conf)
+    else:
+        master = options.master or "local[*]"
+        builder = builder.master(master)
+        settings = {**_settings(master), **options.conf}
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    logging.getLogger("py4j").setLevel(logging.ERROR)
+    try:
+        started: SparkSession = builder.getOrCreate()
+    except Exception as error:
+        raise StorageFault(
+            "spark.not_started",
+            f"Spark could not be started: {_first_line(error)}",
+            remedy="check the master, the Java and the memory that it asks for",
+        ) from error
+    return started
+
+
+def _settings(master: str) -> dict[str, str]:
+    """What makes Spark start quickly, stay quiet, and pass large Arrow batches."""
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+        "spark.sql.python.filterPushdown.enabled": "true",
+        # Frames that come from Python have no statistics, so the sizes are told by hints.
+        "spark.sql.join.preferSortMergeJoin": "false",
+    }
+    if master.startswith(_LOCAL):
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 2)),
+            "spark.driver.memory": f"{_quarter_of_memory_mib()}m",
+        }
+    return settings
+
+
+def _quarter_of_memory_mib() -> int:
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    except (AttributeError, ValueError, OSError):
+        total = 4 * _MEMORY_MIN_MIB
+    return max(_MEMORY_MIN_MIB, min(total // 4, _MEMORY_MAX_MIB))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,0 +1,148 @@
+"""Writing through the data source: the rows of a frame become one commit of one type.
+
+Tasks type their rows and keep them as pieces; the end of the job reads those back and commits them
+as a load in process does. That end runs in a process without a Spark session, so what is written
+this way must fit its memory. ``pipeline.load`` has no such limit, and takes many types at once.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+from omnigraph.errors import GraphError
+from omnigraph.graph.open import open_graph
+from omnigraph.integrity.violations import Report
+from omnigraph.operations.load.batches import Batch, Gathered, Parsed
+from omnigraph.operations.load.request import LoadRequest, parse_mode
+from omnigraph.operations.load.run import commit_load, find_base
+from omnigraph.operations.load.tables import check_columns
+from omnigraph.operations.load.writer import LoadWriter
+from omnigraph.pipeline.columns import find_entity
+from omnigraph.pipeline.material import assemble
+from omnigraph.pipeline.pieces import RECORD, SCRATCH, places_of, unpack
+from omnigraph.pipeline.spill import Reading, read_rows
+from omnigraph.pipeline.violations import to_violation
+from omnigraph.runtime.ids import new_ulid
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    import pyarrow as pa
+
+    from omnigraph.catalog.model import EntityType
+    from omnigraph.pipeline.material import Material
+    from omnigraph.pipeline.pieces import TypePiece
+    from omnigraph.pipeline.site import Site
+
+__all__ = ["GraphWriter"]
+
+
+@dataclass
+class Told(WriterCommitMessage):
+    """What one task has made."""
+
+    answer: dict[str, Any]
+
+
+class GraphWriter(DataSourceArrowWriter):
+    """Writes the rows of one type. ``mode`` is append, merge or overwrite."""
+
+    def __init__(
+        self, site: Site, options: dict[str, str], names: Sequence[str], *, overwrite: bool
+    ) -> None:
+        self._site = site
+        self._options = options
+        self._mode = parse_mode("overwrite" if overwrite else options.get("mode", "append"))
+        graph = open_graph(site.uri, read_only=True, storage_options=site.storage_options)
+        snapshot = graph.engine.snapshot(self._branch)
+        self._schema = snapshot.manifest.commit.schema
+        self._entity = find_entity(snapshot.catalog, options.get("type"))
+        limits = graph.engine.root.limits
+        self._reading = Reading(
+            site, new_ulid(), snapshot.catalog, self._mode, limits, checks=False
+        )
+        _require_columns(self._entity, names)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Told:
+        context = TaskContext.get()
+        task = context.partitionId() if context is not None else 0
+        return Told(read_rows(self._reading, self._entity, task, iterator))
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Judge and publish everything, once."""
+        try:
+            self._publish([told.answer for told in messages if isinstance(told, Told)])
+        finally:
+            self._tidy()
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - Spark's
+        self._tidy()
+
+    @property
+    def _branch(self) -> str:
+        return self._options.get("branch", MAIN)
+
+    def _publish(self, answers: list[dict[str, Any]]) -> None:
+        options = self._options
+        graph = open_graph(self._site.uri, storage_options=self._site.storage_options)
+        request = LoadRequest(
+            None,
+            self._mode,
+            self._branch,
+            type=self._entity.name,
+            actor=options.get("actor"),
+            message=options.get("message"),
+            if_commit=options.get("if_commit"),
+        )
+        base = find_base(graph.engine, request)
+        material = assemble(answers, self._reading.catalog, [self._entity])
+        gathered = self._gather(material, graph.engine.root.limits.load_bytes_max)
+        writer = LoadWriter(request, gathered, self._schema)
+        commit_load(graph.engine, request, base, writer, None)
+        graph.close()
+
+    def _gather(self, material: Material, bytes_max: int) -> Gathered:
+        """What the pieces hold, in memory."""
+        gathered = Gathered(bytes_max=bytes_max)
+        gathered.name(self._entity)
+        for piece in material.pieces:
+            batches = [
+                Batch(self._entity, batch, places, part.minted)
+                for part in piece.types
+                for batch, places in self._batches(part)
+            ]
+            gathered.add(Parsed(piece.records, tuple(batches)))
+            shown = [to_violation(row) for row in piece.shown]
+            for rule, total in piece.counts:
+                told = (
+                    replace(found, record=material.number(found.record))
+                    for found in shown
+                    if found.rule == rule and found.record is not None
+                )
+                gathered.report.add_many(rule, total, told)
+        return gathered
+
+    def _batches(self, part: TypePiece) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
+        places = places_of(unpack(self._site, part.keys).column(RECORD).to_numpy())
+        start = 0
+        for batch in unpack(self._site, part.rows or "").combine_chunks().to_batches():
+            yield batch, places[start : start + batch.num_rows]
+            start += batch.num_rows
+
+    def _tidy(self) -> None:
+        with suppress(GraphError):
+            self._site.objects.delete_prefix(f"{SCRATCH}/{self._reading.job}")
+
+
+def _require_columns(entity: EntityType, names: Sequence[str]) -> None:
+    report = Report()
+    for violation in check_columns(entity, names):
+        report.add(violation)
+    report.raise_if_any()

@@ -1,0 +1,60 @@
+"""How a job goes along: its stages, how long each takes, and how many rows it has seen."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.runtime.clock import SYSTEM_CLOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Stage", "Stages"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage that is under way (``done`` is false) or over."""
+
+    name: str
+    rows: int
+    seconds: float
+    done: bool
+
+    @property
+    def rate(self) -> float:
+        """Rows per second."""
+        return self.rows / self.seconds if self.seconds else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {"stage": self.name, "rows": self.rows, "seconds": round(self.seconds, 3)}
+
+
+class Stages:
+    """Notes every stage and passes it on to whoever watches."""
+
+    def __init__(self, watch: Callable[[Stage], None] | None = None) -> None:
+        self._watch = watch
+        self.over: list[Stage] = []
+
+    @contextmanager
+    def running(self, name: str, rows: int = 0) -> Iterator[_Running]:
+        """One stage; a stage that fails is not over."""
+        running = _Running(rows)
+        started = SYSTEM_CLOCK.monotonic()
+        self._tell(Stage(name, rows, 0.0, done=False))
+        yield running
+        stage = Stage(name, running.rows, SYSTEM_CLOCK.monotonic() - started, done=True)
+        self.over.append(stage)
+        self._tell(stage)
+
+    def _tell(self, stage: Stage) -> None:
+        if self._watch is not None:
+            self._watch(stage)
+
+
+@dataclass(slots=True)
+class _Running:
+    rows: int

@@ -1,0 +1,158 @@
+"""Staging a load: executors write data files and deletion vectors, the driver puts them together.
+
+New rows and rows that take the place of others are written piece by piece. Which old rows go is
+told by address, all of one fragment to one task. Nothing but descriptions of files reaches the
+driver. A task that runs twice, or dies, leaves files behind that nobody refers to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.pipeline.pieces import RECORD, unpack
+from omnigraph.pipeline.tasks import run_tasks, spread, tell, told
+from omnigraph.ports.tables import Staged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from omnigraph.pipeline.frames import Stored
+    from omnigraph.pipeline.pieces import TypePiece
+    from omnigraph.pipeline.site import Site
+    from omnigraph.ports.tables import Pin
+
+__all__ = ["Bundle", "Source", "bundle", "stage_bundles", "stage_hidden"]
+
+# A fragment of this size is large enough to scan well and small enough to rewrite.
+_BUNDLE_ROWS_MAX = 1_048_576
+_BUNDLE_BYTES_MAX = 256 * 2**20
+_FRAGMENT_MASK = -(1 << 32)
+_HIDDEN = pa.schema([("t", pa.int32()), ("address", pa.int64())])
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The rows of one piece, with the files that say which of them exist and which do not count."""
+
+    piece: TypePiece
+    located: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What one task stages: some pieces of one type, in order."""
+
+    pin: Pin
+    sources: tuple[Source, ...]
+    overwrite: bool = False
+
+
+def bundle(pin: Pin, sources: Iterable[Source], *, overwrite: bool) -> list[Bundle]:
+    """Pieces together, up to the size of a good fragment."""
+    bundles: list[Bundle] = []
+    waiting: list[Source] = []
+    rows = size = 0
+    for source in sources:
+        rows, size = rows + source.piece.count, size + source.piece.size
+        if waiting and (rows > _BUNDLE_ROWS_MAX or size > _BUNDLE_BYTES_MAX):
+            bundles.append(Bundle(pin, tuple(waiting), overwrite))
+            waiting, rows, size = [], source.piece.count, source.piece.size
+        waiting.append(source)
+    if waiting:
+        bundles.append(Bundle(pin, tuple(waiting), overwrite))
+    return bundles
+
+
+def stage_bundles(
+    spark: SparkSession, site: Site, bundles: list[Bundle]
+) -> dict[Bundle, Staged | None]:
+    """Write the rows of bundles; one task each."""
+    numbered = list(enumerate(bundles))
+    answers = run_tasks(spark, numbered, partial(_stage_bundle, site))
+    found = {answer["bundle"]: answer["staged"] for answer in answers}
+    return {
+        item: None if found[number] is None else Staged.from_json(found[number])
+        for number, item in numbered
+    }
+
+
+def stage_hidden(
+    spark: SparkSession, site: Site, pins: Mapping[int, Pin], going: Stored
+) -> dict[int, list[Staged]]:
+    """Hide the rows of the branch that go, by type."""
+    keys = [file.key for file in going.files]
+    frame = spread(spark, keys, partial(_read_addresses, site), "t int, address bigint")
+    fragment = frame["address"].bitwiseAND(_FRAGMENT_MASK)
+    frame = frame.repartition("t", fragment)
+    staged: dict[int, list[Staged]] = {}
+    for answer in told(frame.mapInArrow(partial(_hide, site, pins), "told string")):
+        staged.setdefault(answer["t"], []).append(Staged.from_json(answer["staged"]))
+    return staged
+
+
+# --- on executors ------------------------------------------------------------------------------
+
+
+def _stage_bundle(site: Site, item: tuple[int, Bundle]) -> dict[str, Any]:
+    number, wanted = item
+    table = site.tables.open(wanted.pin)
+    read = [_read(site, source) for source in wanted.sources]
+    insert = pa.concat_tables([rows for rows, _, _ in read])
+    staged: Staged | None
+    if wanted.overwrite:
+        staged = table.stage_overwrite(insert) if insert.num_rows else None
+    else:
+        replaced = pa.concat_tables([rows for _, rows, _ in read])
+        row_ids = np.concatenate([ids for _, _, ids in read])
+        staged = table.stage_part(insert=insert, replace=(row_ids, replaced))
+    return {"bundle": number, "staged": None if staged is None else staged.to_json()}
+
+
+def _read(site: Site, source: Source) -> tuple[pa.Table, pa.Table, np.ndarray]:
+    """The new rows of a piece, the rows that replace others, and the row ids of those."""
+    rows = unpack(site, source.piece.rows or "")
+    nothing = np.empty(0, np.uint64)
+    if not (source.located or source.left_out):
+        return rows, rows.slice(0, 0), nothing
+    records = unpack(site, source.piece.keys).column(RECORD).to_numpy()
+    if source.left_out:
+        keep = ~np.isin(records, _column(site, source.left_out, RECORD))
+        rows, records = rows.filter(pa.array(keep)), records[keep]
+    if not source.located:
+        return rows, rows.slice(0, 0), nothing
+    located = _column(site, source.located, RECORD)
+    # Both in the order of records, so that the n-th row takes the n-th row id.
+    order = np.argsort(located, kind="stable")
+    row_ids = _column(site, source.located, "row_id")[order].astype(np.uint64)
+    exists = np.isin(records, located)
+    ascending = np.argsort(records[exists], kind="stable")
+    replaced = rows.filter(pa.array(exists)).take(pa.array(ascending))
+    return rows.filter(pa.array(~exists)), replaced, row_ids
+
+
+def _column(site: Site, keys: tuple[str, ...], name: str) -> np.ndarray:
+    return np.concatenate([unpack(site, key).column(name).to_numpy() for key in keys])
+
+
+def _read_addresses(site: Site, key: str) -> Iterator[pa.RecordBatch]:
+    yield from unpack(site, key).select(["t", "address"]).combine_chunks().to_batches()
+
+
+def _hide(
+    site: Site, pins: Mapping[int, Pin], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    rows = pa.Table.from_batches(batches, _HIDDEN)
+    types = rows.column("t").to_numpy()
+    addresses = rows.column("address").to_numpy().astype(np.uint64)
+    for t in np.unique(types).tolist():
+        staged = site.tables.open(pins[t]).stage_part(hide=addresses[types == t])
+        if staged is not None:
+            yield tell({"t": t, "staged": staged.to_json()})

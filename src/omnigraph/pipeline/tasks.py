@@ -1,0 +1,147 @@
+"""Work on executors: one task per item, results as rows, failures with their type.
+
+Only data frames are used, no RDDs and no broadcast variables, so that the same code runs on a
+session of this process and over Spark Connect.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+
+from omnigraph import errors
+from omnigraph.errors import GraphError, StorageFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["collect", "run_tasks", "spread", "tell", "told"]
+
+T = TypeVar("T")
+
+_TOLD = "told string"
+# How a typed error is written into the text that Spark passes on.
+_MARK = "omnigraph-error:"
+_MARKED = re.compile(rf"{_MARK}(\{{.*?\}}):end", re.DOTALL)
+
+
+def spread(
+    spark: SparkSession,
+    items: Sequence[T],
+    work: Callable[[T], Iterable[pa.RecordBatch]],
+    schema: str,
+) -> DataFrame:
+    """What ``work`` makes of each item, one task per item. ``schema`` is Spark's DDL."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for at in batch.column(0).to_pylist():
+                with _marked_failures():
+                    yield from work(items[at])
+
+    if not items:
+        return spark.createDataFrame([], schema)
+    return spark.range(0, len(items), 1, len(items)).mapInArrow(run, schema)
+
+
+def run_tasks(
+    spark: SparkSession, items: Sequence[T], work: Callable[[T], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """What ``work`` tells about each item, in no particular order.
+
+    A typed error is told as well, and raised here: repeating the task would not help. Only trouble
+    with the storage is left to Spark, which tries again.
+    """
+    if not items:
+        return []
+    return told(spread(spark, items, partial(_try, work), _TOLD))
+
+
+def tell(answer: dict[str, Any]) -> pa.RecordBatch:
+    """One answer of a task, as a row."""
+    return pa.record_batch({"told": pa.array([json.dumps(answer)])})
+
+
+def told(frame: DataFrame) -> list[dict[str, Any]]:
+    """The answers in a frame; raises the first failure among them."""
+    answers = [json.loads(text) for text in collect(frame).column(0).to_pylist()]
+    for answer in answers:
+        if "failure" in answer:
+            raise _error_of(answer["failure"])
+    return answers
+
+
+def collect(frame: DataFrame) -> pa.Table:
+    """All rows of a small frame."""
+    with _translated_failures():
+        return frame.toArrow()
+
+
+# --- failures ----------------------------------------------------------------------------------
+
+
+def _try(work: Callable[[T], dict[str, Any]], item: T) -> Iterator[pa.RecordBatch]:
+    try:
+        yield tell(work(item))
+    except StorageFault:
+        raise
+    except GraphError as error:
+        yield tell({"failure": _failure_of(error)})
+
+
+@contextmanager
+def _marked_failures() -> Iterator[None]:
+    """In a task: a typed error goes as text, because the class does not reach the driver."""
+    try:
+        yield
+    except GraphError as error:
+        raise RuntimeError(f"{_MARK}{json.dumps(_failure_of(error))}:end") from error
+
+
+@contextmanager
+def _translated_failures() -> Iterator[None]:
+    """On the driver: what a job raised, as one of our errors."""
+    try:
+        yield
+    except GraphError:
+        raise
+    except Exception as error:
+        found = _MARKED.search(str(error))
+        if found is not None:
+            raise _error_of(json.loads(found[1])) from error
+        if not type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
+            raise
+        raise StorageFault(
+            "spark.failed",
+            f"a Spark job failed: {_last_words(error)}",
+            remedy="nothing was published; look at the logs of the executors",
+        ) from error
+
+
+def _failure_of(error: GraphError) -> dict[str, Any]:
+    return {"class": type(error).__name__, "remedy": error.remedy, **error.to_json()}
+
+
+def _error_of(failure: dict[str, Any]) -> GraphError:
+    found = getattr(errors, failure["class"], GraphError)
+    error: GraphError = found(
+        failure["code"],
+        failure["error"],
+        details=failure.get("details"),
+        remedy=failure.get("remedy"),
+    )
+    return error
+
+
+def _last_words(error: Exception) -> str:
+    """The line of a long trace that says what happened."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines if re.match(r"[A-Za-z_.]+(Error|Exception|Fault)\b", line)]
+    return (said or lines or [type(error).__name__])[-1 if said else 0][:500]
