@@ -1,0 +1,1 @@
+"""One module per verb; each has a ``command``. ``cli.verbs`` is the table of them."""

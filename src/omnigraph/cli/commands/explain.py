@@ -1,0 +1,51 @@
+"""``omnigraph explain``."""
+
+from __future__ import annotations
+
+import click
+
+from omnigraph.cli.address import open_to_read
+from omnigraph.cli.inputs import find_query, query_options
+from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.cli.targets import find_target, target_options
+
+__all__ = ["command"]
+
+
+@verb(
+    "explain",
+    examples=(
+        "omnigraph explain friends --query people.gq --store people.omni",
+        "omnigraph explain -e 'query q() { match { $p: Person } return { count(*) as n } }'",
+    ),
+)
+@click.argument("name", required=False)
+@query_options
+@target_options
+@click.option(
+    "--traversal", type=click.Choice(["csr", "indexed"]), help="Plan for one way of reading edges."
+)
+@click.pass_obj
+def command(
+    call: Invocation,
+    *,
+    name: str | None,
+    query_file: str | None,
+    query_string: str | None,
+    branch: str | None,
+    at: str | None,
+    traversal: str | None,
+) -> None:
+    """Show how a read query would be answered; nothing is read.
+
+    NAME picks one of several queries in the text. Every operator is shown with what it reads, the
+    filters that it hands to the tables, the index that it uses or why it uses none, and the rows
+    that it expects.
+    """
+    query = find_query(query_file, query_string)
+    target = find_target(branch, at)
+    with open_to_read(call) as graph:
+        found = graph.at(target).explain(
+            query.text, name=name, source_name=query.name, traversal=traversal
+        )
+        call.answer(found.to_json(), str(found).splitlines())

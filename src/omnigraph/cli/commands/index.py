@@ -1,0 +1,82 @@
+"""``omnigraph index``."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from omnigraph.cli.address import announce, open_to_read, open_to_write
+from omnigraph.cli.invocation import Invocation, verb, verb_group
+from omnigraph.cli.render import page_of, table
+from omnigraph.cli.targets import find_target, target_options
+
+__all__ = ["command"]
+
+
+@verb_group("index")
+def command() -> None:
+    """Build indexes and see what they cover. No answer needs one; many are faster with them."""
+
+
+@verb(
+    "ensure",
+    writes=True,
+    examples=(
+        "omnigraph index ensure people.omni",
+        "omnigraph index ensure --type Paper --force --store papers.omni",
+    ),
+)
+@click.argument("uri", required=False)
+@click.option("--branch", default="main", show_default=True, help="The branch to look at.")
+@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type; repeatable.")
+@click.option("--force", is_flag=True, help="Also build what would not pay.")
+@click.pass_obj
+def ensure(
+    call: Invocation, uri: str | None, branch: str, types: tuple[str, ...], force: bool
+) -> None:
+    """Build what is missing and extend what does not cover new rows, as one commit."""
+    with open_to_write(call, uri) as graph:
+        announce(call, "index ensure", graph.uri)
+        done = graph.ensure_indices(
+            branch=branch, types=types or None, force=force, actor=call.actor
+        )
+    rows = [
+        (each.type, each.property, each.kind.value, each.action.value, each.rows, each.reason)
+        for each in done.outcomes
+    ]
+    commit = f"commit {done.commit.id}" if done.commit else "nothing to do"
+    head = ("type", "property", "index", "done", "rows", "because")
+    call.answer(done.to_json(), [*table(head, rows, page_of(sys.stdout)), "", commit])
+
+
+@verb(
+    "list",
+    examples=("omnigraph index list people.omni", "omnigraph index list --branch review"),
+)
+@click.argument("uri", required=False)
+@target_options
+@click.pass_obj
+def list_(call: Invocation, uri: str | None, branch: str | None, at: str | None) -> None:
+    """List the declared indexes, built or not, and how many rows each covers."""
+    with open_to_read(call, uri) as graph:
+        found = graph.at(find_target(branch, at)).indexes()
+    rows = [
+        (
+            each.type,
+            each.property,
+            each.kind.value,
+            each.lance_type or "",
+            each.segments,
+            each.covered_rows,
+            each.uncovered_rows,
+        )
+        for each in found
+    ]
+    head = ("type", "property", "index", "built as", "segments", "covers", "leaves out")
+    body = {"indexes": [each.to_json() for each in found]}
+    call.answer(body, table(head, rows, page_of(sys.stdout)))
+
+
+for each in (ensure, list_):
+    command.add_command(each)

@@ -1,0 +1,50 @@
+"""``omnigraph init``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import omnigraph
+from omnigraph.cli.invocation import Invocation, verb
+
+__all__ = ["command"]
+
+
+@verb(
+    "init",
+    stored=False,
+    writes=True,
+    examples=(
+        "omnigraph init people.omni --schema people.pg",
+        "omnigraph init s3://bucket/people.omni --schema people.pg --as ada",
+        "omnigraph init scratch.omni --schema people.pg --durability process",
+    ),
+)
+@click.argument("uri")
+@click.option("--schema", "schema_file", required=True, metavar="FILE", help="The .pg file.")
+@click.option("--force", is_flag=True, help="Clear away a graph whose creation never finished.")
+@click.option(
+    "--durability",
+    type=click.Choice(["power", "process"]),
+    default="power",
+    show_default=True,
+    help="What an acknowledged commit survives: a power cut, or a killed process.",
+)
+@click.pass_obj
+def command(call: Invocation, uri: str, schema_file: str, force: bool, durability: str) -> None:
+    """Create a graph at URI from a schema.
+
+    An existing graph is never touched, --force or not.
+    """
+    graph = omnigraph.init(
+        uri,
+        Path(schema_file),
+        actor=call.actor,
+        durability=durability,
+        force=force,
+    )
+    with graph:
+        body = {"uri": graph.uri, "graph_id": graph.id, "durability": durability}
+        call.answer(body, [f"initialized {graph.uri}"])

@@ -1,0 +1,70 @@
+"""``omnigraph log``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.address import open_to_read
+from omnigraph.cli.commits import commit_lines, draw_commits, names_by_commit, weave
+from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.operations.history import CommitFilter, commit_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from omnigraph.graph.facade import Graph
+    from omnigraph.versioning.manifest import Commit
+
+__all__ = ["command"]
+
+_COUNT_DEFAULT = 30
+
+
+@verb(
+    "log",
+    examples=(
+        "omnigraph log people.omni",
+        "omnigraph log --branch review -n 5 --store people.omni",
+        "omnigraph log --graph --store people.omni",
+    ),
+)
+@click.argument("uri", required=False)
+@click.option("--branch", metavar="TARGET", help="Whose history; main by default.")
+@click.option(
+    "-n",
+    "count",
+    type=click.IntRange(min=1),
+    default=_COUNT_DEFAULT,
+    show_default=True,
+    metavar="N",
+    help="At most so many commits.",
+)
+@click.option(
+    "--graph", "drawn", is_flag=True, help="Draw them, of all branches unless one is said."
+)
+@click.pass_obj
+def command(call: Invocation, uri: str | None, branch: str | None, count: int, drawn: bool) -> None:
+    """The history of a branch, newest first."""
+    with open_to_read(call, uri) as graph:
+        names = names_by_commit(graph)
+        if drawn:
+            commits = weave(graph, _heads(graph, branch), count)
+            lines = draw_commits(commits, names)
+        else:
+            wanted = CommitFilter(target=branch or "main", limit=count)
+            commits = list(graph.commits.list(wanted).commits)
+            lines = (line for commit in commits for line in commit_lines(commit, names))
+    body = {"commits": [commit_to_json(commit) | _named(commit, names) for commit in commits]}
+    call.answer(body, lines)
+
+
+def _named(commit: Commit, names: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {"names": names[commit.id]} if commit.id in names else {}
+
+
+def _heads(graph: Graph, branch: str | None) -> list[Commit]:
+    if branch is None:
+        return [info.head.commit for info in graph.branches.list()]
+    return [graph.commits.show(graph.at(branch).snapshot()["graph_commit_id"])]

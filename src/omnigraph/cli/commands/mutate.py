@@ -1,0 +1,85 @@
+"""``omnigraph mutate``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.address import open_to_read, open_to_write
+from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
+from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.cli.render import plural
+from omnigraph.versioning.manifest import Counts
+
+if TYPE_CHECKING:
+    from omnigraph.operations.mutate import MutationResult
+
+__all__ = ["command"]
+
+
+@verb(
+    "mutate",
+    writes=True,
+    examples=(
+        "omnigraph mutate add_person --query people.gq --store people.omni \\",
+        """    --params '{"name": "Ada"}' --as ada --message 'first person'""",
+        """omnigraph mutate -e 'query q() { insert Person { name: "Ada" } }'""",
+        "omnigraph mutate -e '…' --branch review --if-commit 01K5T3V9QX8R2M4N6P7S9W0Y1Z",
+    ),
+)
+@click.argument("name", required=False)
+@query_options
+@params_options
+@click.option("--branch", default="main", show_default=True, help="The branch to change.")
+@click.option(
+    "--if-commit", metavar="ID", help="Only while the branch is at this commit; else exit code 4."
+)
+@click.option("--message", metavar="TEXT", help="What the commit says of itself.")
+@click.option(
+    "--idempotency-key", metavar="KEY", help="Repeating the request has no second effect."
+)
+@click.option("--dry-run", is_flag=True, help="Check and count, and write nothing.")
+@click.pass_obj
+def command(
+    call: Invocation,
+    *,
+    name: str | None,
+    query_file: str | None,
+    query_string: str | None,
+    params: str | None,
+    params_file: str | None,
+    branch: str,
+    if_commit: str | None,
+    message: str | None,
+    idempotency_key: str | None,
+    dry_run: bool,
+) -> None:
+    """Run a mutation query as one commit on a branch.
+
+    NAME picks one of several queries in the text.
+    """
+    query = find_query(query_file, query_string)
+    values = find_params(params, params_file)
+    with open_to_read(call) if dry_run else open_to_write(call) as graph:
+        result = graph.mutate(
+            query.text,
+            values,
+            name=name,
+            branch=branch,
+            actor=call.actor,
+            message=message,
+            if_commit=if_commit.upper() if if_commit else None,
+            idempotency_key=idempotency_key,
+            dry_run=dry_run,
+            source_name=query.name,
+        )
+    call.answer(result.to_json(), [_line(result)])
+
+
+def _line(result: MutationResult) -> str:
+    what = f"{result.query_name} {'would change' if result.dry_run else 'changed'}"
+    nodes, edges = plural(result.affected_nodes, "node"), plural(result.affected_edges, "edge")
+    counts = f"{nodes}, {edges}" if result.counts != Counts() else "nothing"
+    commit = f": {result.commit.id}" if result.commit else ""
+    return f"{what} {counts} on {result.branch}{commit}"

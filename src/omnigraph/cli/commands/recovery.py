@@ -1,0 +1,69 @@
+"""``omnigraph recovery``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.address import open_to_read
+from omnigraph.cli.invocation import Invocation, verb, verb_group
+from omnigraph.cli.render import page_of, table
+from omnigraph.runtime.clock import format_micros
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from omnigraph.recovery.audit import AuditRow
+    from omnigraph.recovery.sweep import Pending
+
+__all__ = ["command"]
+
+
+@verb_group("recovery")
+def command() -> None:
+    """What recovery did with writes that never finished."""
+
+
+@verb("list", examples=("omnigraph recovery list people.omni",))
+@click.argument("uri", required=False)
+@click.pass_obj
+def list_(call: Invocation, uri: str | None) -> None:
+    """List what was recovered, oldest first, and what is still unfinished."""
+    with open_to_read(call, uri) as graph:
+        done, left = graph.recoveries.list(), graph.recoveries.pending()
+    body = {
+        "recoveries": [row.to_json() for row in done],
+        "pending": [asdict(intent) for intent in left],
+    }
+    call.answer(body, _lines(done, left))
+
+
+def _lines(done: Sequence[AuditRow], left: Sequence[Pending]) -> Iterator[str]:
+    page = page_of(sys.stdout)
+    if done:
+        rows = [
+            (
+                row.operation_id,
+                row.outcome.value,
+                format_micros(row.recovered_at_micros),
+                row.branch or "",
+                row.kind or "",
+                row.actor or "",
+            )
+            for row in done
+        ]
+        yield from table(("operation", "outcome", "at", "branch", "kind", "actor"), rows, page)
+    else:
+        yield "nothing was ever recovered"
+    if left:
+        yield ""
+        unfinished = [
+            (intent.id, intent.reason, intent.branch or "", intent.kind or "") for intent in left
+        ]
+        yield from table(("unfinished", "state", "branch", "kind"), unfinished, page)
+
+
+command.add_command(list_)

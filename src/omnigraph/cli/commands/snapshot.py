@@ -1,0 +1,48 @@
+"""``omnigraph snapshot``."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from omnigraph.cli.address import open_to_read
+from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.cli.render import block, page_of, table
+from omnigraph.cli.targets import find_target, target_options
+
+__all__ = ["command"]
+
+_COLUMNS = {
+    "entity_kind": "kind",
+    "type_name": "type",
+    "entity_count": "count",
+    "published_dataset_version": "version",
+    "dataset_path": "path",
+}
+
+
+@verb(
+    "snapshot",
+    examples=(
+        "omnigraph snapshot people.omni",
+        "omnigraph snapshot --store people.omni --at main@2026-11-01T12:00:00Z",
+    ),
+)
+@click.argument("uri", required=False)
+@target_options
+@click.pass_obj
+def command(call: Invocation, uri: str | None, branch: str | None, at: str | None) -> None:
+    """Which dataset versions a target consists of, and how many entities each holds."""
+    with open_to_read(call, uri) as graph:
+        body = graph.at(find_target(branch, at)).snapshot()
+    head = block(
+        [
+            ("branch", body["graph_branch"]),
+            ("commit", body["graph_commit_id"]),
+            ("version", body["graph_manifest_version"]),
+            ("format", body["internal_schema_version"]),
+        ]
+    )
+    rows = [[dataset[key] for key in _COLUMNS] for dataset in body["datasets"]]
+    call.answer(body, [*head, "", *table([*_COLUMNS.values()], rows, page_of(sys.stdout))])

@@ -1,0 +1,48 @@
+"""``omnigraph status``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.address import open_to_read
+from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.cli.render import block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from omnigraph.operations.describe import Status
+
+__all__ = ["command"]
+
+
+@verb("status", examples=("omnigraph status people.omni", "omnigraph status --json"))
+@click.argument("uri", required=False)
+@click.pass_obj
+def command(call: Invocation, uri: str | None) -> None:
+    """What the graph at URI is, how large it is, and what needs attention."""
+    with open_to_read(call, uri) as graph:
+        status = graph.status()
+        call.answer(status.to_json(), _lines(status))
+
+
+def _lines(status: Status) -> Iterator[str]:
+    yield from block(
+        [
+            ("graph", status.uri),
+            ("id", status.graph_id),
+            ("format", status.internal_schema_version),
+            ("durability", status.durability),
+            ("head of main", status.head),
+            ("schema", status.schema),
+            ("branches", status.branches),
+            ("tags", status.tags),
+            ("nodes", f"{status.nodes} in {status.node_types} types"),
+            ("edges", f"{status.edges} in {status.edge_types} types"),
+            ("unfinished writes", len(status.pending)),
+        ]
+    )
+    for left in status.pending:
+        yield f"  {left.id}: {left.reason}"

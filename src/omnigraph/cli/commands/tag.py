@@ -1,0 +1,85 @@
+"""``omnigraph tag``."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from omnigraph.cli.address import open_to_read, open_to_write
+from omnigraph.cli.invocation import Invocation, verb, verb_group
+from omnigraph.cli.render import page_of, table
+from omnigraph.runtime.clock import format_micros
+
+__all__ = ["command"]
+
+
+@verb_group("tag")
+def command() -> None:
+    """Name commits for good: a tag never moves, and cleanup keeps what it names."""
+
+
+@verb(
+    "create",
+    writes=True,
+    examples=(
+        "omnigraph tag create v1 --store people.omni",
+        "omnigraph tag create before-import --at main@v17 --store people.omni",
+    ),
+)
+@click.argument("name")
+@click.option(
+    "--at",
+    default="main",
+    show_default=True,
+    metavar="TARGET",
+    help="What it names: a branch, commit id, tag, BRANCH@TIME or BRANCH@vN.",
+)
+@click.pass_obj
+def create(call: Invocation, name: str, at: str) -> None:
+    """Create the tag NAME."""
+    with open_to_write(call) as graph:
+        tag = graph.tags.create(name, at=at)
+        body = {"uri": graph.uri, "name": tag.name, "graph_commit_id": tag.commit}
+        if tag.actor is not None:
+            body["actor_id"] = tag.actor
+        call.answer(body, [f"tagged {tag.commit} as {name}"])
+
+
+@verb("list", examples=("omnigraph tag list people.omni",))
+@click.argument("uri", required=False)
+@click.pass_obj
+def list_(call: Invocation, uri: str | None) -> None:
+    """List the tags with their commits, by name."""
+    with open_to_read(call, uri) as graph:
+        found = graph.tags.list()
+    body = {
+        "tags": [
+            {
+                "name": tag.name,
+                "graph_commit_id": tag.commit,
+                "created_at": tag.created_at_micros,
+                "actor_id": tag.actor,
+            }
+            for tag in found
+        ]
+    }
+    rows = [
+        (tag.name, tag.commit, format_micros(tag.created_at_micros), tag.actor or "")
+        for tag in found
+    ]
+    call.answer(body, table(("tag", "commit", "created", "by"), rows, page_of(sys.stdout)))
+
+
+@verb("delete", writes=True, examples=("omnigraph tag delete v1 --store people.omni",))
+@click.argument("name")
+@click.pass_obj
+def delete(call: Invocation, name: str) -> None:
+    """Delete the tag NAME. The commit stays, for as long as retention keeps it."""
+    with open_to_write(call) as graph:
+        graph.tags.delete(name)
+        call.answer({"uri": graph.uri, "name": name}, [f"deleted tag {name}"])
+
+
+for each in (create, list_, delete):
+    command.add_command(each)

@@ -1,0 +1,86 @@
+"""Drawing commits with their parents beside the text, newest first.
+
+Each line of development has a lane, two columns wide. A lane waits for one commit: the parent of
+the last one drawn in it. Several lanes that wait for the same commit join just above it; a merge
+opens a lane, or points to one, just below it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+__all__ = ["Node", "draw"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A commit to draw: who its parents are, and the lines that stand beside it."""
+
+    id: str
+    parents: tuple[str, ...]
+    text: Sequence[str]
+
+
+def draw(nodes: Iterable[Node]) -> Iterator[str]:
+    """Lines for nodes that come in an order in which no parent stands before its child."""
+    lanes: list[str | None] = []
+    for node in nodes:
+        waiting = [lane for lane, wanted in enumerate(lanes) if wanted == node.id]
+        home = waiting[0] if waiting else _free_lane(lanes)
+        for lane in reversed(waiting[1:]):
+            yield _link(lanes, home, lane, ending=True).rstrip()
+            lanes[lane] = None
+        lanes[home] = node.id
+        _forget_free_end(lanes)
+        text = iter(node.text)
+        yield _beside(_row(lanes, {2 * home: "*"}), next(text, ""))
+        lanes[home] = node.parents[0] if node.parents else None
+        for parent in node.parents[1:]:
+            if parent == lanes[home]:
+                continue
+            lane = lanes.index(parent) if parent in lanes else _free_lane(lanes)
+            yield _beside(_link(lanes, home, lane), next(text, ""))
+            lanes[lane] = parent
+        for line in text:
+            yield _beside(_row(lanes), line)
+
+
+def _free_lane(lanes: list[str | None]) -> int:
+    if None not in lanes:
+        lanes.append(None)
+    return lanes.index(None)
+
+
+def _forget_free_end(lanes: list[str | None]) -> None:
+    while lanes[-1] is None:
+        lanes.pop()
+
+
+def _row(lanes: Sequence[str | None], marks: dict[int, str] | None = None) -> str:
+    """One character per lane and one between; ``marks`` are drawn over them."""
+    cells = [" "] * (2 * len(lanes) - 1)
+    for lane, wanted in enumerate(lanes):
+        cells[2 * lane] = "|" if wanted is not None else " "
+    for column, mark in (marks or {}).items():
+        cells[column] = mark
+    return "".join(cells)
+
+
+def _link(lanes: Sequence[str | None], home: int, lane: int, *, ending: bool = False) -> str:
+    """A line between two lanes: down from ``home`` to ``lane``, or, when that one ends, back."""
+    left, right = sorted((home, lane))
+    falls_right = lane > home and not ending
+    between = range(2 * left + 1, 2 * right - 1)
+    marks = {column: "_" for column in between if column % 2 or lanes[column // 2] is None}
+    marks[2 * right - 1] = "\\" if falls_right else "/"
+    if ending:
+        marks[2 * lane] = " "
+    return _row(lanes, marks)
+
+
+def _beside(drawing: str, text: str) -> str:
+    return f"{drawing} {text}".rstrip()

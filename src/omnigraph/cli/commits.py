@@ -1,0 +1,143 @@
+"""Commits for people: in one row, in a few lines, with the names that point to them."""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.cli.commit_graph import Node, draw
+from omnigraph.cli.terminal import escape_controls, paint
+from omnigraph.errors import NotFound
+from omnigraph.runtime.clock import format_micros
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from omnigraph.graph.facade import Graph
+    from omnigraph.versioning.manifest import Commit, Counts
+
+__all__ = [
+    "COMMIT_COLUMNS",
+    "cause_line",
+    "commit_fields",
+    "commit_lines",
+    "commit_row",
+    "draw_commits",
+    "names_by_commit",
+    "weave",
+]
+
+COMMIT_COLUMNS = ("commit", "time", "kind", "actor", "changed", "message")
+
+
+def commit_row(commit: Commit) -> tuple[Any, ...]:
+    """A commit under ``COMMIT_COLUMNS``."""
+    return (
+        commit.id,
+        format_micros(commit.time_micros),
+        commit.kind.value,
+        commit.actor or "",
+        _changes(commit.counts),
+        commit.message or "",
+    )
+
+
+def commit_fields(commit: Commit) -> list[tuple[str, Any]]:
+    """Everything that a person may want to know of one commit; None where it has nothing."""
+    return [
+        ("commit", commit.id),
+        ("branch", commit.branch),
+        ("parent", commit.parent.id if commit.parent else None),
+        ("merged", commit.merged_parent.id if commit.merged_parent else None),
+        ("time", format_micros(commit.time_micros)),
+        ("kind", commit.kind.value),
+        ("actor", commit.actor),
+        ("message", commit.message),
+        ("changed", _changes(commit.counts) or None),
+        ("schema", commit.schema),
+    ]
+
+
+def commit_lines(commit: Commit, names: Mapping[str, list[str]]) -> list[str]:
+    """A commit as ``log`` shows it, narrow enough for a narrow terminal."""
+    pointing = f" ({', '.join(names[commit.id])})" if commit.id in names else ""
+    who = f" by {escape_controls(commit.actor)}" if commit.actor else ""
+    changes = _changes(commit.counts)
+    said = [
+        f"{paint(commit.id, 'yellow', sys.stdout)}{pointing}",
+        format_micros(commit.time_micros),
+        f"{commit.kind.value}{who}{': ' if changes else ''}{changes}",
+        *map(escape_controls, (commit.message or "").splitlines()),
+    ]
+    return [*filter(None, said), ""]
+
+
+def cause_line(cause: Mapping[str, Any]) -> str:
+    """The commit behind a block of changes, in one line."""
+    who = f" by {cause['actor_id']}" if "actor_id" in cause else ""
+    told = f"{format_micros(cause['authored_at'])} on {cause['authored_branch']}{who}"
+    return f"{paint(cause['graph_commit_id'], 'yellow', sys.stdout)} {escape_controls(told)}"
+
+
+def names_by_commit(graph: Graph) -> dict[str, list[str]]:
+    """The branches whose head a commit is, and the tags that name it."""
+    names: dict[str, list[str]] = {}
+    for info in graph.branches.list():
+        names.setdefault(info.head.commit.id, []).append(info.ref.name)
+    for tag in graph.tags.list():
+        names.setdefault(tag.commit, []).append(f"tag {tag.name}")
+    return names
+
+
+def weave(graph: Graph, heads: Iterable[Commit], count: int) -> list[Commit]:
+    """Commits with all their ancestors, newest first, at most ``count``.
+
+    A commit is always later than its parents, so no parent comes before its child.
+    """
+    known = {commit.id: commit for commit in heads}
+    waiting = [(-commit.time_micros, commit.id) for commit in known.values()]
+    heapq.heapify(waiting)
+    woven: list[Commit] = []
+    while waiting and len(woven) < count:
+        commit = known[heapq.heappop(waiting)[1]]
+        woven.append(commit)
+        for parent_id in _parents(commit):
+            parent = None if parent_id in known else _find(graph, parent_id)
+            if parent is not None:
+                known[parent.id] = parent
+                heapq.heappush(waiting, (-parent.time_micros, parent.id))
+    return woven
+
+
+def draw_commits(commits: Iterable[Commit], names: Mapping[str, list[str]]) -> Iterator[str]:
+    """Woven commits beside a drawing of who descends from whom."""
+    return draw(
+        Node(commit.id, _parents(commit), commit_lines(commit, names)) for commit in commits
+    )
+
+
+def _parents(commit: Commit) -> tuple[str, ...]:
+    return tuple(ref.id for ref in (commit.parent, commit.merged_parent) if ref is not None)
+
+
+def _find(graph: Graph, commit_id: str) -> Commit | None:
+    """None for a commit that cleanup has removed without a trace."""
+    try:
+        return graph.commits.show(commit_id)
+    except NotFound:
+        return None
+
+
+def _changes(counts: Counts) -> str:
+    """``+2 ~1 nodes, +3 edges``: inserted, updated, deleted; empty when nothing was."""
+    nodes = _change("node", counts.nodes_inserted, counts.nodes_updated, counts.nodes_deleted)
+    edges = _change("edge", counts.edges_inserted, counts.edges_updated, counts.edges_deleted)
+    return ", ".join(filter(None, (nodes, edges)))
+
+
+def _change(noun: str, inserted: int, updated: int, deleted: int) -> str:
+    signed = (("+", inserted), ("~", updated), ("-", deleted))
+    parts = [f"{sign}{count}" for sign, count in signed if count]
+    many = inserted + updated + deleted > 1
+    return f"{' '.join(parts)} {noun}{'s' if many else ''}" if parts else ""

@@ -1,0 +1,78 @@
+"""Putting a file where somebody will rely on it: whole, safe from a power cut, one at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import Conflict, InvalidInput, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+    from typing import IO
+
+__all__ = ["install"]
+
+# LOCK_EX | LOCK_NB, as POSIX has them.
+_EXCLUSIVE_AT_ONCE = 2 | 4
+
+
+def install(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write a file beside its place, sync it, move it there, sync the directory.
+
+    Whoever reads the place sees the old file or the new one. Two who install at once do so one
+    after the other: the second is refused.
+    """
+    try:
+        import fcntl  # noqa: PLC0415 - not there on every system
+    except ImportError as error:
+        raise Unsupported(
+            "file.not_posix", "a file cannot be installed durably on this system"
+        ) from error
+    try:
+        with _locked(path.with_name(f"{path.name}.lock"), fcntl.flock):
+            _replace(path, chunks)
+    except OSError as error:
+        raise InvalidInput(
+            "file.unwritable", f"{path} cannot be written: {error.strerror or error}"
+        ) from error
+
+
+@contextlib.contextmanager
+def _locked(path: Path, flock: Callable[[IO[bytes], int], None]) -> Iterator[None]:
+    with path.open("wb") as lock:
+        try:
+            flock(lock, _EXCLUSIVE_AT_ONCE)
+        except BlockingIOError as error:
+            raise Conflict(
+                "file.locked",
+                f"somebody else is writing beside {path}",
+                remedy="wait for them, or choose another file",
+            ) from error
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _replace(path: Path, chunks: Iterable[bytes]) -> None:
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        with partial.open("wb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+            written = os.fstat(file.fileno()).st_ino
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+    if path.stat().st_ino != written:
+        raise Conflict("file.replaced", f"somebody else has replaced {path} meanwhile")

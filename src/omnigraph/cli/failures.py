@@ -1,0 +1,66 @@
+"""Telling what went wrong: for people on stderr, and with ``--json`` for programs on stdout."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+from typing import Any
+
+import click
+
+from omnigraph.cli.exits import FAILED, exit_code_of
+from omnigraph.cli.invocation import Invocation
+from omnigraph.cli.terminal import paint, write_error
+from omnigraph.errors import GraphError, InvalidInput
+
+__all__ = ["report", "usage_failure"]
+
+
+def usage_failure(error: click.ClickException) -> InvalidInput:
+    """What click found wrong with the command line, as one of our errors."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    path = context.command_path if context is not None else "omnigraph"
+    return InvalidInput("usage.bad", error.format_message(), remedy=f"see `{path} --help`")
+
+
+def report(error: BaseException, *, as_json: bool) -> int:
+    """Print an error; the exit code that goes with it."""
+    match error:
+        case GraphError():
+            lines, body, code = _lines_of(error), error.to_json(), exit_code_of(error)
+        case OSError():
+            lines, body, code = _unforeseen("io.failed", f"{error}")
+        case _:
+            lines, body, code = _unforeseen("internal", _internal_message(error))
+    if os.environ.get("OMNIGRAPH_DEBUG") == "1":
+        lines += traceback.format_exception(error)
+    for line in lines:
+        write_error(line)
+    if as_json:
+        # A reader that has gone does not make a success of it.
+        with contextlib.suppress(BrokenPipeError):
+            print(Invocation.to_json(body), flush=True)
+    return code
+
+
+def _lines_of(error: GraphError) -> list[str]:
+    label = paint("error", "red", sys.stderr)
+    # Findings in a text say for themselves what they are, each with its place and remedy.
+    found = "diagnostics" in error.details
+    lines = [error.message if found else f"{label} [{error.code}] {error.message}"]
+    return [*lines, f"help: {error.remedy}"] if error.remedy else lines
+
+
+def _unforeseen(code: str, message: str) -> tuple[list[str], dict[str, Any], int]:
+    label = paint("error", "red", sys.stderr)
+    return [f"{label} [{code}] {message}"], {"error": message, "code": code}, FAILED
+
+
+def _internal_message(error: BaseException) -> str:
+    said = " ".join(str(error).split())
+    return (
+        f"internal error, please report it: {type(error).__name__}: {said} "
+        "(OMNIGRAPH_DEBUG=1 shows where)"
+    )

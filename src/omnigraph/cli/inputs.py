@@ -1,0 +1,144 @@
+"""What a command line points at: files, queries, parameters, times."""
+
+from __future__ import annotations
+
+import datetime as dt
+import errno
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from omnigraph.errors import InvalidInput
+from omnigraph.runtime.clock import datetime_to_micros
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "QueryText",
+    "find_params",
+    "find_query",
+    "params_options",
+    "parse_time",
+    "query_options",
+    "read_text",
+]
+
+_STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryText:
+    """A query text, and what to call it in messages."""
+
+    text: str
+    name: str
+
+
+def query_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--query FILE`` or ``-e GQ``."""
+    command = click.option(
+        "-e", "--query-string", "query_string", metavar="GQ", help="The query itself."
+    )(command)
+    return click.option(
+        "--query", "query_file", metavar="FILE", help="The file that holds the query; - is stdin."
+    )(command)
+
+
+def params_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--params JSON`` or ``--params-file FILE``."""
+    command = click.option(
+        "--params-file", metavar="FILE", help="The file that holds the parameters; - is stdin."
+    )(command)
+    return click.option("--params", metavar="JSON", help="Parameters, as one JSON object.")(command)
+
+
+def read_text(path: str) -> str:
+    """The text of a file, or of stdin for ``-``."""
+    try:
+        data = _read_stdin() if path == _STDIN else Path(path).read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise InvalidInput(
+            "file.unreadable", f"{path} cannot be read: {error.strerror or error}"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            "file.not_utf8",
+            f"{path} is not UTF-8: byte {error.start}",
+            remedy="save it as UTF-8",
+        ) from error
+
+
+def _read_stdin() -> bytes:
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "stdin is closed")
+    return sys.stdin.buffer.read()
+
+
+def find_query(file: str | None, text: str | None) -> QueryText:
+    """The query that the command line gives."""
+    if file is not None and text is not None:
+        raise InvalidInput("usage.two_queries", "both --query and -e are given", remedy="give one")
+    if text is not None:
+        return QueryText(text, "<query>")
+    if file is not None:
+        return QueryText(read_text(file), "<stdin>" if file == _STDIN else file)
+    raise InvalidInput(
+        "usage.no_query",
+        "no query given",
+        remedy="give --query FILE or -e GQ; stored queries are asked for on a server",
+    )
+
+
+def find_params(text: str | None, file: str | None) -> dict[str, Any]:
+    """The parameters that the command line gives, none by default."""
+    if text is not None and file is not None:
+        raise InvalidInput(
+            "usage.two_params", "both --params and --params-file are given", remedy="give one"
+        )
+    if file is not None:
+        return _parse_params(read_text(file), file)
+    return _parse_params(text, "--params") if text is not None else {}
+
+
+def _parse_params(text: str, place: str) -> dict[str, Any]:
+    try:
+        params = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            "params.bad_json",
+            f"{place} is not JSON: {error}",
+            remedy="""write an object, such as --params '{"name": "Ada"}'""",
+        ) from error
+    if not isinstance(params, dict):
+        raise InvalidInput(
+            "params.not_object",
+            f"{place} is not a JSON object",
+            remedy="""write an object, such as --params '{"name": "Ada"}'""",
+        )
+    return params
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def parse_time(flag: str, text: str | None) -> int | None:
+    """Microseconds of an ISO 8601 time; without an offset it is UTC."""
+    if text is None:
+        return None
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(
+            "usage.bad_time",
+            f"{flag} {text!r} is not a time",
+            remedy="write 2026-11-01, or 2026-11-01T12:00:00Z",
+        ) from None
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
+    return datetime_to_micros(aware)

@@ -1,0 +1,203 @@
+"""Laying out answers as tables, key-value blocks, CSV or JSON: values become lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, assert_never
+
+from omnigraph.cli.terminal import (
+    cell_width,
+    columns_of,
+    escape_controls,
+    shorten,
+    spells_unicode,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import TextIO
+
+__all__ = ["Format", "Page", "Rows", "block", "page_of", "plural", "render_rows", "table"]
+
+# A single long cell must not push its neighbours off the screen, however wide that is.
+COLUMN_WIDTH_MAX = 80
+# Narrower than this a column says nothing; then each row becomes a block of its own.
+COLUMN_WIDTH_MIN = 6
+_GAP = "  "
+
+
+class Format(StrEnum):
+    """How rows are shown."""
+
+    TABLE = "table"
+    KV = "kv"
+    CSV = "csv"
+    JSONL = "jsonl"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the lines are laid out for; ``columns`` is None where they may be of any length."""
+
+    columns: int | None = None
+    unicode: bool = True
+
+    @property
+    def ellipsis(self) -> str:
+        return "…" if self.unicode else "..."
+
+
+def page_of(stream: TextIO | None) -> Page:
+    """The page that a stream is."""
+    return Page(columns_of(stream), spells_unicode(stream))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows with what is known about them. ``values`` hold wire values (see ``to_wire``)."""
+
+    names: Sequence[str]
+    values: Sequence[Sequence[Any]]
+    # What JSON says beside the rows.
+    about: dict[str, Any]
+
+
+def render_rows(rows: Rows, layout: Format, page: Page) -> Iterator[str]:
+    """The rows in one of the formats."""
+    match layout:
+        case Format.TABLE:
+            yield from table(rows.names, rows.values, page)
+            yield f"({plural(len(rows.values), 'row')})"
+        case Format.KV:
+            yield from _records(rows.names, rows.values)
+        case Format.CSV:
+            yield from _csv(rows)
+        case Format.JSONL:
+            yield _compact({"kind": "metadata", **rows.about}, page)
+            for row in rows.values:
+                yield _compact(dict(zip(rows.names, row, strict=True)), page)
+        case Format.JSON:
+            listed = [dict(zip(rows.names, row, strict=True)) for row in rows.values]
+            yield json.dumps(
+                {**rows.about, "rows": listed}, indent=2, ensure_ascii=not page.unicode
+            )
+        case _:
+            assert_never(layout)
+
+
+def table(names: Sequence[str], rows: Sequence[Sequence[Any]], page: Page) -> Iterator[str]:
+    """Aligned columns under their names, as wide as the page allows; else one block per row."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    heads = [escape_controls(name) for name in names]
+    widths = _fit([_widest(column) for column in zip(heads, *cells, strict=True)], page.columns)
+    if widths is None:
+        yield from _records(names, rows)
+        return
+    numeric = [_is_numeric(column) for column in zip(*rows, strict=True)] or [False] * len(names)
+    layout = [*zip(widths, numeric, strict=True)]
+    yield _line(heads, layout, page)
+    yield _GAP.join("-" * width for width in widths)
+    for row in cells:
+        yield _line(row, layout, page)
+
+
+def _records(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """A block of ``name: value`` lines per row."""
+    for number, row in enumerate(rows, 1):
+        yield f"-- {number}"
+        for name, value in zip(names, row, strict=True):
+            yield f"{escape_controls(name)}: {_cell(value)}"
+
+
+def block(pairs: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    """One thing, described line by line; what is None is left out."""
+    said = [(name, value) for name, value in pairs if value is not None]
+    width = max((len(name) for name, _ in said), default=0)
+    for name, value in said:
+        yield f"{name:<{width}}{_GAP}{_cell(value)}"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 row``, ``2 rows``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _cell(value: Any) -> str:
+    """A wire value on one line."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return escape_controls(value)
+        case int() | float():
+            return str(value)
+        case _:
+            return escape_controls(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _widest(cells: Iterable[str]) -> int:
+    return max(map(cell_width, cells), default=0)
+
+
+def _fit(natural: Sequence[int], columns: int | None) -> list[int] | None:
+    """Widths that fit, taken from the widest columns first; None where none are left to take."""
+    widths = [min(width, COLUMN_WIDTH_MAX) for width in natural]
+    if columns is None:
+        return widths
+    excess = sum(widths) + len(_GAP) * (len(widths) - 1) - columns
+    while excess > 0:
+        widest = max(range(len(widths)), key=widths.__getitem__)
+        if widths[widest] <= COLUMN_WIDTH_MIN:
+            return None
+        widths[widest] -= 1
+        excess -= 1
+    return widths
+
+
+def _line(cells: Sequence[str], layout: Sequence[tuple[int, bool]], page: Page) -> str:
+    shown = []
+    for cell, (width, numeric) in zip(cells, layout, strict=True):
+        text = shorten(cell, width, mark=page.ellipsis)
+        padding = " " * (width - cell_width(text))
+        shown.append(padding + text if numeric else text + padding)
+    return _GAP.join(shown).rstrip()
+
+
+def _is_numeric(column: Sequence[Any]) -> bool:
+    said = [value for value in column if value is not None]
+    return bool(said) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in said
+    )
+
+
+def _csv(rows: Rows) -> Iterator[str]:
+    for row in (rows.names, *rows.values):
+        buffer = io.StringIO()
+        # The writer quotes what holds a character of its own line end, so that has to be both.
+        csv.writer(buffer, lineterminator="\r\n").writerow([_csv_cell(value) for value in row])
+        yield buffer.getvalue().removesuffix("\r\n")
+
+
+def _csv_cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case _:
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _compact(body: dict[str, Any], page: Page) -> str:
+    return json.dumps(body, ensure_ascii=not page.unicode, separators=(",", ":"))

@@ -1,0 +1,102 @@
+"""The verbs and the help of the program, as data: imported before anything else is."""
+
+from __future__ import annotations
+
+__all__ = ["HELP", "INTERNAL_SCHEMA_VERSION", "VERBS", "version_text"]
+
+# The newest format that this build writes; a test holds it equal to versioning.stamp.FORMAT, which
+# would cost 25 ms to import.
+INTERNAL_SCHEMA_VERSION = 2
+
+_SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "Start",
+        (
+            ("init", "create a graph from a schema"),
+            ("status", "what a graph is, and what needs attention"),
+            ("schema", "show the schema, plan and apply changes"),
+            ("clone", "copy a graph, or bring a copy up to date"),
+        ),
+    ),
+    (
+        "Read and write",
+        (
+            ("query", "answer a read query"),
+            ("explain", "how a read query would be answered"),
+            ("profile", "what each step of a read query costs"),
+            ("mutate", "run a mutation as one commit"),
+            ("index", "build indexes, see what they cover"),
+            ("load", "load many entities as one commit"),
+            ("export", "write nodes and edges out"),
+        ),
+    ),
+    (
+        "History",
+        (
+            ("branch", "create, list, merge, reset, delete branches"),
+            ("tag", "create, list and delete tags"),
+            ("commit", "list and show commits and their changes"),
+            ("log", "the history of a branch, or a graph of all"),
+            ("show", "one commit and what it changed"),
+            ("diff", "what differs between two targets"),
+            ("blame", "the commits that changed one entity"),
+            ("changes", "follow what changes on a branch"),
+            ("revert", "undo what one commit did"),
+            ("cherry-pick", "do what one commit did elsewhere"),
+            ("snapshot", "the dataset versions behind a target"),
+            ("recovery", "what recovery did and left alone"),
+        ),
+    ),
+    (
+        "Text",
+        (
+            ("lint", "check queries against a schema"),
+            ("fmt", "format .pg and .gq files"),
+        ),
+    ),
+    ("Program", (("version", "release and internal schema version"),)),
+)
+
+# Every verb is the module of the same name in ``cli.commands``, ``-`` spelled ``_``.
+VERBS: dict[str, str] = {verb: summary for _, verbs in _SECTIONS for verb, summary in verbs}
+
+_COLUMN = max(map(len, VERBS)) + 2
+
+HELP = "\n".join(
+    [
+        "Usage: omnigraph [OPTIONS] VERB [ARGS]...",
+        "",
+        "A typed property graph on Lance, versioned like Git.",
+        *(
+            line
+            for title, verbs in _SECTIONS
+            for line in (
+                f"\n{title}:",
+                *(f"  {verb:<{_COLUMN}}{summary}" for verb, summary in verbs),
+            )
+        ),
+        "",
+        "Options, before or after the verb:",
+        "  --store URI    the graph: a path, file:// or s3://",
+        "  --as ACTOR     who writes",
+        "  --json         answer in JSON",
+        "  --quiet        no remarks on stderr",
+        "  -v, --version  print release and format",
+        "  -h, --help     print this, or help of a verb",
+        "",
+        "Environment:",
+        "  OMNIGRAPH_STORE  the graph, if no option says",
+        "  OMNIGRAPH_DEBUG  1 prints tracebacks",
+        "  NO_COLOR         no colours",
+        "",
+        "Shell completion (bash; also zsh and fish):",
+        '  eval "$(_OMNIGRAPH_COMPLETE=bash_source omnigraph)"',
+        "",
+        "omnigraph VERB --help explains a verb, with examples.",
+    ]
+)
+
+
+def version_text(release: str) -> str:
+    """Two lines: which release this is, and which format it writes."""
+    return f"omnigraph {release}\ninternal-schema {INTERNAL_SCHEMA_VERSION}"
