@@ -1,0 +1,1 @@
+"""What tests of this package, and of programs that use it, share."""

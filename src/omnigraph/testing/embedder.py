@@ -1,0 +1,34 @@
+"""Embeddings without a model: texts that share words lie near to each other."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from omnigraph.executor.text import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["WordEmbedder"]
+
+
+class WordEmbedder:
+    """The sum of a fixed direction per word and model, as a unit vector."""
+
+    def embed(self, texts: Sequence[str], *, model: str | None, dim: int) -> list[list[float]]:
+        return [_embed(text, model or "", dim) for text in texts]
+
+
+def _embed(text: str, model: str, dim: int) -> list[float]:
+    total = sum((_direction(word, model, dim) for word in tokenize(text)), np.zeros(dim))
+    length = float(np.linalg.norm(total))
+    found: list[float] = (total / length if length else np.eye(1, dim)[0]).tolist()
+    return found
+
+
+def _direction(word: str, model: str, dim: int) -> np.ndarray:
+    seed = hashlib.sha256(f"{model}/{word}".encode()).digest()
+    return np.random.default_rng(list(seed)).normal(size=dim)

@@ -1,0 +1,126 @@
+"""An object store that fails on purpose: before the n-th request, or after it (a lost reply)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import StorageFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from omnigraph.ports.objects import ObjectStore
+
+    Answer = TypeVar("Answer")
+
+__all__ = ["Fault", "FaultyObjects", "Verb", "When"]
+
+
+class Verb(StrEnum):
+    GET = "get"
+    PUT = "put"  # both kinds of put
+    LIST = "list"
+    DELETE = "delete"
+    HEAD = "head"
+
+
+class When(StrEnum):
+    BEFORE = "before"  # nothing happens
+    AFTER = "after"  # it happens, and the reply is lost
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Fail the ``nth`` request (from 1) of a kind whose key starts with ``prefix``."""
+
+    verb: Verb
+    nth: int = 1
+    when: When = When.BEFORE
+    prefix: str = ""
+    # Every later one fails, too.
+    lasting: bool = False
+
+
+class FaultyObjects:
+    """Passes everything on, except for what its faults hit.
+
+    A lost reply of ``put_if_absent`` is met below the port, where the adapter reads back; seen from
+    above the port it is an error whose outcome is open, which is what happens here.
+    """
+
+    def __init__(self, inner: ObjectStore, *faults: Fault) -> None:
+        self._inner = inner
+        self._faults = list(faults)
+        self._seen = [0] * len(faults)
+        self.hits: list[tuple[Verb, str]] = []
+
+    def add(self, fault: Fault) -> None:
+        """One more fault, counted from now on."""
+        self._faults.append(fault)
+        self._seen.append(0)
+
+    def heal(self) -> None:
+        """No more faults."""
+        self._faults.clear()
+        self._seen.clear()
+
+    @property
+    def uri(self) -> str:
+        return self._inner.uri
+
+    def create_root(self) -> None:
+        self._inner.create_root()
+
+    def get(self, key: str) -> bytes:
+        return self._run(Verb.GET, key, lambda: self._inner.get(key))
+
+    def size(self, key: str) -> int:
+        return self._run(Verb.HEAD, key, lambda: self._inner.size(key))
+
+    def exists(self, key: str) -> bool:
+        return self._run(Verb.HEAD, key, lambda: self._inner.exists(key))
+
+    def put(self, key: str, body: bytes) -> None:
+        self._run(Verb.PUT, key, lambda: self._inner.put(key, body))
+
+    def put_if_absent(self, key: str, body: bytes) -> bool:
+        return self._run(Verb.PUT, key, lambda: self._inner.put_if_absent(key, body))
+
+    def delete(self, key: str) -> None:
+        self._run(Verb.DELETE, key, lambda: self._inner.delete(key))
+
+    def list(self, prefix: str) -> list[str]:
+        return self._run(Verb.LIST, prefix, lambda: self._inner.list(prefix))
+
+    def delete_prefix(self, prefix: str) -> None:
+        for key in self.list(prefix):
+            self.delete(key)
+
+    def _run(self, verb: Verb, key: str, request: Callable[[], Answer]) -> Answer:
+        when = self._strike(verb, key)
+        if when is When.BEFORE:
+            raise self._error(verb, key)
+        answer = request()
+        if when is When.AFTER:
+            raise self._error(verb, key)
+        return answer
+
+    def _strike(self, verb: Verb, key: str) -> When | None:
+        struck: When | None = None
+        for index, fault in enumerate(self._faults):
+            if fault.verb is not verb or not key.startswith(fault.prefix):
+                continue
+            self._seen[index] += 1
+            reached = self._seen[index]
+            if reached == fault.nth or (fault.lasting and reached > fault.nth):
+                struck = struck or fault.when
+        return struck
+
+    def _error(self, verb: Verb, key: str) -> StorageFault:
+        self.hits.append((verb, key))
+        return StorageFault(
+            "storage.failed", f"injected fault: {verb} {key}", details={"key": key, "uri": self.uri}
+        )

@@ -1,0 +1,307 @@
+"""Everything that must be true of a graph on disk, whatever happened to its writers.
+
+``check_graph`` walks a graph and says in plain words what is broken. It trusts no cache: refs,
+manifests, schemas and pins are read again from storage.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from omnigraph.catalog import canonical
+from omnigraph.catalog.model import DST, ID, SRC, EdgeType
+from omnigraph.errors import GraphError
+from omnigraph.recovery.audit import Outcome
+from omnigraph.versioning import layout
+from omnigraph.versioning.manifest import WriterKind, from_rows
+from omnigraph.versioning.names import MAIN, encode_name
+from omnigraph.versioning.refs import BranchRef
+from omnigraph.versioning.stamp import FORMAT, read_stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from omnigraph.catalog.model import Catalog, TypeId
+    from omnigraph.operations.engine import Engine
+    from omnigraph.ports.tables import Pin
+    from omnigraph.versioning.manifest import Manifest
+
+__all__ = ["check_graph", "require_whole"]
+
+
+def require_whole(engine: Engine) -> None:
+    """Fail with everything that is broken."""
+    problems = check_graph(engine)
+    if problems:
+        raise AssertionError("the graph is broken:\n  " + "\n  ".join(problems))
+
+
+def check_graph(engine: Engine) -> list[str]:
+    """Every broken invariant that can be seen from disk; an empty list means that all hold.
+
+    A writable graph is swept first, because what dead writers left may be there until then.
+    """
+    walk = _Walk(engine)
+    for step in _STEPS:
+        try:
+            step(walk)
+        except GraphError as error:
+            walk.say(f"{step.__name__.strip('_')}: {error}")
+    return walk.problems
+
+
+@dataclass
+class _Walk:
+    engine: Engine
+    problems: list[str] = field(default_factory=list)
+    # Incarnation → its manifests from the first to the newest.
+    chains: dict[str, list[Manifest]] = field(default_factory=dict)
+    ruling: dict[str, BranchRef] = field(default_factory=dict)
+    homes: dict[str, tuple[str, int]] = field(default_factory=dict)
+    ids: dict[tuple[str, int, str], list[str]] = field(default_factory=dict)
+
+    def say(self, problem: str) -> None:
+        self.problems.append(problem)
+
+    def manifest(self, incarnation: str, version: int) -> Manifest:
+        """Read from storage, past every cache."""
+        rows = self.engine.root.tables.read_version(layout.manifest_path(incarnation), version)
+        return from_rows(incarnation, version, rows)
+
+    def open_heads(self) -> Iterable[Manifest]:
+        for ref in self.ruling.values():
+            chain = self.chains.get(ref.incarnation)
+            if ref.open and chain and not chain[-1].tombstone:
+                yield chain[-1]
+
+
+def _stamp(walk: _Walk) -> None:
+    root = walk.engine.root
+    stamp = read_stamp(root.objects)
+    if stamp.graph_id != root.stamp.graph_id:
+        walk.say(f"the stamp belongs to graph {stamp.graph_id}, not {root.stamp.graph_id}")
+    if not root.read_only and stamp.internal_schema_version != FORMAT:
+        walk.say(f"the stamp says format {stamp.internal_schema_version} after a read-write open")
+
+
+def _intents(walk: _Walk) -> None:
+    engine = walk.engine
+    if not engine.root.read_only:
+        engine.recovery.sweep()
+    for pending in engine.recovery.pending():
+        if pending.reason != "in flight":
+            walk.say(f"intent {pending.id} is left behind: {pending.reason}")
+
+
+def _refs(walk: _Walk) -> None:
+    objects = walk.engine.root.objects
+    numbered: dict[str, list[BranchRef]] = {}
+    for key in objects.list(layout.BRANCHES):
+        if "/" not in key.removeprefix(f"{layout.BRANCHES}/"):
+            continue  # of format 1; a power cut may bring it back
+        ref = BranchRef(**json.loads(objects.get(key)))
+        numbered.setdefault(ref.name, []).append(ref)
+        if key != layout.branch_ref(encode_name(ref.name), ref.number):
+            walk.say(f"ref {key} says that it is number {ref.number} of {ref.name}")
+    for name, found in numbered.items():
+        _check_numbers(walk, name, found)
+        walk.ruling[name] = found[-1]
+    main = walk.ruling.get(MAIN)
+    if main is None or not main.open or main.number != 1:
+        walk.say("main is missing, deleted or replaced")
+
+
+def _check_numbers(walk: _Walk, name: str, found: list[BranchRef]) -> None:
+    """Refs are numbered from 1 without a gap and alternate: opened, deleted, opened, ..."""
+    if [ref.number for ref in found] != list(range(1, len(found) + 1)):
+        walk.say(f"branch {name}: refs are numbered {[ref.number for ref in found]}")
+    for before, after in itertools.pairwise(found):
+        if before.open == after.open:
+            walk.say(f"branch {name}: ref {after.number} repeats what {before.number} said")
+        if not after.open and after.incarnation != before.incarnation:
+            walk.say(f"branch {name}: ref {after.number} deletes another incarnation")
+    opened = [ref.incarnation for ref in found if ref.open]
+    if len(set(opened)) != len(opened):
+        walk.say(f"branch {name}: an incarnation was opened twice")
+    closed = {ref.incarnation for ref in found if not ref.open}
+    for ref in found:
+        _read_chain(walk, ref)
+        chain = walk.chains.get(ref.incarnation)
+        if ref.incarnation in closed and chain and not chain[-1].tombstone:
+            walk.say(f"branch {name}: {ref.incarnation} is deleted but has no tombstone")
+
+
+def _read_chain(walk: _Walk, ref: BranchRef) -> None:
+    """All manifests of an incarnation, held against the rules between neighbours."""
+    if ref.incarnation in walk.chains:
+        return
+    tables = walk.engine.root.tables
+    newest = tables.latest_version(layout.manifest_path(ref.incarnation))
+    chain = [walk.manifest(ref.incarnation, version) for version in range(1, newest + 1)]
+    walk.chains[ref.incarnation] = chain
+    _check_beginning(walk, ref, chain[0])
+    for before, after in itertools.pairwise(chain):
+        _check_link(walk, before, after)
+
+
+def _check_beginning(walk: _Walk, ref: BranchRef, first: Manifest) -> None:
+    place = f"branch {ref.name} ({ref.incarnation})"
+    if ref.fork_commit is None:
+        if first.commit.kind is not WriterKind.INIT or first.commit.parent is not None:
+            walk.say(f"{place} does not begin with the init commit")
+        _settle_home(walk, first)
+    elif first.commit.id != ref.fork_commit:
+        walk.say(f"{place} begins at {first.commit.id}, not at its fork {ref.fork_commit}")
+    if first.tombstone or first.voids:
+        walk.say(f"{place} begins with a tombstone or with void operations")
+
+
+def _check_link(walk: _Walk, before: Manifest, after: Manifest) -> None:
+    place = f"manifest {after.incarnation} version {after.version}"
+    parent = after.commit.parent
+    if parent is None or (parent.id, parent.incarnation, parent.version) != (
+        before.commit.id,
+        before.incarnation,
+        before.version,
+    ):
+        walk.say(f"{place}: its parent is {parent}, not the version before it")
+    if after.commit.time_micros <= before.commit.time_micros:
+        walk.say(f"{place} is not later than its parent")
+    if before.tombstone:
+        walk.say(f"{place} follows a tombstone")
+    if after.commit.kind is WriterKind.RECOVERY and dict(after.pins) != dict(before.pins):
+        walk.say(f"{place}: a recovery commit moved a pin")
+    if before.is_void(after.commit.id):
+        walk.say(f"{place} publishes the void operation {after.commit.id}")
+    _settle_home(walk, after)
+
+
+def _settle_home(walk: _Walk, manifest: Manifest) -> None:
+    """A commit has one home."""
+    home = (manifest.incarnation, manifest.version)
+    if (manifest.commit.ref.incarnation, manifest.commit.ref.version) != home:
+        walk.say(f"commit {manifest.commit.id} at {home} names another home")
+    if walk.homes.setdefault(manifest.commit.id, home) != home:
+        first = walk.homes[manifest.commit.id]
+        walk.say(f"commit {manifest.commit.id} was published twice: {first}, {home}")
+
+
+def _voids(walk: _Walk) -> None:
+    """What was declared void is nowhere in history."""
+    for chain in walk.chains.values():
+        for void in {void for manifest in chain for void in manifest.voids}:
+            if void.operation in walk.homes:
+                walk.say(f"operation {void.operation} is void and published")
+
+
+def _schemas(walk: _Walk) -> None:
+    objects = walk.engine.root.objects
+    manifests = [manifest for chain in walk.chains.values() for manifest in chain]
+    for digest in {manifest.commit.schema for manifest in manifests}:
+        body = json.loads(objects.get(layout.schema_object(digest)))
+        found = canonical.digest(canonical.from_json(body))
+        if found != digest:
+            walk.say(f"schema {digest} has the digest {found}")
+    for manifest in manifests:
+        types = set(walk.engine.root.catalog(manifest.commit.schema).types)
+        if types != set(manifest.pins):
+            walk.say(f"commit {manifest.commit.id}: types without pins, or pins without types")
+
+
+def _pins(walk: _Walk) -> None:
+    """Every pin of every commit opens as what it says, and its ids are unique."""
+    pins = {
+        (pin.path, pin.version, pin.fingerprint): pin
+        for chain in walk.chains.values()
+        for manifest in chain
+        for pin in manifest.pins.values()
+    }
+    for key, pin in sorted(pins.items()):
+        try:
+            walk.ids[key] = _read_ids(walk, pin)
+        except GraphError as error:
+            walk.say(f"pin {pin.path} version {pin.version} does not open: {error}")
+
+
+def _read_ids(walk: _Walk, pin: Pin) -> list[str]:
+    table = walk.engine.root.tables.open(pin)
+    ids: list[str] = table.scan([ID.column]).column(ID.column).to_pylist()
+    if len(ids) != pin.rows:
+        walk.say(f"pin {pin.path} version {pin.version} has {len(ids)} rows instead of {pin.rows}")
+    twice = [key for key, count in Counter(ids).items() if count > 1]
+    if twice:
+        walk.say(f"pin {pin.path} version {pin.version} holds ids twice: {sorted(twice)[:5]}")
+    return ids
+
+
+def _endpoints(walk: _Walk) -> None:
+    for head in walk.open_heads():
+        catalog = walk.engine.root.catalog(head.commit.schema)
+        for edge in catalog.edges:
+            if {edge.id, edge.source, edge.target} <= set(head.pins):
+                _check_endpoints(walk, head, catalog, edge)
+
+
+def _check_endpoints(walk: _Walk, head: Manifest, catalog: Catalog, edge: EdgeType) -> None:
+    rows = walk.engine.root.tables.open(head.pins[edge.id]).scan([SRC.column, DST.column])
+    for column, end in ((SRC.column, edge.source), (DST.column, edge.target)):
+        known = set(_ids_of(walk, head.pins, end))
+        dangling = set(rows.column(column).to_pylist()) - known
+        if dangling:
+            name = catalog.types[end].name
+            walk.say(f"branch {head.commit.branch}: {edge.name} ends at no {name}: {dangling}")
+
+
+def _ids_of(walk: _Walk, pins: Mapping[TypeId, Pin], type_id: TypeId) -> list[str]:
+    pin = pins[type_id]
+    return walk.ids.get((pin.path, pin.version, pin.fingerprint), [])
+
+
+def _tags(walk: _Walk) -> None:
+    for tag in walk.engine.root.refs.tags():
+        found = walk.manifest(tag.incarnation, tag.version).commit.id
+        if found != tag.commit:
+            walk.say(f"tag {tag.name} names {tag.commit} but {found} stands there")
+
+
+def _lineage(walk: _Walk) -> None:
+    """The derived index tells the same story as the manifests."""
+    for head in walk.open_heads():
+        told = [commit.id for commit in walk.engine.lineage.history(head)]
+        chain = walk.chains[head.incarnation]
+        own = [manifest.commit.id for manifest in reversed(chain)]
+        if told[: len(own)] != own:
+            walk.say(f"branch {head.commit.branch}: lineage tells another story than the manifests")
+        if len(set(told)) != len(told):
+            walk.say(f"branch {head.commit.branch}: lineage names a commit twice")
+
+
+def _audit(walk: _Walk) -> None:
+    rows = walk.engine.recovery.audit.rows()
+    for operation, count in Counter(row.operation_id for row in rows).items():
+        if count > 1:
+            walk.say(f"operation {operation} was audited {count} times")
+    for row in rows:
+        published = row.operation_id in walk.homes
+        if row.outcome is Outcome.ROLLED_FORWARD and not published:
+            walk.say(f"operation {row.operation_id} was rolled forward but is not in history")
+        if row.outcome is Outcome.ROLLED_BACK and published:
+            walk.say(f"operation {row.operation_id} was rolled back but is in history")
+
+
+_STEPS: tuple[Callable[[_Walk], None], ...] = (
+    _stamp,
+    _intents,
+    _refs,
+    _voids,
+    _schemas,
+    _pins,
+    _endpoints,
+    _tags,
+    _lineage,
+    _audit,
+)
