@@ -1,0 +1,704 @@
+"""The suite of the table port. Every adapter passes every test of it."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from omnigraph.adapters.lance import LanceTables
+from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.adapters.objects import open_objects
+from omnigraph.datatypes.arrow import BLOB
+from omnigraph.errors import AlreadyExists, Conflict, InvalidInput, NotFound, StorageFault
+from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, Pin, Staged
+from omnigraph.runtime.ids import new_short_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from omnigraph.ports.objects import ObjectStore
+    from omnigraph.ports.tables import Table, TableStore
+    from omnigraph.testing.s3 import S3Endpoint
+
+PATH = "nodes/person-1"
+SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), ("age", pa.int64())])
+PROVENANCE = ["id", "_row_created_at_version", "_row_last_updated_at_version"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """One root, openable as often as one likes: each opening is another process, nearly."""
+
+    uri: str
+    options: dict[str, str] | None
+    durable: bool
+
+    def tables(self) -> TableStore:
+        return LanceTables(self.uri, self.options, durable=self.durable)
+
+    def objects(self) -> ObjectStore:
+        return open_objects(self.uri, self.options)
+
+
+@pytest.fixture(params=["local", "local, durable", pytest.param("s3", marks=pytest.mark.s3)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "s3":
+        endpoint: S3Endpoint = request.getfixturevalue("s3_endpoint")
+        return Place(
+            endpoint.uri(f"tables-{new_short_id()}"), endpoint.storage_options, durable=False
+        )
+    place = Place(str(tmp_path / "my graph.omni"), None, durable="durable" in request.param)
+    place.objects().create_root()
+    return place
+
+
+@pytest.fixture
+def tables(place: Place) -> TableStore:
+    return place.tables()
+
+
+def people(*ids: str, age: int = 1) -> pa.Table:
+    return pa.table({"id": list(ids), "age": [age] * len(ids)}, schema=SCHEMA)
+
+
+def created(tables: TableStore, *ids: str) -> Pin:
+    """A table, with rows in one fragment if any."""
+    pin = tables.create(PATH, SCHEMA, operation_id="create")
+    return appended(tables, pin, *ids) if ids else pin
+
+
+def appended(tables: TableStore, pin: Pin, *ids: str, operation_id: str = "append") -> Pin:
+    return tables.advance(
+        pin, tables.open(pin).stage_append(people(*ids)), operation_id=operation_id
+    )
+
+
+def ids_of(tables: TableStore, pin: Pin) -> list[str]:
+    return list(tables.open(pin).scan(["id"])["id"].to_pylist())
+
+
+def located(table: Table, *ids: str) -> tuple[np.ndarray, np.ndarray]:
+    """Addresses and row ids, in the order of ``ids``."""
+    rows = table.scan(["id"], row_ids=True, row_addresses=True).to_pylist()
+    by_id = {row["id"]: row for row in rows}
+    addresses = np.array([by_id[name][ROW_ADDRESS] for name in ids], np.uint64)
+    return addresses, np.array([by_id[name][ROW_ID] for name in ids], np.uint64)
+
+
+# --- creating and opening ---
+
+
+def test_a_new_table_is_empty_and_pinned(tables: TableStore) -> None:
+    pin = tables.create(PATH, SCHEMA, operation_id="op")
+    assert (pin.path, pin.version, pin.rows) == (PATH, 1, 0)
+    assert pin.fingerprint
+    assert tables.open(pin).schema.equals(SCHEMA)
+    assert tables.open(pin).scan().num_rows == 0
+    assert tables.operation_of(PATH, 1) == "op"
+    assert tables.latest(PATH) == pin
+
+
+def test_a_table_is_created_once(tables: TableStore) -> None:
+    pin = created(tables, "a")
+    with pytest.raises(AlreadyExists) as caught:
+        tables.create(PATH, SCHEMA, operation_id="again")
+    assert caught.value.code == "table.exists"
+    assert tables.latest(PATH) == pin
+
+
+def test_of_many_creators_one_wins(place: Place) -> None:
+    def create(number: int) -> Pin | None:
+        try:
+            return place.tables().create(PATH, SCHEMA, operation_id=f"op{number}")
+        except AlreadyExists:
+            return None
+
+    with ThreadPoolExecutor(4) as pool:
+        pins = [pin for pin in pool.map(create, range(4)) if pin is not None]
+    assert len(pins) == 1
+    assert place.tables().latest(PATH) == pins[0]
+
+
+def test_a_missing_table_is_not_found(tables: TableStore) -> None:
+    for ask in (tables.latest, tables.latest_version):
+        with pytest.raises(NotFound) as caught:
+            ask("nodes/none")
+        assert caught.value.code == "table.missing"
+    with pytest.raises(NotFound) as caught:
+        tables.open(Pin("nodes/none", 1, "x", 0))
+    assert caught.value.code == "table.missing"
+    assert not tables.has_version("nodes/none", 1)
+
+
+def test_a_missing_version_is_not_found(tables: TableStore) -> None:
+    pin = created(tables)
+    with pytest.raises(NotFound) as caught:
+        tables.open(Pin(PATH, 9, pin.fingerprint, 0))
+    assert caught.value.code == "table.version_missing"
+    with pytest.raises(NotFound):
+        tables.read_version(PATH, 9)
+
+
+def test_a_pin_with_another_fingerprint_is_refused(place: Place) -> None:
+    pin = created(place.tables(), "a")
+    with pytest.raises(Conflict) as caught:
+        place.tables().open(Pin(PATH, pin.version, "somebody-else", 1))
+    assert caught.value.code == "table.pin_mismatch"
+
+
+def test_every_version_stays_readable_from_any_process(place: Place) -> None:
+    first = created(place.tables(), "a")
+    second = appended(place.tables(), first, "b")
+    fresh = place.tables()
+    assert ids_of(fresh, first) == ["a"]
+    assert ids_of(fresh, second) == ["a", "b"]
+    assert fresh.latest(PATH) == second
+
+
+# --- reading ---
+
+
+def test_a_scan_filters_projects_limits_and_counts(tables: TableStore) -> None:
+    pin = created(tables, "a", "b", "c")
+    table = tables.open(pin)
+    assert table.scan(["id"], filter="id >= 'b'")["id"].to_pylist() == ["b", "c"]
+    assert table.scan(["id"], filter=pc.field("id") == "b")["id"].to_pylist() == ["b"]
+    assert table.scan(limit=2).num_rows == 2
+    assert table.scan(["age", "id"]).column_names == ["age", "id"]
+    assert table.count() == 3
+    assert table.count("id > 'a'") == 2
+    assert table.count(pc.field("id") > "a") == 2
+    assert sum(batch.num_rows for batch in table.batches(["id"], filter="id < 'c'")) == 2
+
+
+def test_row_ids_and_addresses_come_on_request(tables: TableStore) -> None:
+    table = tables.open(created(tables, "a", "b"))
+    assert table.scan([], row_ids=True).column_names == [ROW_ID]
+    assert table.scan([], row_addresses=True).column_names == [ROW_ADDRESS]
+    assert table.scan().column_names == ["id", "age"]
+
+
+def test_a_filter_that_means_nothing_is_the_callers_mistake(tables: TableStore) -> None:
+    table = tables.open(created(tables, "a"))
+    with pytest.raises(InvalidInput):
+        table.scan(filter="nobody = 1")
+    with pytest.raises(InvalidInput):
+        table.scan(["nobody"])
+
+
+def test_blobs_are_bytes(tables: TableStore) -> None:
+    schema = pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("photo", pa.large_binary(), metadata={BLOB: b"true"}),
+        ]
+    )
+    photos = [b"small", None, b"", b"m" * 100_000, b"l" * 5_000_000]
+    rows = pa.table({"id": list("abcde"), "photo": photos}, schema=schema)
+    pin = tables.create(PATH, schema, operation_id="create")
+    staged = tables.open(pin).stage_append(rows)
+    assert len(staged.files) > 1, "large values lie in files of their own"
+    pin = tables.advance(pin, staged, operation_id="append")
+    table = tables.open(pin)
+    assert table.schema.equals(schema, check_metadata=False)
+    assert table.schema.field("photo").metadata[BLOB] == b"true"
+    assert table.scan()["photo"].to_pylist() == photos
+    assert table.scan(["id"])["id"].to_pylist() == list("abcde")
+    assert table.scan(["photo"], filter="id = 'd'")["photo"].to_pylist() == [photos[3]]
+    [batch] = table.batches(["photo"], filter="id = 'a'")
+    assert batch["photo"].to_pylist() == [b"small"]
+    addresses, row_ids = located(table, "a")
+    replacement = pa.table({"id": ["a"], "photo": [b"new"]}, schema=schema)
+    change = table.stage_change(replace=(addresses, row_ids, replacement))
+    assert change is not None
+    pin = tables.advance(pin, change, operation_id="replace")
+    after = {row["id"]: row["photo"] for row in tables.open(pin).scan().to_pylist()}
+    assert after == {**dict(zip("abcde", photos, strict=True)), "a": b"new"}
+
+
+# --- staging and advancing ---
+
+
+def test_staging_is_invisible_until_it_is_committed(place: Place) -> None:
+    tables = place.tables()
+    pin = created(tables, "a")
+    staged = tables.open(pin).stage_append(people("b"))
+    assert place.tables().latest(PATH) == pin
+    after = tables.advance(pin, staged, operation_id="op")
+    assert (after.version, after.rows) == (pin.version + 1, 2)
+    assert tables.operation_of(PATH, after.version) == "op"
+    assert ids_of(tables, after) == ["a", "b"]
+
+
+def test_a_staged_change_crosses_processes_as_json(place: Place) -> None:
+    pin = created(place.tables(), "a")
+    staged = place.tables().open(pin).stage_append(people("b"))
+    carried = Staged.from_json(json.loads(json.dumps(staged.to_json())))
+    assert carried == staged
+    tables = place.tables()
+    assert ids_of(tables, tables.advance(pin, carried, operation_id="op")) == ["a", "b"]
+
+
+def test_rows_are_matched_by_column_name_and_must_have_them_all(tables: TableStore) -> None:
+    pin = created(tables)
+    shuffled = pa.table({"age": pa.array([7], pa.int32()), "id": ["a"]})
+    pin = tables.advance(pin, tables.open(pin).stage_append(shuffled), operation_id="op")
+    assert tables.open(pin).scan().to_pylist() == [{"id": "a", "age": 7}]
+    for rows in (
+        pa.table({"id": ["a"]}),
+        pa.table({"id": ["a"], "age": [1], "more": [1]}),
+        pa.table({"id": ["a"], "age": ["old"]}),
+        pa.table({"id": pa.array([None], pa.string()), "age": [1]}),
+    ):
+        with pytest.raises(InvalidInput) as caught:
+            tables.open(pin).stage_append(rows)
+        assert caught.value.code == "table.columns"
+
+
+def test_delete_replace_and_insert_are_one_version(tables: TableStore) -> None:
+    pin = created(tables, "a", "b", "c", "d")
+    table = tables.open(pin)
+    deleted, _ = located(table, "a")
+    addresses, row_ids = located(table, "c", "b")
+    staged = table.stage_change(
+        delete=deleted, replace=(addresses, row_ids, people("c", "b", age=9)), insert=people("e")
+    )
+    assert staged is not None
+    after = tables.advance(pin, staged, operation_id="op")
+    assert (after.version, after.rows) == (pin.version + 1, 4)
+    rows = {row["id"]: row["age"] for row in tables.open(after).scan().to_pylist()}
+    assert rows == {"b": 9, "c": 9, "d": 1, "e": 1}
+    assert sorted(ids_of(tables, pin)) == ["a", "b", "c", "d"], "the old version is untouched"
+
+
+def test_replaced_rows_keep_their_identity_and_their_birth(tables: TableStore) -> None:
+    pin = created(tables, "a", "b", "c")
+    table = tables.open(pin)
+    addresses, row_ids = located(table, "b", "a")
+    staged = table.stage_change(
+        replace=(addresses, row_ids, people("b", "a", age=9)), insert=people("d")
+    )
+    assert staged is not None
+    after = tables.advance(pin, staged, operation_id="op")
+    found = tables.open(after).scan(PROVENANCE, row_ids=True).to_pylist()
+    by_id = {row["id"]: row for row in found}
+    _, old_ids = located(table, "a", "b", "c")
+    assert [by_id[name][ROW_ID] for name in "abc"] == old_ids.tolist()
+    assert {row["_row_created_at_version"] for name, row in by_id.items() if name != "d"} == {2}
+    assert by_id["d"]["_row_created_at_version"] == after.version
+    updated = {name: by_id[name]["_row_last_updated_at_version"] for name in "abcd"}
+    assert updated == {"a": after.version, "b": after.version, "c": 2, "d": after.version}
+    assert len({row[ROW_ID] for row in found}) == 4
+
+
+def test_a_fragment_whose_rows_are_all_gone_is_removed(tables: TableStore) -> None:
+    pin = appended(tables, created(tables, "a", "b"), "c", "d")
+    table = tables.open(pin)
+    addresses, _ = located(table, "a", "b", "c")
+    staged = table.stage_change(delete=addresses)
+    assert staged is not None
+    pin = tables.advance(pin, staged, operation_id="op")
+    assert ids_of(tables, pin) == ["d"]
+    addresses, _ = located(tables.open(pin), "d")
+    staged = tables.open(pin).stage_change(delete=addresses)
+    assert staged is not None
+    pin = tables.advance(pin, staged, operation_id="op")
+    assert pin.rows == 0
+    assert ids_of(tables, appended(tables, pin, "e")) == ["e"]
+
+
+def test_deleting_again_from_a_fragment_keeps_the_earlier_deletions(tables: TableStore) -> None:
+    pin = created(tables, "a", "b", "c")
+    for gone in "ab":
+        addresses, _ = located(tables.open(pin), gone)
+        staged = tables.open(pin).stage_change(delete=addresses)
+        assert staged is not None
+        pin = tables.advance(pin, staged, operation_id="op")
+    assert ids_of(tables, pin) == ["c"]
+
+
+def test_nothing_to_change_stages_nothing(tables: TableStore) -> None:
+    table = tables.open(created(tables, "a"))
+    nothing = np.empty(0, np.uint64)
+    assert table.stage_change() is None
+    assert table.stage_change(delete=nothing) is None
+    assert table.stage_change(replace=(nothing, nothing, people()), insert=people()) is None
+
+
+def test_only_inserts_stage_as_an_append(tables: TableStore) -> None:
+    pin = created(tables, "a")
+    staged = tables.open(pin).stage_change(insert=people("b"))
+    assert staged is not None
+    assert json.loads(staged.operation)["kind"] == "append"
+
+
+def test_a_row_cannot_be_replaced_twice_or_while_it_is_deleted(tables: TableStore) -> None:
+    table = tables.open(created(tables, "a", "b"))
+    addresses, row_ids = located(table, "a")
+    twice = (np.repeat(addresses, 2), np.repeat(row_ids, 2), people("a", "a"))
+    for change in (
+        {"replace": twice},
+        {"delete": addresses, "replace": (addresses, row_ids, people("a"))},
+        {"replace": (addresses, row_ids, people("a", "b"))},
+    ):
+        with pytest.raises(InvalidInput) as caught:
+            table.stage_change(**change)
+        assert caught.value.code == "table.replace"
+    with pytest.raises(InvalidInput):
+        table.stage_change(delete=np.array([99 << 32], np.uint64))
+
+
+def test_an_overwrite_replaces_rows_and_schema(tables: TableStore) -> None:
+    pin = created(tables, "a", "b")
+    old_ids = set(tables.open(pin).scan([], row_ids=True)[ROW_ID].to_pylist())
+    rows = pa.table({"id": ["z"], "name": ["Zoe"]})
+    after = tables.advance(pin, tables.open(pin).stage_overwrite(rows), operation_id="op")
+    assert after.rows == 1
+    assert tables.open(after).scan().to_pylist() == [{"id": "z", "name": "Zoe"}]
+    assert not old_ids & set(tables.open(after).scan([], row_ids=True)[ROW_ID].to_pylist())
+    emptied = tables.advance(
+        after, tables.open(after).stage_overwrite(rows.slice(0, 0)), operation_id="op"
+    )
+    assert tables.open(emptied).schema.names == ["id", "name"]
+    assert emptied.rows == 0
+
+
+# --- one linear history, many branches ---
+
+
+def test_a_change_on_an_older_pin_restores_it_first(tables: TableStore) -> None:
+    base = created(tables, "a")
+    main = appended(tables, base, "main")
+    other = appended(tables, base, "other", operation_id="branch")
+    assert ids_of(tables, other) == ["a", "other"]
+    assert ids_of(tables, main) == ["a", "main"], "the other branch's version is untouched"
+    assert other.version == main.version + 2
+    assert tables.operation_of(PATH, main.version + 1) == "branch", "the restoration is ours, too"
+    again = appended(tables, main, "main2")
+    assert ids_of(tables, again) == ["a", "main", "main2"]
+
+
+def test_row_ids_are_unique_across_branches(tables: TableStore) -> None:
+    base = created(tables, "a")
+    heads = {"x": base, "y": base}
+    seen: set[int] = set()
+    for turn in range(4):
+        for branch, head in heads.items():
+            name = f"{branch}{turn}"
+            heads[branch] = appended(tables, head, name)
+            _, row_ids = located(tables.open(heads[branch]), name)
+            assert int(row_ids[0]) not in seen
+            seen.add(int(row_ids[0]))
+
+
+def test_a_staged_change_is_reheaded_to_the_restored_pin(tables: TableStore) -> None:
+    base = created(tables, "a", "b", "c")
+    table = tables.open(base)
+    addresses, row_ids = located(table, "b")
+    gone, _ = located(table, "a")
+    staged = table.stage_change(delete=gone, replace=(addresses, row_ids, people("b", age=9)))
+    assert staged is not None
+    appended(tables, base, "orphan")
+    after = tables.advance(base, staged, operation_id="op")
+    rows = {row["id"]: row["age"] for row in tables.open(after).scan().to_pylist()}
+    assert rows == {"b": 9, "c": 1}
+
+
+def test_an_append_may_be_committed_on_a_later_pin(tables: TableStore) -> None:
+    base = created(tables, "a")
+    staged = tables.open(base).stage_append(people("late"))
+    later = appended(tables, base, "b")
+    assert ids_of(tables, tables.advance(later, staged, operation_id="op")) == ["a", "b", "late"]
+
+
+def test_deletions_staged_elsewhere_are_refused(tables: TableStore) -> None:
+    base = created(tables, "a", "b")
+    first, second = (
+        tables.open(base).stage_change(delete=located(tables.open(base), name)[0]) for name in "ab"
+    )
+    assert first is not None
+    assert second is not None
+    later = tables.advance(base, first, operation_id="op")
+    with pytest.raises(Conflict) as caught:
+        tables.advance(later, second, operation_id="op")
+    assert caught.value.code == "table.staged_elsewhere"
+    assert ids_of(tables, later) == ["b"]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param({"id": ["z"], "name": ["Zoe"]}, id="another column with the same number"),
+        pytest.param({"id": ["z"], "age": ["old"]}, id="another type"),
+        pytest.param({"age": [1], "id": ["z"]}, id="columns swapped"),
+        pytest.param({"id": ["z"]}, id="column dropped"),
+    ],
+)
+def test_rows_staged_for_other_columns_are_refused(
+    tables: TableStore, columns: dict[str, list[Any]]
+) -> None:
+    pin = created(tables, "a")
+    staged = tables.open(pin).stage_append(people("b"))
+    moved = tables.advance(
+        pin, tables.open(pin).stage_overwrite(pa.table(columns)), operation_id="schema"
+    )
+    with pytest.raises(Conflict) as caught:
+        tables.advance(moved, staged, operation_id="op")
+    assert caught.value.code == "table.schema_moved"
+    assert tables.latest(PATH) == moved, "nothing was committed"
+
+
+def test_another_branchs_columns_do_not_disturb_this_one(tables: TableStore) -> None:
+    base = created(tables, "a")
+    staged = tables.open(base).stage_append(people("b"))
+    tables.advance(
+        base,
+        tables.open(base).stage_overwrite(pa.table({"age": ["x"], "id": [1]})),
+        operation_id="other",
+    )
+    after = tables.advance(base, staged, operation_id="op")
+    assert tables.open(after).scan().to_pylist() == [
+        {"id": "a", "age": 1},
+        {"id": "b", "age": 1},
+    ]
+    later = tables.open(base).stage_append(people("c"))
+    assert ids_of(tables, tables.advance(base, later, operation_id="op")) == ["a", "c"]
+
+
+def test_a_staged_file_that_is_gone_is_caught(place: Place) -> None:
+    tables = place.tables()
+    pin = created(tables, "a", "b")
+    staged = tables.open(pin).stage_append(people("c"))
+    place.objects().delete(staged.files[0].path)
+    with pytest.raises(Conflict) as caught:
+        tables.advance(pin, staged, operation_id="op")
+    assert caught.value.code == "table.staged_missing"
+    deletion = tables.open(pin).stage_change(delete=located(tables.open(pin), "a")[0])
+    assert deletion is not None
+    place.objects().delete(deletion.files[0].path)
+    with pytest.raises(Conflict):
+        tables.advance(pin, deletion, operation_id="op")
+    assert tables.latest(PATH) == pin
+
+
+def test_a_staged_file_with_another_size_is_caught(place: Place) -> None:
+    tables = place.tables()
+    pin = created(tables, "a")
+    staged = tables.open(pin).stage_append(people("c"))
+    place.objects().put(staged.files[0].path, b"short")
+    with pytest.raises(Conflict) as caught:
+        tables.advance(pin, staged, operation_id="op")
+    assert caught.value.code == "table.staged_missing"
+
+
+def test_racing_writers_of_one_pin_have_one_winner_or_separate_histories(place: Place) -> None:
+    """Nobody's rows leak into anybody else's version, whoever comes between."""
+    base = created(place.tables(), "base")
+
+    def write(number: int) -> tuple[str, Pin] | None:
+        tables = place.tables()
+        name = f"w{number}"
+        staged = tables.open(base).stage_append(people(name))
+        try:
+            return name, tables.advance(base, staged, operation_id=name)
+        except Conflict as conflict:
+            assert conflict.code == "table.raced"
+            return None
+
+    with ThreadPoolExecutor(4) as pool:
+        won = [result for result in pool.map(write, range(8)) if result is not None]
+    assert won
+    tables = place.tables()
+    for name, pin in won:
+        assert ids_of(tables, pin) == ["base", name]
+        assert tables.operation_of(PATH, pin.version) == name
+
+
+# --- manifests ---
+
+MANIFEST = "__manifest/main-1"
+
+
+def manifest(*rows: str) -> pa.Table:
+    return pa.table({"table": list(rows), "version": list(range(len(rows)))})
+
+
+def test_a_swap_publishes_exactly_the_next_version(place: Place) -> None:
+    tables = place.tables()
+    assert tables.swap(MANIFEST, 0, manifest("a"), operation_id="c1") == 1
+    assert tables.swap(MANIFEST, 1, manifest("a", "b"), operation_id="c2") == 2
+    fresh = place.tables()
+    assert fresh.read_version(MANIFEST, 1).equals(manifest("a"))
+    assert fresh.read_version(MANIFEST, 2).equals(manifest("a", "b"))
+    assert fresh.latest_version(MANIFEST) == 2
+    assert fresh.operation_of(MANIFEST, 2) == "c2"
+    assert [fresh.has_version(MANIFEST, version) for version in (1, 2, 3)] == [True, True, False]
+
+
+def test_a_swap_on_a_stale_head_is_raced(tables: TableStore) -> None:
+    tables.swap(MANIFEST, 0, manifest("a"), operation_id="c1")
+    tables.swap(MANIFEST, 1, manifest("b"), operation_id="c2")
+    for expected in (0, 1):
+        with pytest.raises(Conflict) as caught:
+            tables.swap(MANIFEST, expected, manifest("stale"), operation_id="c3")
+        assert caught.value.code == "table.raced"
+    assert tables.read_version(MANIFEST, 2).equals(manifest("b"))
+    assert not tables.has_version(MANIFEST, 3)
+
+
+def test_a_swap_above_the_head_is_refused(tables: TableStore) -> None:
+    tables.swap(MANIFEST, 0, manifest("a"), operation_id="c1")
+    with pytest.raises(NotFound):
+        tables.swap(MANIFEST, 5, manifest("b"), operation_id="c2")
+    assert tables.latest_version(MANIFEST) == 1
+
+
+def test_a_swap_may_change_the_columns(tables: TableStore) -> None:
+    tables.swap(MANIFEST, 0, manifest("a"), operation_id="c1")
+    wider = manifest("a").append_column("note", pa.array(["new"]))
+    tables.swap(MANIFEST, 1, wider, operation_id="c2")
+    assert tables.read_version(MANIFEST, 2).equals(wider)
+    assert tables.read_version(MANIFEST, 1).equals(manifest("a"))
+
+
+@pytest.mark.parametrize("expected", [0, 1])
+def test_of_many_swaps_one_wins(place: Place, expected: int) -> None:
+    if expected:
+        place.tables().swap(MANIFEST, 0, manifest("base"), operation_id="c0")
+
+    def swap(number: int) -> str | None:
+        name = f"s{number}"
+        try:
+            place.tables().swap(MANIFEST, expected, manifest(name), operation_id=name)
+        except Conflict as conflict:
+            assert conflict.code == "table.raced"
+            return None
+        return name
+
+    with ThreadPoolExecutor(6) as pool:
+        won = [name for name in pool.map(swap, range(6)) if name is not None]
+    assert len(won) == 1
+    tables = place.tables()
+    assert tables.latest_version(MANIFEST) == expected + 1
+    assert tables.read_version(MANIFEST, expected + 1).equals(manifest(won[0]))
+    assert tables.operation_of(MANIFEST, expected + 1) == won[0]
+
+
+def _count_up(uri: str, options: dict[str, str] | None, name: str, turns: int) -> list[int]:
+    tables = LanceTables(uri, options)
+    won: list[int] = []
+    while len(won) < turns:
+        head = tables.latest_version(MANIFEST)
+        rows = tables.read_version(MANIFEST, head)
+        longer = pa.concat_tables([rows, manifest(name)])
+        try:
+            won.append(tables.swap(MANIFEST, head, longer, operation_id=name))
+        except Conflict:
+            continue
+    return won
+
+
+def test_a_counter_swapped_by_processes_is_exact(place: Place) -> None:
+    place.tables().swap(MANIFEST, 0, manifest("base"), operation_id="c0")
+    turns = 10
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        work = [(place.uri, place.options, f"p{number}", turns) for number in range(2)]
+        won = pool.starmap(_count_up, work)
+    assert sorted(won[0] + won[1]) == list(range(2, 2 * turns + 2))
+    final = place.tables().read_version(MANIFEST, 2 * turns + 1)["table"].to_pylist()
+    assert sorted(final) == ["base"] + ["p0"] * turns + ["p1"] * turns
+
+
+# --- torn versions ---
+
+
+def tear(place: Place, path: str, version: int, body: bytes = b"torn") -> str:
+    key = f"{path}/_versions/{manifest_name(version)}"
+    place.objects().put(key, body)
+    return key
+
+
+@pytest.mark.parametrize("body", [b"", b"torn", bytes(700)])
+def test_a_torn_newest_version_is_told_set_aside_and_its_number_reused(
+    place: Place, body: bytes
+) -> None:
+    pin = created(place.tables(), "a")
+    lost = appended(place.tables(), pin, "lost")
+    key = tear(place, PATH, lost.version, body)
+    tables = place.tables()
+    assert tables.latest_version(PATH) == lost.version
+    staged = tables.open(pin).stage_append(people("b"))
+    attempts: list[Callable[[], Pin]] = [
+        lambda: tables.latest(PATH),
+        lambda: tables.advance(pin, staged, operation_id="op"),
+    ]
+    for attempt in attempts:
+        with pytest.raises(StorageFault) as caught:
+            attempt()
+        assert caught.value.code == "table.torn"
+        assert caught.value.details == {"table": PATH, "version": lost.version}
+    assert tables.quarantine_torn(PATH, lost.version) == f"{key}.torn-1"
+    assert place.objects().get(f"{key}.torn-1") == body
+    assert tables.latest(PATH) == pin
+    healed = tables.advance(pin, staged, operation_id="op")
+    assert healed.version == lost.version
+    assert ids_of(tables, healed) == ["a", "b"]
+    with pytest.raises(Conflict) as mismatch:
+        place.tables().open(lost)
+    assert mismatch.value.code == "table.pin_mismatch"
+
+
+def test_a_torn_manifest_heals_likewise(place: Place) -> None:
+    tables = place.tables()
+    tables.swap(MANIFEST, 0, manifest("a"), operation_id="c1")
+    tear(place, MANIFEST, 2)
+    with pytest.raises(StorageFault) as caught:
+        tables.swap(MANIFEST, 1, manifest("b"), operation_id="c2")
+    assert caught.value.code == "table.torn"
+    tables.quarantine_torn(MANIFEST, 2)
+    assert tables.swap(MANIFEST, 1, manifest("b"), operation_id="c2") == 2
+    tear(place, MANIFEST, 3, b"other")
+    tables.quarantine_torn(MANIFEST, 3)
+    assert place.tables().read_version(MANIFEST, 2).equals(manifest("b"))
+
+
+def test_a_second_tear_of_one_number_gets_another_name(place: Place) -> None:
+    tables = place.tables()
+    pin = created(tables, "a")
+    for number, body in ((1, b"first"), (2, b"second")):
+        key = tear(place, PATH, pin.version + 1, body)
+        assert tables.quarantine_torn(PATH, pin.version + 1) == f"{key}.torn-{number}"
+
+
+def test_only_a_torn_newest_version_is_set_aside(place: Place) -> None:
+    tables = place.tables()
+    pin = created(tables, "a")
+    with pytest.raises(Conflict) as caught:
+        tables.quarantine_torn(PATH, pin.version)
+    assert caught.value.code == "table.not_torn"
+    tear(place, PATH, 1)
+    with pytest.raises(Conflict):
+        tables.quarantine_torn(PATH, 1)
+    with pytest.raises(NotFound):
+        tables.quarantine_torn(PATH, 9)
+    with pytest.raises(NotFound):
+        tables.quarantine_torn("nodes/none", 1)
+    assert ids_of(place.tables(), pin) == ["a"]
+
+
+def test_syncing_is_fine_everywhere(tables: TableStore) -> None:
+    pin = created(tables, "a")
+    staged = tables.open(pin).stage_append(people("b"))
+    tables.sync([], [staged])
+    after = tables.advance(pin, staged, operation_id="op")
+    tables.sync([after], [staged])
+    tables.sync([pin, after])

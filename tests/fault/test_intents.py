@@ -1,0 +1,342 @@
+"""What recovery makes of intents: good ones, strange ones, and ones whose owners live.
+
+Guards INV-5: an intent, whatever it holds, blocks nobody.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from omnigraph.recovery.audit import Outcome
+from omnigraph.recovery.heart import HEART
+from omnigraph.recovery.intents import Intent, IntentStore
+from omnigraph.recovery.owner import Owner, current_owner
+from omnigraph.runtime.clock import SYSTEM_CLOCK
+from omnigraph.runtime.ids import CommitId, new_ulid
+from omnigraph.testing.crew import Crew, Script, step
+from omnigraph.testing.kit import FAST, add, history, ids_of, new_engine, open_engine
+from omnigraph.testing.kit_between import Between, Interruption, lose_reply
+from omnigraph.testing.verify import require_whole
+from omnigraph.versioning import layout
+from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.publish import Draft, Publication
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from omnigraph.operations.engine import Engine
+
+DEAD = Owner(current_owner().host, 2**22 + 1, "0", "nobody")
+ELSEWHERE = Owner("another-machine", 1, "0", "somebody")
+
+
+@pytest.fixture(scope="module")
+def crew() -> Iterator[Crew]:
+    with Crew() as started:
+        yield started
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Engine:
+    made = new_engine(tmp_path / "graph")
+    add(made, ["old"])
+    return made
+
+
+def intent_on(engine: Engine, owner: Owner = DEAD) -> Intent:
+    """An intent of an operation that touches no table: a change of the schema, for example."""
+    head = engine.resolver.resolve("main")
+    return Intent(
+        Publication(
+            Draft(new_ulid(), "main", WriterKind.SCHEMA, actor="ada"),
+            head.incarnation,
+            head.commit.ref,
+            head.commit.schema,
+        ),
+        (),
+        owner,
+        SYSTEM_CLOCK.now_micros(),
+    )
+
+
+def left_by(crew: Crew, path: Path, point: str, key: str) -> None:
+    """Let a child die at a point while it adds somebody."""
+    steps = (step("open"), step("arm"), step("add", ids={"Person": [key]}))
+    child = crew.start(Script(str(path), steps, f"{point}=kill"))
+    child.join()
+    assert child.was_killed
+
+
+def test_an_unconfirmed_intent_is_never_rolled_forward_even_without_tables(engine: Engine) -> None:
+    intent = intent_on(engine)
+    engine.recovery.intents.arm(intent)
+    (row,) = engine.recovery.sweep()
+    assert row.outcome is Outcome.ROLLED_BACK
+    assert intent.id not in [commit.id for commit in history(engine)]
+    require_whole(engine)
+
+
+def test_a_long_job_that_died_while_staging_is_rolled_back(engine: Engine) -> None:
+    intent = intent_on(engine)
+    engine.recovery.intents.announce(intent)
+    (row,) = engine.recovery.sweep()
+    assert row.outcome is Outcome.ROLLED_BACK
+    require_whole(engine)
+
+
+def test_a_confirmed_intent_without_tables_is_rolled_forward_under_its_own_id(
+    engine: Engine,
+) -> None:
+    intent = intent_on(engine)
+    engine.recovery.intents.arm(intent)
+    engine.recovery.intents.confirm(intent.id, {})
+    (row,) = engine.recovery.sweep()
+    assert row.outcome is Outcome.ROLLED_FORWARD
+    newest = history(engine)[0]
+    assert (newest.id, newest.actor) == (intent.id, "ada")
+    require_whole(engine)
+
+
+@pytest.mark.parametrize("moment", ["recovery.classified", "recovery.audited"])
+def test_recovery_that_dies_is_finished_by_the_next_one_with_one_audit_row(
+    moment: str, tmp_path: Path, engine: Engine, crew: Crew
+) -> None:
+    path = tmp_path / "graph"
+    left_by(crew, path, "attempt.confirmed", "new")
+    for _ in range(3):
+        child = crew.start(Script(str(path), (step("open"),), f"{moment}=kill"))
+        child.join()
+        assert child.was_killed
+    engine = open_engine(path)
+    assert ids_of(engine) == ["new", "old"]
+    assert [row.outcome for row in engine.recovery.audit.rows()] == [Outcome.ROLLED_FORWARD]
+    require_whole(engine)
+
+
+def test_the_intent_of_a_living_process_of_another_machine_is_left_alone_until_it_stands_still(
+    engine: Engine,
+) -> None:
+    intent = intent_on(engine, ELSEWHERE)
+    engine.recovery.intents.arm(intent)
+    assert engine.recovery.sweep() == []
+    for _ in range(4):
+        SYSTEM_CLOCK.sleep(FAST.intent_term_seconds / 2)
+        engine.recovery.intents.beat(intent.id)
+        assert engine.recovery.sweep() == [], "its heart beats"
+    add(engine, ["meanwhile"])
+    SYSTEM_CLOCK.sleep(FAST.intent_term_seconds * 1.2)
+    (row,) = engine.recovery.sweep()
+    assert row.outcome is Outcome.ROLLED_BACK
+    require_whole(engine)
+
+
+def test_what_this_process_gave_up_is_resolved_without_waiting(engine: Engine) -> None:
+    """Nobody in this process works on it any more, and nobody knows that better."""
+    engine.recovery.intents.arm(intent_on(engine, current_owner()))
+    assert [row.outcome for row in engine.recovery.sweep()] == [Outcome.ROLLED_BACK]
+
+
+def test_what_this_process_is_at_work_on_is_left_alone(engine: Engine) -> None:
+    intent = intent_on(engine, current_owner())
+    with HEART.beating(engine.recovery.intents, intent.id, 60.0):
+        engine.recovery.intents.arm(intent)
+        SYSTEM_CLOCK.sleep(FAST.intent_term_seconds * 1.2)
+        assert engine.recovery.sweep() == []
+        assert [pending.reason for pending in engine.recovery.pending()] == ["in flight"]
+
+
+def test_a_long_attempt_shows_signs_of_life_even_beside_others_that_beat_slowly(
+    engine: Engine,
+) -> None:
+    slow, quick = intent_on(engine), intent_on(engine)
+    store = engine.recovery.intents
+    with HEART.beating(store, slow.id, 60.0), HEART.beating(store, quick.id, 0.05):
+        SYSTEM_CLOCK.sleep(0.4)
+        first = store.heartbeat(quick.id)
+        SYSTEM_CLOCK.sleep(0.4)
+        assert first
+        assert store.heartbeat(quick.id) != first
+        assert store.heartbeat(slow.id) == b""
+    SYSTEM_CLOCK.sleep(0.1)
+    assert engine.recovery.intents.pending() == {}
+
+
+def test_the_heart_goes_on_when_one_of_its_beats_fails(engine: Engine) -> None:
+    """A storage that fails one operation, even in an unforeseen way, does not kill the others."""
+
+    class Broken(IntentStore):
+        def beat(self, operation: CommitId) -> None:
+            raise ZeroDivisionError
+
+    sick, well = intent_on(engine), intent_on(engine)
+    store = engine.recovery.intents
+    broken = Broken(engine.root.objects)
+    with HEART.beating(broken, sick.id, 0.02), HEART.beating(store, well.id, 0.05):
+        SYSTEM_CLOCK.sleep(0.3)
+        first = store.heartbeat(well.id)
+        SYSTEM_CLOCK.sleep(0.3)
+        assert first
+        assert store.heartbeat(well.id) != first
+
+
+def test_crumbs_of_a_settled_operation_are_swept_up(engine: Engine) -> None:
+    operation = new_ulid()
+    engine.recovery.intents.beat(operation)
+    engine.recovery.intents.confirm(operation, {})
+    assert engine.recovery.sweep() == []
+    assert engine.recovery.intents.pending() == {}
+
+
+def test_an_intent_that_appears_while_it_is_listed_is_not_taken_for_crumbs(
+    tmp_path: Path, engine: Engine
+) -> None:
+    """A listing is no snapshot: it may show the confirmation and miss the intent beside it."""
+    intent = intent_on(engine, ELSEWHERE)
+    engine.recovery.intents.arm(intent)
+    engine.recovery.intents.confirm(intent.id, {})
+    key = f"{layout.RECOVERY}/{intent.id}.json"
+
+    class Torn(Between):
+        def list(self, prefix: str) -> list[str]:
+            return [found for found in self.inner.list(prefix) if found != key]
+
+    other = open_engine(tmp_path / "graph", wrap_objects=Torn)
+    other.recovery.sweep()
+    assert engine.root.objects.exists(key)
+    assert engine.recovery.intents.read_confirmation(intent.id) is not None
+
+
+STRANGE = [
+    b"",
+    b"{",
+    b"null",
+    b"[]",
+    b"7",
+    b"\xff\xfe",
+    b'{"format": 1}',
+    b'{"format": "1"}',
+    b'{"format": 99, "publication": {}}',
+]
+
+
+@pytest.mark.parametrize("suffix", ["json", "staging.json", "confirmed.json", "alive.json"])
+@pytest.mark.parametrize("body", STRANGE)
+def test_a_strange_object_among_the_intents_blocks_nobody(
+    body: bytes, suffix: str, tmp_path: Path, engine: Engine
+) -> None:
+    operation = new_ulid()
+    if suffix in {"confirmed.json", "alive.json"}:
+        intent = intent_on(engine)
+        operation = intent.id
+        engine.recovery.intents.arm(intent)
+    engine.root.objects.put(f"{layout.RECOVERY}/{operation}.{suffix}", body)
+    again = open_engine(tmp_path / "graph")
+    add(again, ["new"])
+    assert ids_of(open_engine(tmp_path / "graph", read_only=True)) == ["new", "old"]
+    if suffix in {"json", "staging.json"}:
+        (pending,) = again.recovery.pending()
+        assert pending.id == operation
+        assert "unreadable" in pending.reason
+
+
+def values() -> st.SearchStrategy[object]:
+    scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+    return scalars | st.lists(scalars, max_size=2) | st.dictionaries(st.text(max_size=3), scalars)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(path=st.lists(st.integers(0, 30), min_size=1, max_size=4), value=values())
+def test_an_intent_with_any_field_replaced_blocks_nobody(
+    path: list[int], value: object, engine: Engine
+) -> None:
+    intent = intent_on(engine)
+    body = json.loads(intent.to_bytes())
+    place, inner = body, body
+    key = ""
+    for number in path:
+        if not isinstance(inner, dict) or not inner:
+            break
+        place, key = inner, sorted(inner)[number % len(inner)]
+        inner = inner[key]
+    place[key] = value
+    engine.root.objects.put(
+        f"{layout.RECOVERY}/{intent.id}.json", json.dumps(body, sort_keys=True).encode()
+    )
+    engine.recovery.sweep()
+    assert ids_of(engine) == ["old"]
+    engine.recovery.intents.remove(intent.id)
+
+
+def test_a_kept_intent_is_reported_once_by_every_opener(
+    tmp_path: Path, engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    operation = new_ulid()
+    engine.root.objects.put(f"{layout.RECOVERY}/{operation}.json", b"{}")
+    opened = open_engine(tmp_path / "graph")
+    opened.recovery.sweep()
+    assert caplog.text.count(operation) == 1
+
+
+def test_an_operation_older_than_the_memory_of_voids_is_not_rolled_forward(
+    tmp_path: Path, engine: Engine, crew: Crew
+) -> None:
+    """It may have been declared void, and forgotten, since: only its age tells."""
+    path = tmp_path / "graph"
+    left_by(crew, path, "attempt.confirmed", "late")
+    limits = replace(FAST, void_memory_seconds=0.4)
+    SYSTEM_CLOCK.sleep(0.5)
+    late = open_engine(path, limits=limits)
+    assert ids_of(late) == ["old"]
+    assert [row.outcome for row in late.recovery.audit.rows()] == [Outcome.ROLLED_BACK]
+    require_whole(late)
+
+
+def test_an_attempt_older_than_the_memory_of_voids_gives_up(
+    tmp_path: Path, engine: Engine, crew: Crew
+) -> None:
+    limits = replace(FAST, void_memory_seconds=0.4, intent_term_seconds=60.0)
+    steps = (step("open"), step("arm"), step("add", ids={"Person": ["late"]}))
+    child = crew.start(
+        Script(str(tmp_path / "graph"), steps, "attempt.confirmed=stop", limits=limits)
+    )
+    child.await_stop()
+    SYSTEM_CLOCK.sleep(0.5)
+    child.resume()
+    assert [outcome.code for outcome in child.join()][-1] == "attempt.too_old"
+    assert ids_of(open_engine(tmp_path / "graph")) == ["old"]
+
+
+def test_nothing_left_behind_costs_one_list(tmp_path: Path, engine: Engine) -> None:
+    counted = open_engine(tmp_path / "graph", wrap_objects=Between)
+    objects = counted.root.objects
+    assert isinstance(objects, Between)
+    objects.calls.clear()
+    counted.recovery.sweep()
+    assert objects.calls == [("list", layout.RECOVERY)]
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_an_audit_row_whose_write_failed_is_written_once_by_the_next_sweep(
+    after: bool, tmp_path: Path, engine: Engine
+) -> None:
+    intent = intent_on(engine)
+    engine.recovery.intents.arm(intent)
+    failure = Interruption("swap", lose_reply, prefix=layout.AUDIT_TABLE, after=after)
+    other = open_engine(tmp_path / "graph", wrap_tables=lambda tables: Between(tables, [failure]))
+    assert failure.done
+    assert intent.id in other.recovery.intents.pending()
+    add(other, ["new"])
+    assert [row.operation_id for row in other.recovery.audit.rows()] == [intent.id]
+    assert other.recovery.intents.pending() == {}
+    require_whole(other)

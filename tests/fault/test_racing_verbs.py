@@ -1,0 +1,163 @@
+"""Verbs that race: one winner, typed losers, and threads of one process."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from omnigraph.errors import GraphError
+from omnigraph.runtime.clock import SYSTEM_CLOCK
+from omnigraph.testing.crew import Crew, Script, step
+from omnigraph.testing.kit import Add, add, ids_of, new_engine, open_engine
+from omnigraph.testing.kit_between import Between, Interruption
+from omnigraph.testing.verify import require_whole
+from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
+from omnigraph.writer.plan import Prepared, Request, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from omnigraph.operations.engine import Engine
+
+
+@pytest.fixture(scope="module")
+def crew() -> Iterator[Crew]:
+    with Crew() as started:
+        yield started
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    add(new_engine(tmp_path / "graph"), ["old"])
+    return tmp_path / "graph"
+
+
+def branch(engine: Engine, name: str) -> None:
+    create_branch(engine.root, engine.heads, name, engine.resolver.resolve("main"))
+
+
+@pytest.mark.parametrize(
+    ("verb", "before", "loser"),
+    [
+        ("branch", (), {"branch.exists"}),
+        ("unbranch", (step("branch", name="x"),), {"branch.missing", "branch.deleted"}),
+        ("tag", (), {"tag.exists"}),
+    ],
+)
+def test_of_many_that_create_or_delete_one_name_exactly_one_succeeds(
+    verb: str, before: tuple[object, ...], loser: set[str], path: Path, crew: Crew
+) -> None:
+    engine = open_engine(path)
+    for round_number in range(5):
+        name = f"{verb}-{round_number}"
+        if before:
+            branch(engine, name)
+        steps = (step("open"), step("wait"), step(verb, name=name))
+        children = [crew.start(Script(str(path), steps)) for _ in range(3)]
+        for child in children:
+            child.go()
+        endings = [child.join()[-1] for child in children]
+        assert sum(outcome.is_done for outcome in endings) == 1, endings
+        assert {outcome.code for outcome in endings if not outcome.is_done} <= loser
+    require_whole(open_engine(path))
+
+
+def test_a_write_that_loses_against_the_deletion_of_its_branch_is_told(path: Path) -> None:
+    other = open_engine(path)
+    branch(other, "dev")
+    late = Interruption(
+        "swap", lambda: delete_branch(other.root, other.heads, "dev"), prefix="__manifest"
+    )
+    writer = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
+    with pytest.raises(GraphError) as told:
+        add(writer, ["lost"], branch="dev")
+    assert told.value.code == "branch.deleted"
+    assert open_branches(other.root, other.heads) == ["main"]
+    require_whole(open_engine(path))
+
+
+def test_a_deletion_that_loses_against_a_write_deletes_what_was_written(path: Path) -> None:
+    """The write was acknowledged before the branch went: both happened, in this order."""
+    other = open_engine(path)
+    branch(other, "dev")
+    other.attempts.gates.enabled = False
+    late = Interruption("swap", lambda: add(other, ["x"], branch="dev"), prefix="__manifest")
+    deleter = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
+    delete_branch(deleter.root, deleter.heads, "dev")
+    assert open_branches(other.root, other.heads) == ["main"]
+    require_whole(open_engine(path))
+
+
+def test_a_branch_of_a_branch_that_is_deleted_meanwhile_stands(path: Path) -> None:
+    engine = open_engine(path)
+    branch(engine, "dev")
+    add(engine, ["side"], branch="dev")
+    source = engine.resolver.resolve("dev")
+    delete_branch(engine.root, engine.heads, "dev")
+    create_branch(engine.root, engine.heads, "child", source)
+    assert ids_of(engine, "child") == ["old", "side"]
+    require_whole(open_engine(path))
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_threads_of_one_process_write_without_losing_anything(guarded: bool, path: Path) -> None:
+    """Eight threads, two branches, one engine: every acknowledged entity is there."""
+    engine = open_engine(path)
+    branch(engine, "dev")
+    engine.attempts.gates.enabled = guarded
+    engine.attempts.lease.enabled = guarded
+    acknowledged: dict[str, list[str]] = {"main": ["old"], "dev": ["old"]}
+    unexpected: list[Exception] = []
+
+    def work(number: int) -> None:
+        name = ("main", "dev")[number % 2]
+        for turn in range(8):
+            key = f"t{number}-{turn}"
+            try:
+                add(engine, [key], branch=name)
+                acknowledged[name].append(key)
+            except GraphError as error:
+                if guarded:
+                    unexpected.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert unexpected == []
+    for name, keys in acknowledged.items():
+        assert ids_of(open_engine(path), name) == sorted(keys)
+    require_whole(open_engine(path))
+
+
+class Slow(Add):
+    """Takes several times as long to prepare as a quick writer takes to commit."""
+
+    rounds = 0
+
+    def prepare(self, view: View) -> Prepared | None:
+        self.rounds += 1
+        SYSTEM_CLOCK.sleep(0.1)
+        return super().prepare(view)
+
+
+def test_a_writer_that_never_pauses_does_not_starve_a_slow_one(path: Path, crew: Crew) -> None:
+    """The last round of a retried write holds the lease from its capture on."""
+    steps = [step("open"), step("wait")]
+    steps += [step("add", ids={"Person": [f"quick-{turn}"]}) for turn in range(300)]
+    quick = crew.start(Script(str(path), tuple(steps)))
+    engine = open_engine(path)
+    quick.go()
+    for _ in range(5):
+        quick.next()
+    slow = Slow({"Person": ["slow"]})
+    engine.attempts.run(Request("main"), slow)
+    assert slow.rounds > 1, "it was overtaken"
+    assert quick.is_alive(), "and got through all the same"
+    quick.kill()
+    assert "slow" in ids_of(open_engine(path))
+    require_whole(open_engine(path))

@@ -1,0 +1,245 @@
+"""Storage errors on every request for a small object, before it happens and after (a lost reply).
+
+Guards INV-13. Each has the outcome that the protocol defines: a failed intent aborts the write, a
+failed removal is a warning, a failed listing is loud, and whatever is said afterwards is true.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from omnigraph.errors import GraphError, OutcomeUnknown, StorageFault
+from omnigraph.testing.crew import Crew, Script, step
+from omnigraph.testing.faulty import Fault, FaultyObjects, Verb, When
+from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine
+from omnigraph.testing.verify import require_whole
+from omnigraph.versioning import layout
+from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
+from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.tags import create_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from omnigraph.operations.engine import Engine
+    from omnigraph.ports.objects import ObjectStore
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    engine = new_engine(tmp_path / "graph")
+    add(engine, ["old"])
+    create_branch(engine.root, engine.heads, "dev", engine.resolver.resolve("main"))
+    return tmp_path / "graph"
+
+
+@pytest.fixture(scope="module")
+def crew() -> Iterator[Crew]:
+    with Crew() as started:
+        yield started
+
+
+def faulty_engine(path: Path) -> tuple[Engine, FaultyObjects]:
+    """Open without faults; they are added when everything stands."""
+    made: list[FaultyObjects] = []
+
+    def wrap(objects: ObjectStore) -> ObjectStore:
+        made.append(FaultyObjects(objects))
+        return made[0]
+
+    engine = open_engine(path, wrap_objects=wrap)
+    engine.attempts.lease.enabled = False
+    return engine, made[0]
+
+
+# --- the named outcomes --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("when", When)
+@pytest.mark.parametrize("part", ["json", "confirmed.json"])
+def test_an_intent_that_cannot_be_put_aborts_the_write(part: str, when: When, path: Path) -> None:
+    engine, objects = faulty_engine(path)
+    nth = 1 if part == "json" else 2
+    objects.add(Fault(Verb.PUT, nth, when, layout.RECOVERY))
+    with pytest.raises(StorageFault):
+        add(engine, ["lost"])
+    assert objects.hits
+    assert objects.hits[0][1].endswith(part)
+    assert ids_of(engine) == ["old"]
+    assert engine.recovery.intents.pending() == {}
+    add(engine, ["new"])
+    assert ids_of(open_engine(path)) == ["new", "old"]
+    require_whole(open_engine(path))
+
+
+@pytest.mark.parametrize("when", When)
+@pytest.mark.parametrize("nth", [1, 2])
+def test_an_intent_that_cannot_be_removed_is_a_warning(
+    nth: int, when: When, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine, objects = faulty_engine(path)
+    objects.add(Fault(Verb.DELETE, nth, when, layout.RECOVERY))
+    commit = add(engine, ["new"])
+    assert commit in caplog.text
+    engine = open_engine(path)
+    assert ids_of(engine) == ["new", "old"]
+    assert [entry.id for entry in history(engine)].count(commit) == 1
+    assert engine.recovery.intents.pending() == {}
+    require_whole(engine)
+
+
+def test_a_listing_that_fails_stops_a_write_and_an_open_loudly(path: Path) -> None:
+    engine, objects = faulty_engine(path)
+    objects.add(Fault(Verb.LIST, 1, When.BEFORE, layout.RECOVERY))
+    with pytest.raises(StorageFault):
+        add(engine, ["lost"])
+    assert ids_of(engine) == ["old"], "reading needs no listing of intents"
+    broken = Fault(Verb.LIST, 1, When.BEFORE, layout.RECOVERY, lasting=True)
+    with pytest.raises(StorageFault):
+        open_engine(path, wrap_objects=lambda inner: FaultyObjects(inner, broken))
+    reader = open_engine(
+        path, read_only=True, wrap_objects=lambda inner: FaultyObjects(inner, broken)
+    )
+    assert ids_of(reader) == ["old"]
+
+
+def test_a_lease_that_cannot_be_had_stops_nobody(path: Path) -> None:
+    engine, objects = faulty_engine(path)
+    engine.attempts.lease.enabled = True
+    for verb in (Verb.PUT, Verb.GET, Verb.DELETE):
+        objects.add(Fault(verb, 1, When.BEFORE, layout.WRITE_LEASE, lasting=True))
+    add(engine, ["new"])
+    assert ids_of(engine) == ["new", "old"]
+
+
+def test_a_stamp_that_cannot_be_read_after_the_confirmation_leaves_the_outcome_open(
+    path: Path,
+) -> None:
+    """It can be neither published nor voided; when the storage is back, recovery decides."""
+    engine, objects = faulty_engine(path)
+    objects.add(Fault(Verb.GET, 1, When.BEFORE, layout.STAMP, lasting=True))
+    with pytest.raises(OutcomeUnknown) as told:
+        add(engine, ["perhaps"])
+    objects.heal()
+    (row,) = engine.recovery.sweep()
+    assert row.operation_id == told.value.details["commit_id"]
+    assert ids_of(engine) == ["old", "perhaps"]
+    require_whole(engine)
+
+
+# --- every request of every verb -----------------------------------------------------------------
+
+
+def write(engine: Engine) -> None:
+    add(engine, ["new"])
+
+
+def branch(engine: Engine) -> None:
+    create_branch(engine.root, engine.heads, "feature", engine.resolver.resolve("main"))
+
+
+def unbranch(engine: Engine) -> None:
+    delete_branch(engine.root, engine.heads, "dev")
+
+
+def tag(engine: Engine) -> None:
+    create_tag(engine.root, "v1", engine.resolver.resolve("main"))
+
+
+def sweep(engine: Engine) -> None:
+    engine.recovery.sweep()
+
+
+ACTS: dict[str, Callable[[Engine], None]] = {
+    "write": write,
+    "branch": branch,
+    "unbranch": unbranch,
+    "tag": tag,
+    "sweep": sweep,
+}
+
+
+def is_done(engine: Engine, act: str) -> bool:
+    match act:
+        case "write":
+            return "new" in ids_of(engine)
+        case "branch":
+            return "feature" in open_branches(engine.root, engine.heads)
+        case "unbranch":
+            return "dev" not in open_branches(engine.root, engine.heads)
+        case "tag":
+            return engine.root.refs.tag("v1") is not None
+        case _:
+            return True
+
+
+@pytest.mark.parametrize("when", When)
+@pytest.mark.parametrize("act", ACTS)
+def test_any_request_of_any_verb_may_fail(
+    act: str, when: When, path: Path, tmp_path: Path, crew: Crew
+) -> None:
+    if act == "sweep":
+        steps = (step("open"), step("arm"), step("add", ids={"Person": ["left"]}))
+        crew.run(Script(str(path), steps, "attempt.confirmed=kill"))
+    problems = []
+    for verb in Verb:
+        for nth in range(1, 40):
+            copy = tmp_path / f"{verb}-{nth}"
+            shutil.copytree(path, copy)
+            outcome = fail_request(copy, act, Fault(verb, nth, when))
+            if outcome == "not reached":
+                break
+            problems += [f"{verb} {nth} {when}: {problem}" for problem in check(copy, act, outcome)]
+            shutil.rmtree(copy)
+    assert not problems, "\n".join(problems)
+
+
+def fail_request(path: Path, act: str, fault: Fault) -> str:
+    objects: list[FaultyObjects] = []
+
+    def wrap(inner: ObjectStore) -> ObjectStore:
+        objects.append(FaultyObjects(inner))
+        return objects[0]
+
+    engine = open_engine(path, wrap_objects=wrap, read_only=act == "sweep")
+    engine.root.read_only = False
+    objects[0].add(fault)
+    try:
+        ACTS[act](engine)
+        ending = "done"
+    except OutcomeUnknown:
+        ending = "unknown"
+    except GraphError as error:
+        ending = f"failed: {error.code}"
+    return ending if objects[0].hits else "not reached"
+
+
+def check(path: Path, act: str, outcome: str) -> list[str]:
+    engine = open_engine(path)
+    problems = []
+    done = is_done(engine, act)
+    if outcome == "done" and not done:
+        problems.append("acknowledged and not there")
+    # A ref whose put was not answered may stand; a commit that is said to have failed may not.
+    if act == "write" and outcome.startswith("failed") and done:
+        problems.append(f"{outcome}, and there")
+    if act == "sweep" and "left" not in ids_of(engine):
+        problems.append("the confirmed operation was not rolled forward")
+    try:
+        add(engine, ["again"])
+        require_whole(open_engine(path))
+    except (AssertionError, GraphError) as error:
+        problems.append(str(error))
+    return problems
+
+
+def test_a_failed_write_leaves_no_recovery_commit_unless_it_had_confirmed(path: Path) -> None:
+    engine, objects = faulty_engine(path)
+    objects.add(Fault(Verb.PUT, 1, When.BEFORE, layout.RECOVERY))
+    with pytest.raises(StorageFault):
+        add(engine, ["lost"])
+    assert WriterKind.RECOVERY not in {commit.kind for commit in history(engine)}

@@ -1,0 +1,274 @@
+"""A power cut tore the newest manifest of something: it heals, and never at the cost of data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.errors import GraphError, StorageFault
+from omnigraph.recovery.audit import Outcome
+from omnigraph.runtime import faults
+from omnigraph.testing.crew import Crew, Script, step
+from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine, table_of
+from omnigraph.testing.kit_steps import Here, play
+from omnigraph.testing.verify import require_whole
+from omnigraph.versioning import layout
+from omnigraph.versioning.branches import create_branch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from omnigraph.operations.engine import Engine
+
+TEARS: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda body: body[: len(body) // 2],
+    "empty": lambda _: b"",
+    "zeros": lambda body: bytes(len(body)),
+}
+
+
+@pytest.fixture(scope="module")
+def crew() -> Iterator[Crew]:
+    with Crew() as started:
+        yield started
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    engine = new_engine(tmp_path / "graph")
+    add(engine, ["old"])
+    create_branch(engine.root, engine.heads, "dev", engine.resolver.resolve("main"))
+    return tmp_path / "graph"
+
+
+@pytest.fixture(autouse=True)
+def _no_faults() -> Iterator[None]:
+    yield
+    faults.clear()
+
+
+def tear(path: Path, table: str, version: int, how: str = "cut") -> None:
+    manifest = path / table / "_versions" / manifest_name(version)
+    manifest.write_bytes(TEARS[how](manifest.read_bytes()))
+
+
+def die_at(crew: Crew, path: Path, point: str, branch: str = "main") -> None:
+    """Somebody adds `lost` and dies."""
+    steps = (step("open"), step("arm"), step("add", ids={"Person": ["lost"]}, branch=branch))
+    child = crew.start(Script(str(path), steps, f"{point}=kill"))
+    child.join()
+    assert child.was_killed
+
+
+def quarantined(engine: Engine) -> list[str]:
+    rows = engine.recovery.audit.rows()
+    return [row.tables[0]["path"] for row in rows if row.outcome is Outcome.QUARANTINED]
+
+
+@pytest.mark.parametrize("how", TEARS)
+def test_a_torn_table_version_that_no_commit_pins_is_set_aside_by_the_next_write(
+    how: str, path: Path, crew: Crew
+) -> None:
+    die_at(crew, path, "attempt.advanced")
+    table = table_of(open_engine(path, read_only=True)).pin
+    tear(path, table.path, table.version + 1, how)
+    engine = open_engine(path)
+    assert ids_of(engine) == ["old"], "reading does not even notice"
+    add(engine, ["new"])
+    assert ids_of(engine) == ["new", "old"]
+    assert quarantined(engine) == [table.path]
+    assert list((path / table.path / "_versions").glob("*.torn-1"))
+    add(engine, ["newer"], branch="dev")
+    require_whole(open_engine(path))
+
+
+def test_a_torn_table_version_that_a_commit_pins_is_left_for_people_and_blocks_nobody_else(
+    path: Path,
+) -> None:
+    """Its data is lost; to reuse its number would hide that."""
+    pin = table_of(open_engine(path)).pin
+    tear(path, pin.path, pin.version)
+    engine = open_engine(path)
+    for attempt in (lambda: ids_of(engine), lambda: add(engine, ["new"])):
+        with pytest.raises(StorageFault) as told:
+            attempt()
+        assert told.value.code == "table.torn"
+    assert quarantined(engine) == []
+    add(engine, ["somewhere"], to="Place")
+    assert ids_of(engine, of="Place") == ["somewhere"]
+
+
+def test_a_torn_version_that_only_a_deleted_branch_pins_is_left_alone(path: Path) -> None:
+    engine = open_engine(path)
+    add(engine, ["gone"], branch="dev")
+    pin = table_of(engine, "dev").pin
+    engine = open_engine(path)
+    steps = (step("unbranch", name="dev"),)
+    play(str(path), steps, Here(), engine)
+    tear(path, pin.path, pin.version)
+    engine = open_engine(path)
+    with pytest.raises(StorageFault):
+        add(engine, ["new"])
+    assert quarantined(engine) == []
+
+
+@pytest.mark.parametrize("how", TEARS)
+@pytest.mark.parametrize("branch", ["main", "dev"])
+def test_a_torn_graph_manifest_is_set_aside_and_its_operation_rolled_forward(
+    branch: str, how: str, path: Path, crew: Crew
+) -> None:
+    """It was never acknowledged, and everything but the manifest is safe."""
+    die_at(crew, path, "publish.swapped", branch)
+    head = open_engine(path, read_only=True).resolver.resolve(branch)
+    tear(path, layout.manifest_path(head.incarnation), head.version, how)
+    engine = open_engine(path)
+    assert ids_of(engine, branch) == ["lost", "old"]
+    assert quarantined(engine) == [layout.manifest_path(head.incarnation)]
+    add(engine, ["new"], branch=branch)
+    assert ids_of(engine, branch) == ["lost", "new", "old"]
+    require_whole(open_engine(path))
+
+
+def test_reading_heals_a_torn_head_when_the_graph_is_open_for_writing(path: Path) -> None:
+    engine = open_engine(path)
+    commit = add(engine, ["lost"], branch="dev")
+    head = engine.resolver.resolve("dev")
+    tear(path, layout.manifest_path(head.incarnation), head.version)
+    engine = open_engine(path)
+    assert ids_of(engine, "dev") == ["old"]
+    assert commit not in [entry.id for entry in history(engine, "dev")]
+    require_whole(engine)
+
+
+def test_a_read_only_open_touches_nothing_torn(path: Path) -> None:
+    engine = open_engine(path)
+    add(engine, ["lost"])
+    head = engine.resolver.resolve("main")
+    tear(path, layout.manifest_path(head.incarnation), head.version)
+    before = listing(path)
+    reader = open_engine(path, read_only=True)
+    with pytest.raises(StorageFault) as told:
+        ids_of(reader)
+    assert told.value.code == "table.torn"
+    assert "read-write" in (told.value.remedy or "")
+    assert ids_of(reader, "dev") == ["old"]
+    assert listing(path) == before
+
+
+def test_a_torn_graph_manifest_without_a_readable_predecessor_is_left_alone(path: Path) -> None:
+    engine = open_engine(path)
+    add(engine, ["a"])
+    head = engine.resolver.resolve("main")
+    table = layout.manifest_path(head.incarnation)
+    tear(path, table, head.version)
+    tear(path, table, head.version - 1)
+    before = listing(path / table)
+    with pytest.raises(StorageFault):
+        ids_of(open_engine(path))
+    assert listing(path / table) == before
+
+
+@pytest.mark.parametrize("table", [layout.AUDIT_TABLE, layout.LINEAGE_TABLE])
+@pytest.mark.parametrize("how", TEARS)
+def test_a_torn_table_that_nothing_depends_on_stops_nothing(
+    how: str, table: str, path: Path, crew: Crew
+) -> None:
+    die_at(crew, path, "attempt.confirmed")
+    engine = open_engine(path)
+    engine.lineage.refresh()
+    engine.lineage.archive()
+    newest = engine.root.tables.latest_version(table)
+    tear(path, table, newest, how)
+    engine = open_engine(path)
+    told = [commit.id for commit in history(engine)]
+    add(engine, ["new"])
+    assert [commit.id for commit in history(engine)][1:] == told
+    die_at(crew, path, "attempt.advanced", "dev")
+    engine = open_engine(path)
+    engine.lineage.refresh()
+    engine.lineage.archive()
+    assert table in quarantined(engine)
+    require_whole(open_engine(path))
+
+
+def test_a_manifest_cut_at_any_length_is_torn_and_nothing_worse(path: Path) -> None:
+    """Lance answers some cuts with an error of its own kind and some with a panic."""
+    engine = open_engine(path)
+    add(engine, ["lost"])
+    head = engine.resolver.resolve("main")
+    table = layout.manifest_path(head.incarnation)
+    manifest = path / table / "_versions" / manifest_name(head.version)
+    whole = manifest.read_bytes()
+    reader = open_engine(path, read_only=True)
+    for length in range(len(whole)):
+        manifest.write_bytes(whole[:length])
+        with pytest.raises(StorageFault) as told:
+            reader.root.tables.read_version(table, head.version)
+        assert told.value.code == "table.torn", length
+
+
+@pytest.mark.parametrize("point", ["recovery.torn_copied", "recovery.torn_set_aside"])
+@pytest.mark.parametrize("kind", ["kill", "raise"])
+def test_a_healer_that_dies_is_followed_by_another_and_audited_once(
+    kind: str, point: str, path: Path, crew: Crew
+) -> None:
+    die_at(crew, path, "publish.swapped")
+    head = open_engine(path, read_only=True).resolver.resolve("main")
+    tear(path, layout.manifest_path(head.incarnation), head.version)
+    steps = (step("arm"), step("open"), step("ids"))
+    child = crew.start(Script(str(path), steps, f"{point}={kind}"))
+    child.join()
+    assert child.was_killed == (kind == "kill")
+    engine = open_engine(path)
+    assert ids_of(engine) == ["lost", "old"]
+    assert len(quarantined(engine)) == 1
+    require_whole(engine)
+
+
+def test_of_two_healers_at_once_one_works(path: Path) -> None:
+    """The other must not remove what is written under the number meanwhile."""
+    engine = open_engine(path)
+    add(engine, ["lost"])
+    head = engine.resolver.resolve("main")
+    table = layout.manifest_path(head.incarnation)
+    tear(path, table, head.version)
+    slow, quick = open_engine(path, read_only=True), open_engine(path, read_only=True)
+    slow.root.read_only = quick.root.read_only = False
+    refused = []
+
+    def overtake() -> None:
+        faults.clear()
+        try:
+            add(quick, ["precious"])
+        except GraphError as error:
+            refused.append(error.code)
+
+    faults.arm("recovery.torn_copied", overtake)
+    assert ids_of(slow) == ["old"]
+    assert refused == ["table.torn"]
+    add(quick, ["precious"])
+    assert ids_of(open_engine(path)) == ["old", "precious"]
+    require_whole(open_engine(path))
+
+
+def test_the_claim_of_a_dead_healer_stops_nobody(path: Path, crew: Crew) -> None:
+    engine = open_engine(path)
+    add(engine, ["lost"])
+    head = engine.resolver.resolve("main")
+    tear(path, layout.manifest_path(head.incarnation), head.version)
+    child = crew.start(Script(str(path), (step("open"), step("ids")), "recovery.torn_copied=kill"))
+    child.join()
+    assert child.was_killed
+    assert list((path / layout.HEAL_CLAIMS).iterdir())
+    assert ids_of(open_engine(path)) == ["old"]
+    assert not list((path / layout.HEAL_CLAIMS).iterdir())
+
+
+def listing(path: Path) -> dict[str, tuple[int, int]]:
+    return {
+        str(entry.relative_to(path)): (entry.stat().st_mtime_ns, entry.stat().st_size)
+        for entry in sorted(path.rglob("*"))
+    }

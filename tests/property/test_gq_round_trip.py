@@ -1,0 +1,329 @@
+"""Whatever tree can be written is printed so that parsing it again gives the same tree."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from omnigraph.datatypes.types import ListType, Scalar, ScalarType, VectorType
+from omnigraph.language.gq.ast import (
+    Aggregate,
+    AggregateFunc,
+    AliasRef,
+    Assignment,
+    Binding,
+    BlockAggregate,
+    BoolOp,
+    CompareOp,
+    Comparison,
+    Delete,
+    Document,
+    Exists,
+    Expr,
+    Insert,
+    IsNull,
+    ListLiteral,
+    Literal,
+    Logical,
+    MatchItem,
+    MatchOp,
+    Membership,
+    Mutation,
+    Not,
+    Now,
+    Ordering,
+    Param,
+    Projection,
+    PropertyAccess,
+    PropertyName,
+    Query,
+    Read,
+    Statement,
+    TextCall,
+    TextFunc,
+    Traversal,
+    Update,
+    Variable,
+)
+from omnigraph.language.gq.formatter import format_queries
+from omnigraph.language.gq.parser import parse_queries
+from omnigraph.language.gq.printer import print_queries
+from omnigraph.language.lexer import tokenize
+from omnigraph.language.source import NO_SPAN, Source
+from omnigraph.testing.syntax import strip_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PREDICATES = (TextFunc.SEARCH, TextFunc.FUZZY, TextFunc.MATCH_TEXT)
+
+# --- names: keywords are names like any other, but for the few that begin a value or a condition
+
+KEYWORDS = [
+    *("query", "match", "return", "order", "limit", "offset", "insert", "update", "delete", "set"),
+    *("where", "as", "asc", "desc", "distinct", "exists", "count", "sum", "search", "rrf", "now"),
+    *("contains", "starts_with", "in", "is", "and", "or", "date", "from", "to", "edits", "k"),
+]
+words = st.sampled_from([*KEYWORDS, "name", "age", "a_1", "camelCase", "_"])
+aliases = words.filter(lambda word: word != "as")
+property_names = st.sampled_from([*KEYWORDS, "name", "age", "not", "true", "null"])
+# A traversal between parameters cannot be: `$p in $q` is then a condition.
+variables = st.sampled_from(["x", "y", "z", "match", "_", "not"])
+parameters = st.sampled_from(["p", "q", "limit", "in"])
+type_names = st.sampled_from(["Person", "A", "Knows_2", "Vector"])
+edge_names = st.sampled_from(
+    ["knows", "contains", "in", "is", "starts_with", "count", "query", "as"]
+)
+
+
+# --- values
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+scalars = st.one_of(
+    texts,
+    st.booleans(),
+    st.integers(-(2**63), 2**64 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.dates(),
+    st.datetimes(timezones=st.just(dt.UTC)).map(lambda instant: instant.replace(fold=0)),
+)
+literals = scalars.map(lambda value: Literal(value, NO_SPAN))
+variable_refs = (variables | parameters).map(lambda name: Variable(name, NO_SPAN))
+items = literals | variable_refs
+lists = st.lists(items, max_size=4).map(lambda found: ListLiteral(tuple(found), NO_SPAN))
+values = st.one_of(literals, variable_refs, lists, st.just(Now(NO_SPAN)))
+accesses = st.builds(
+    lambda variable, prop: PropertyAccess(variable, prop, NO_SPAN, NO_SPAN, NO_SPAN),
+    variables,
+    property_names,
+)
+own_properties = words.map(lambda word: PropertyName(word, NO_SPAN))
+folded = st.one_of(variable_refs, accesses)
+
+
+@st.composite
+def text_calls(
+    draw: st.DrawFn, targets: st.SearchStrategy[Expr], funcs: tuple[TextFunc, ...] = tuple(TextFunc)
+) -> TextCall:
+    func = draw(st.sampled_from(funcs))
+    if func is TextFunc.RRF:
+        rankings = text_calls(targets, (TextFunc.NEAREST, TextFunc.BM25))
+        args: tuple[Expr, ...] = (draw(rankings), draw(rankings))
+    else:
+        args = (draw(targets), draw(items | lists))
+    if func in (TextFunc.RRF, TextFunc.FUZZY) and draw(st.booleans()):
+        args = (*args, draw(items))
+    return TextCall(func, args, NO_SPAN)
+
+
+# --- conditions and clauses; ``depth`` is what may still be nested
+
+
+def logical(op: BoolOp, operands: list[Expr]) -> Expr:
+    """As the parser builds them: never the same operator nested."""
+    flat: list[Expr] = []
+    for operand in operands:
+        if isinstance(operand, Logical) and operand.op is op:
+            flat.extend(operand.operands)
+        else:
+            flat.append(operand)
+    return Logical(op, tuple(flat), NO_SPAN)
+
+
+@st.composite
+def conditions(draw: st.DrawFn, depth: int, targets: st.SearchStrategy[Expr]) -> Expr:
+    """Over properties of variables with blocks, or over bare properties without."""
+    in_match = targets is accesses
+    kinds = ["compare", "compare", "in", "is", "text"]
+    if depth:
+        kinds += ["not", "logical", *["exists"] * in_match]
+    operands: st.SearchStrategy[Expr] = st.one_of(values, targets, text_calls(targets))
+    if depth and in_match:
+        operands |= folds(depth - 1)
+    match draw(st.sampled_from(kinds)):
+        case "compare":
+            op = draw(st.sampled_from([*CompareOp, *MatchOp]))
+            return Comparison(op, draw(operands), draw(operands), NO_SPAN)
+        case "in":
+            options = draw(st.one_of(lists, variable_refs, targets))
+            return Membership(draw(operands), options, NO_SPAN)
+        case "is":
+            return IsNull(draw(operands), draw(st.booleans()), NO_SPAN)
+        case "text":
+            return draw(text_calls(targets, PREDICATES))
+        case "not":
+            return Not(draw(conditions(depth - 1, targets)), NO_SPAN)
+        case "logical":
+            inner = st.lists(conditions(depth - 1, targets), min_size=2, max_size=3)
+            return logical(draw(st.sampled_from(BoolOp)), draw(inner))
+        case _:
+            return Exists(draw(blocks(depth - 1)), draw(st.booleans()), NO_SPAN)
+
+
+def assignments(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[tuple[Assignment, ...]]:
+    one = st.builds(lambda p, v: Assignment(p, v, NO_SPAN, NO_SPAN), property_names, inner)
+    return st.lists(one, max_size=3).map(tuple)
+
+
+@st.composite
+def bindings(draw: st.DrawFn) -> Binding:
+    filters = draw(assignments(values))
+    return Binding(draw(variables), draw(type_names), filters, NO_SPAN, NO_SPAN, NO_SPAN)
+
+
+@st.composite
+def traversals(draw: st.DrawFn) -> Traversal:
+    bounded = draw(st.booleans())
+    edge_variable = draw(st.none() | variables)
+    return Traversal(
+        source=draw(variables),
+        target=draw(variables),
+        edge_name=draw(edge_names),
+        edge_variable=edge_variable,
+        undirected=draw(st.booleans()),
+        min_hops=draw(st.integers(0, 9)) if bounded else 1,
+        max_hops=draw(st.none() | st.integers(0, 9)) if bounded else 1,
+        span=NO_SPAN,
+        source_span=NO_SPAN,
+        target_span=NO_SPAN,
+        edge_span=NO_SPAN,
+        edge_variable_span=None if edge_variable is None else NO_SPAN,
+        bounds_span=NO_SPAN if bounded else None,
+    )
+
+
+@st.composite
+def blocks(draw: st.DrawFn, depth: int) -> tuple[MatchItem, ...]:
+    one = st.one_of(bindings(), traversals(), conditions(depth, accesses))
+    return tuple(draw(st.lists(one, min_size=1, max_size=3)))
+
+
+@st.composite
+def folds(draw: st.DrawFn, depth: int) -> BlockAggregate:
+    func = draw(st.sampled_from(AggregateFunc))
+    block = draw(blocks(depth))
+    if func is AggregateFunc.COUNT and draw(st.booleans()):
+        return BlockAggregate(func, block, None, distinct=False, span=NO_SPAN)
+    return BlockAggregate(func, block, draw(folded), distinct=draw(st.booleans()), span=NO_SPAN)
+
+
+# --- queries
+
+
+@st.composite
+def aggregates(draw: st.DrawFn) -> Aggregate:
+    if draw(st.booleans()):
+        return Aggregate(AggregateFunc.COUNT, None, distinct=False, span=NO_SPAN)
+    func = draw(st.sampled_from(AggregateFunc))
+    return Aggregate(func, draw(folded), distinct=draw(st.booleans()), span=NO_SPAN)
+
+
+@st.composite
+def reads(draw: st.DrawFn) -> Read:
+    references = aliases.map(lambda word: AliasRef(word, NO_SPAN))
+    columns = st.one_of(values, accesses, references, aggregates(), text_calls(accesses))
+    projections = st.builds(lambda e, a: Projection(e, a, NO_SPAN), columns, st.none() | aliases)
+    orderings = st.builds(lambda e, d: Ordering(e, d, NO_SPAN), columns, st.none() | st.booleans())
+    counts = st.one_of(
+        st.none(),
+        st.integers(0, 2**63).map(lambda value: Literal(value, NO_SPAN)),
+        parameters.map(lambda name: Variable(name, NO_SPAN)),
+    )
+    return Read(
+        match=draw(blocks(3)),
+        returns=tuple(draw(st.lists(projections, min_size=1, max_size=3))),
+        distinct=draw(st.booleans()),
+        order=tuple(draw(st.lists(orderings, max_size=3))),
+        limit=draw(counts),
+        offset=draw(counts),
+        span=NO_SPAN,
+    )
+
+
+@st.composite
+def statements(draw: st.DrawFn, kinds: list[str]) -> Statement:
+    kind = draw(st.sampled_from(kinds))
+    type_name = draw(type_names)
+    changes = draw(assignments(values | st.just(Literal(None, NO_SPAN))))
+    if kind == "insert":
+        return Insert(type_name, changes, NO_SPAN, NO_SPAN)
+    where = draw(conditions(2, own_properties))
+    if kind == "update":
+        return Update(type_name, changes, where, NO_SPAN, NO_SPAN)
+    return Delete(type_name, where, NO_SPAN, NO_SPAN)
+
+
+@st.composite
+def mutations(draw: st.DrawFn) -> Mutation:
+    kinds = draw(st.sampled_from([["delete"], ["insert", "update"]]))
+    return Mutation(tuple(draw(st.lists(statements(kinds), min_size=1, max_size=3))), NO_SPAN)
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> Query:
+    types = st.one_of(
+        st.sampled_from(Scalar).map(ScalarType),
+        st.sampled_from(Scalar).map(ListType),
+        st.integers(1, 65_536).map(VectorType),
+    )
+    names = draw(st.lists(parameters, unique=True, max_size=3))
+    return Query(
+        name=draw(words),
+        params=tuple(Param(name, draw(types), draw(st.booleans()), NO_SPAN) for name in names),
+        description=draw(st.none() | texts),
+        instruction=draw(st.none() | texts),
+        body=draw(st.one_of(reads(), mutations())),
+        span=NO_SPAN,
+        name_span=NO_SPAN,
+    )
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Document:
+    return Document(tuple(draw(st.lists(queries(), max_size=2, unique_by=lambda q: q.name))))
+
+
+@settings(max_examples=150, deadline=None)
+@given(documents())
+def test_printing_and_parsing_again_is_the_identity(document: Document) -> None:
+    text = print_queries(document)
+    again = parse_queries(Source(text))
+    # The texts of the trees are compared too: True equals 1, and -0.0 equals 0.0.
+    assert strip_spans(again) == document
+    assert repr(strip_spans(again)) == repr(document)
+    assert print_queries(again) == text
+
+
+@st.composite
+def commented_texts(draw: st.DrawFn) -> tuple[str, list[str]]:
+    """A printed document with numbered comments between its tokens."""
+    text = print_queries(draw(documents()))
+    tokens, _ = tokenize(Source(text))
+    gaps = draw(st.lists(st.sampled_from([token.start for token in tokens]), max_size=6))
+    comments = []
+    for number, offset in enumerate(sorted(gaps, reverse=True)):
+        comment = f"/* c{number} */"
+        comments.append(comment)
+        shapes: list[Callable[[str], str]] = [
+            lambda c: f" {c} ",
+            lambda c: f"\n{c}\n",
+            lambda c: f" //{c}\n",
+        ]
+        text = text[:offset] + draw(st.sampled_from(shapes))(comment) + text[offset:]
+    return text, comments
+
+
+@settings(max_examples=100, deadline=None)
+@given(commented_texts())
+def test_formatting_keeps_every_comment_and_the_tree(case: tuple[str, list[str]]) -> None:
+    text, comments = case
+    # A line break that a comment brought can separate what was not separate: that is no loss.
+    tree = strip_spans(parse_queries(Source(text)))
+    formatted = format_queries(Source(text))
+    assert strip_spans(parse_queries(Source(formatted))) == tree
+    assert sorted(re.findall(r"/\* c\d+ \*/", formatted)) == sorted(comments)

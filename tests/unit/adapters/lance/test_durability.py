@@ -1,0 +1,172 @@
+"""With ``durable``, what was acknowledged survives a power cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from omnigraph.adapters.lance import LanceTables
+from omnigraph.adapters.objects.local import LocalObjects
+from omnigraph.datatypes.arrow import BLOB
+from omnigraph.errors import StorageFault
+from omnigraph.testing.power import PowerLossDisk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from omnigraph.ports.tables import Pin
+
+PATH = "nodes/person-1"
+MANIFEST = "__manifest/main-1"
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("photo", pa.large_binary(), metadata={BLOB: b"true"}),
+    ]
+)
+
+
+def people(*ids: str) -> pa.Table:
+    # Large enough to be stored in a file of its own.
+    photos = [name.encode() * 100_000 for name in ids]
+    return pa.table({"id": list(ids), "photo": photos}, schema=SCHEMA)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "graph.omni"
+
+
+@pytest.fixture
+def disk(root: Path) -> Iterator[PowerLossDisk]:
+    with PowerLossDisk(root) as disk:
+        LocalObjects(root, durable=True).create_root()
+        yield disk
+
+
+def append(tables: LanceTables, pin: Pin, *ids: str, sync: bool = True) -> Pin:
+    staged = tables.open(pin).stage_append(people(*ids))
+    after = tables.advance(pin, staged, operation_id="op")
+    if sync:
+        tables.sync([after], [staged])
+    return after
+
+
+def append_healing(tables: LanceTables, pin: Pin, *ids: str) -> Pin:
+    """Append, setting torn versions aside until it works."""
+    while True:
+        try:
+            return append(tables, pin, *ids)
+        except StorageFault as fault:
+            assert fault.code == "table.torn"
+            tables.quarantine_torn(PATH, fault.details["version"])
+
+
+def test_a_created_table_survives(disk: PowerLossDisk, root: Path, tmp_path: Path) -> None:
+    pin = LanceTables(str(root), durable=True).create(PATH, SCHEMA, operation_id="op")
+    disk.cut_to(tmp_path / "after")
+    assert LanceTables(str(tmp_path / "after")).open(pin).scan().num_rows == 0
+
+
+def test_synced_rows_survive_with_their_blobs(
+    disk: PowerLossDisk, root: Path, tmp_path: Path
+) -> None:
+    tables = LanceTables(str(root), durable=True)
+    pin = append(tables, tables.create(PATH, SCHEMA, operation_id="op"), "a", "b")
+    disk.cut_to(tmp_path / "after")
+    after = LanceTables(str(tmp_path / "after"))
+    assert after.open(pin).scan().equals(people("a", "b"))
+
+
+def test_synced_deletions_survive(disk: PowerLossDisk, root: Path, tmp_path: Path) -> None:
+    tables = LanceTables(str(root), durable=True)
+    pin = append(tables, tables.create(PATH, SCHEMA, operation_id="op"), "a", "b", "c")
+    staged = tables.open(pin).stage_change(delete=np.array([1], np.uint64))
+    assert staged is not None
+    pin = tables.advance(pin, staged, operation_id="op")
+    tables.sync([pin], [staged])
+    disk.cut_to(tmp_path / "after")
+    after = LanceTables(str(tmp_path / "after"))
+    assert after.open(pin).scan(["id"])["id"].to_pylist() == ["a", "c"]
+
+
+def test_rows_on_a_restored_pin_survive(disk: PowerLossDisk, root: Path, tmp_path: Path) -> None:
+    tables = LanceTables(str(root), durable=True)
+    base = append(tables, tables.create(PATH, SCHEMA, operation_id="op"), "a")
+    append(tables, base, "other branch")
+    pin = append(tables, base, "b")
+    disk.cut_to(tmp_path / "after")
+    after = LanceTables(str(tmp_path / "after"))
+    assert after.open(pin).scan(["id"])["id"].to_pylist() == ["a", "b"]
+    assert after.open(append(after, pin, "c")).count() == 3, "and can be written to"
+
+
+def test_rows_that_were_not_synced_are_lost_and_the_table_heals(
+    disk: PowerLossDisk, root: Path, tmp_path: Path
+) -> None:
+    tables = LanceTables(str(root), durable=True)
+    pin = append(tables, tables.create(PATH, SCHEMA, operation_id="op"), "a")
+    append(tables, pin, "lost", sync=False)
+    disk.cut_to(tmp_path / "after")
+    after = LanceTables(str(tmp_path / "after"))
+    assert after.latest(PATH) == pin
+    assert after.open(append(after, pin, "b")).scan(["id"])["id"].to_pylist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_the_disk_kept_of_unsynced_rows_the_table_heals(
+    disk: PowerLossDisk, root: Path, tmp_path: Path, seed: int
+) -> None:
+    tables = LanceTables(str(root), durable=True)
+    pin = append(tables, tables.create(PATH, SCHEMA, operation_id="op"), "a")
+    for number in range(3):
+        append(tables, pin, f"lost{number}", sync=False)
+    disk.cut_to(tmp_path / "after", seed=seed)
+    after = LanceTables(str(tmp_path / "after"))
+    assert after.open(pin).scan().equals(people("a"))
+    healed = append_healing(after, pin, "b")
+    assert after.open(healed).scan(["id"])["id"].to_pylist() == ["a", "b"]
+
+
+def test_a_swap_is_durable_when_it_returns(disk: PowerLossDisk, root: Path, tmp_path: Path) -> None:
+    tables = LanceTables(str(root), durable=True)
+    for version in range(3):
+        rows = pa.table({"n": [version] * 100})
+        tables.swap(MANIFEST, version, rows, operation_id=f"c{version}")
+        disk.cut_to(tmp_path / f"after{version}")
+        after = LanceTables(str(tmp_path / f"after{version}"))
+        assert after.latest_version(MANIFEST) == version + 1
+        assert after.read_version(MANIFEST, version + 1).equals(rows)
+
+
+def test_a_writer_syncs_the_head_that_it_builds_on(
+    disk: PowerLossDisk, root: Path, tmp_path: Path
+) -> None:
+    """Somebody's head may be visible and not durable yet; a commit above it needs it."""
+    LanceTables(str(root), durable=False).swap(
+        MANIFEST, 0, pa.table({"n": [1]}), operation_id="theirs"
+    )
+    rows = pa.table({"n": [2]})
+    LanceTables(str(root), durable=True).swap(MANIFEST, 1, rows, operation_id="ours")
+    disk.cut_to(tmp_path / "after")
+    after = LanceTables(str(tmp_path / "after"))
+    assert after.read_version(MANIFEST, 1).equals(pa.table({"n": [1]}))
+    assert after.read_version(MANIFEST, 2).equals(rows)
+
+
+def test_syncing_a_pin_alone_syncs_all_that_it_consists_of(
+    disk: PowerLossDisk, root: Path, tmp_path: Path
+) -> None:
+    careless = LanceTables(str(root), durable=False)
+    pin = append(careless, careless.create(PATH, SCHEMA, operation_id="op"), "a")
+    pin = append(careless, pin, "b")
+    staged = careless.open(pin).stage_change(delete=np.array([0], np.uint64))
+    assert staged is not None
+    pin = careless.advance(pin, staged, operation_id="op")
+    LanceTables(str(root), durable=True).sync([pin])
+    disk.cut_to(tmp_path / "after")
+    assert LanceTables(str(tmp_path / "after")).open(pin).scan().equals(people("b"))

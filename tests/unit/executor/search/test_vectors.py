@@ -1,0 +1,142 @@
+"""Nearest vectors: exact without an index, nearly so with one where exactness is too dear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from omnigraph.executor.search import segments, vectors
+from omnigraph.ports.indexes import IndexKind, IndexSpec, NewSegment
+
+Make = Any
+EAST, NORTH = [1.0, 0.0], [0.0, 1.0]
+
+
+def with_vectors(library: Make, rows: list[Any], dim: int = 2) -> Any:
+    return library(*["x"] * len(rows), vectors=rows, dim=dim)
+
+
+def clustered(count: int, dim: int, seed: int = 3) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(20, dim))
+    return (centres[rng.integers(0, 20, count)] + 0.5 * rng.normal(size=(count, dim))).astype(
+        np.float32
+    )
+
+
+def test_the_nearest_come_first_and_what_has_no_direction_is_left_out(library: Make) -> None:
+    shelf = with_vectors(library, [NORTH, None, [2.0, 0.0], [0.0, 0.0], [1.0, 1.0], [-1.0, 0.0]])
+    ranked = shelf.vectors().nearest(np.array(EAST), 10)
+    assert ranked.rows.tolist() == [2, 4, 0, 5]
+    assert ranked.scores.tolist()[0] == 0.0
+    found = shelf.vectors().distances(np.array(EAST))
+    assert np.isnan(found[[1, 3]]).all()
+
+
+def test_all_that_are_as_near_as_the_last_are_there(library: Make) -> None:
+    shelf = with_vectors(library, [NORTH, EAST, [2.0, 0.0], [3.0, 0.0], NORTH])
+    assert shelf.vectors().nearest(np.array(EAST), 1).rows.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("rows", [[4, 0, 2], [1], []])
+def test_some_rows_can_be_asked_for(library: Make, rows: list[int]) -> None:
+    shelf = with_vectors(library, [NORTH, EAST, [1.0, 1.0], None, [1.0, 2.0]])
+    chosen = np.array(rows, np.int64)
+    found = shelf.vectors().distances(np.array(EAST), chosen)
+    whole = shelf.vectors().distances(np.array(EAST))
+    assert np.array_equal(found, whole[chosen], equal_nan=True)
+    ranked = shelf.vectors().nearest(np.array(EAST), 2, np.sort(chosen))
+    assert set(ranked.rows.tolist()) <= set(rows)
+
+
+def test_an_empty_table_has_no_nearest(library: Make) -> None:
+    column = library().vectors()
+    assert len(column.nearest(np.array(EAST), 3)) == 0
+    assert len(column.nearest(np.array(EAST), 0)) == 0
+
+
+@pytest.mark.parametrize("dim", [2, 64])
+def test_a_sweep_leaves_out_none_of_the_nearest(library: Make, dim: int) -> None:
+    matrix = clustered(3_000, dim)
+    # Beyond what 32 bits can square, and everything doubled so that there are ties.
+    matrix[::50] *= np.float32(1e-25)
+    matrix[1::50] *= np.float32(1e25)
+    matrix = np.concatenate([matrix, matrix * np.float32(2)])
+    shelf = with_vectors(library, matrix.tolist(), dim)
+    query = matrix[7].astype(np.float64) + 0.1
+    whole = shelf.vectors().distances(query)
+    ranked = shelf.vectors().nearest(query, 10)
+    last = np.sort(whole)[9]
+    assert set(ranked.rows.tolist()) == set(np.flatnonzero(whole <= last).tolist())
+    assert ranked.scores.tolist() == sorted(whole[whole <= last])
+
+
+def test_few_rows_are_taken_and_many_are_a_reason_to_read(
+    library: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segments, "_PART_ROWS_MIN", 512)
+    shelf = with_vectors(library, clustered(2_000, 2).tolist())
+    calls = []
+    for _ in range(50):
+        watched = shelf.watched()
+        shelf.vectors(watched).distances(np.array(EAST), np.array([5, 700]))
+        calls.append(watched.calls)
+    assert "take" in calls[0]
+    assert "take" not in calls[-1], "by now reading it whole has been paid for"
+
+
+# --- with an index ---
+
+
+def index_vectors(shelf: Any) -> None:
+    parts = tuple(range(len(shelf.table.parts())))
+    staged = shelf.table.stage_indexes([NewSegment(IndexSpec("vec", IndexKind.VECTOR), parts)])
+    shelf.pin = shelf.tables.advance(shelf.pin, staged, operation_id="index")
+
+
+def test_an_index_is_asked_only_where_exactness_is_dear(
+    library: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = with_vectors(library, clustered(1_000, 8).tolist(), 8)
+    index_vectors(shelf)
+    query = np.ones(8)
+    for limit, asked in ((1 << 25, False), (0, True)):
+        monkeypatch.setattr(vectors, "EXACT_VALUES", limit)
+        watched = shelf.watched()
+        shelf.vectors(watched).nearest(query, 5)
+        assert ("search_vector" in watched.calls) is asked
+        watched = shelf.watched()
+        shelf.vectors(watched).nearest(query, 5, exact=True)
+        assert "search_vector" not in watched.calls
+
+
+def test_an_index_recalls_all_neighbours_of_clustered_vectors(
+    library: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = clustered(5_000, 32)
+    shelf = with_vectors(library, matrix[:4_000].tolist(), 32)
+    index_vectors(shelf)
+    shelf.add(*["x"] * 1_000, vectors=matrix[4_000:].tolist())
+    monkeypatch.setattr(vectors, "EXACT_VALUES", 0)
+    rng = np.random.default_rng(5)
+    recalled = []
+    for place in rng.choice(5_000, 25):
+        query = matrix[place].astype(np.float64) + 0.02 * rng.normal(size=32)
+        near = shelf.vectors().nearest(query, 10)
+        exact = shelf.vectors().nearest(query, 10, exact=True)
+        recalled.append(len(set(near.rows.tolist()) & set(exact.rows.tolist())) / len(exact))
+        known = dict(zip(exact.rows.tolist(), exact.scores.tolist(), strict=True))
+        for row, score in zip(near.rows.tolist(), near.scores.tolist(), strict=True):
+            assert known.get(row, score) == score
+    assert np.mean(recalled) == 1.0
+
+
+def test_without_an_index_the_answer_is_exact_at_any_size(
+    library: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = with_vectors(library, clustered(200, 4).tolist(), 4)
+    expected = shelf.vectors().nearest(np.ones(4), 5)
+    monkeypatch.setattr(vectors, "EXACT_VALUES", 0)
+    assert shelf.vectors().nearest(np.ones(4), 5).rows.tolist() == expected.rows.tolist()

@@ -1,0 +1,98 @@
+"""Budgets stop a query with a typed error; they never cut its answer short."""
+
+import pytest
+
+from omnigraph.errors import GraphError, LimitExceeded
+from omnigraph.executor.budget import DEFAULT_ROWS, DEFAULT_SECONDS, Budget, Cancellation
+
+
+class SteppedClock:
+    """A clock that moves only when it is told to."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now_micros(self) -> int:
+        return int(self.seconds * 1_000_000)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+def test_the_defaults_are_thirty_seconds_a_quarter_of_memory_and_a_million_rows() -> None:
+    budget = Budget()
+    assert (budget.rows, budget.seconds) == (DEFAULT_ROWS, DEFAULT_SECONDS) == (1_000_000, 30.0)
+    assert budget.memory_bytes is not None
+    assert budget.memory_bytes > 64 * 1024 * 1024
+
+
+def test_time_runs_out_after_the_limit_and_not_at_it() -> None:
+    clock = SteppedClock()
+    meter = Budget(seconds=2.0, clock=clock).start()
+    clock.sleep(2.0)
+    meter.check()
+    clock.sleep(0.5)
+    with pytest.raises(LimitExceeded) as caught:
+        meter.check()
+    assert caught.value.code == "query.time_limit"
+    assert caught.value.details == {
+        "resource_limit": {"name": "time_s", "limit": 2.0, "actual": 2.5}
+    }
+
+
+def test_the_time_starts_with_the_meter() -> None:
+    clock = SteppedClock()
+    budget = Budget(seconds=1.0, clock=clock)
+    clock.sleep(10)
+    budget.start().check()
+
+
+def test_a_loop_notices_the_deadline_within_a_bounded_number_of_steps() -> None:
+    clock = SteppedClock()
+    meter = Budget(seconds=1.0, clock=clock).start()
+    meter.tick()
+    clock.sleep(5)
+    with pytest.raises(LimitExceeded):
+        for _ in range(200):
+            meter.tick()
+
+
+def test_memory_is_what_is_held_in_total() -> None:
+    meter = Budget(memory_bytes=100).start()
+    meter.hold(60)
+    meter.hold(40)
+    with pytest.raises(LimitExceeded) as caught:
+        meter.hold(1)
+    assert caught.value.code == "query.memory_limit"
+
+
+def test_a_result_of_exactly_the_allowed_rows_passes() -> None:
+    meter = Budget(rows=3).start()
+    meter.return_rows(3)
+    with pytest.raises(LimitExceeded) as caught:
+        meter.return_rows(4)
+    assert caught.value.code == "query.rows_limit"
+    assert caught.value.remedy is not None
+
+
+def test_none_lifts_a_limit() -> None:
+    clock = SteppedClock()
+    meter = Budget(rows=None, seconds=None, memory_bytes=None, clock=clock).start()
+    clock.sleep(1e9)
+    meter.check()
+    meter.hold(2**80)
+    meter.return_rows(2**40)
+
+
+def test_a_cancelled_query_stops_at_its_next_step() -> None:
+    cancellation = Cancellation()
+    meter = Budget(cancellation=cancellation).start()
+    meter.check()
+    cancellation.cancel()
+    with pytest.raises(GraphError) as caught:
+        meter.check()
+    assert caught.value.code == "query.cancelled"
+    assert not isinstance(caught.value, LimitExceeded)

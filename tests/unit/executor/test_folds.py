@@ -1,0 +1,95 @@
+"""Folds of many rows against folds of values, exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnigraph.datatypes.arrow import arrow_type
+from omnigraph.datatypes.types import F64, I64, STRING, DataType, Scalar, ScalarType
+from omnigraph.errors import LimitExceeded
+from omnigraph.executor.column import Column, Vector
+from omnigraph.executor.folds import fold_groups
+from omnigraph.executor.naive.aggregates import fold
+from omnigraph.ir.expressions import Aggregate, AggregateFunc, Const
+
+F32, I32, U64 = (ScalarType(scalar) for scalar in (Scalar.F32, Scalar.I32, Scalar.U64))
+
+numbers: list[tuple[DataType, st.SearchStrategy[Any]]] = [
+    (I64, st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)),
+    (U64, st.integers(0, 2**64 - 1) | st.integers(0, 3)),
+    (I32, st.integers(-(2**31), 2**31 - 1)),
+    (
+        F64,
+        st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.1, 1e16, -1e16, 1.0]),
+    ),
+    (F32, st.floats(width=32, allow_nan=False, allow_infinity=False)),
+    (STRING, st.text(max_size=3)),
+]
+
+
+def folded(func: AggregateFunc, dtype: DataType) -> DataType:
+    if func is AggregateFunc.COUNT:
+        return I64
+    if func is AggregateFunc.AVG:
+        return F64
+    if func is AggregateFunc.SUM:
+        return F64 if dtype in (F64, F32) else I64
+    return dtype
+
+
+@pytest.mark.parametrize(("dtype", "values"), numbers)
+@given(data=st.data())
+def test_groups_fold_as_their_values_would(
+    dtype: DataType, values: st.SearchStrategy[Any], data: st.DataObject
+) -> None:
+    sums = (AggregateFunc.SUM, AggregateFunc.AVG)
+    funcs = [func for func in AggregateFunc if dtype != STRING or func not in sums]
+    func, distinct = data.draw(st.sampled_from(funcs)), data.draw(st.booleans())
+    rows = data.draw(st.lists(st.tuples(st.integers(0, 2), st.none() | values), max_size=12))
+    wanted = Aggregate(func, Const(0, I64), distinct, folded(func, dtype))
+    vector = Vector(Column(pa.array([value for _, value in rows], arrow_type(dtype))))
+    groups = np.array([group for group, _ in rows], np.int64)
+    try:
+        expected = [
+            fold(
+                func,
+                [value for group, value in rows if group == number],
+                distinct=distinct,
+                dtype=wanted.dtype,
+            )
+            for number in range(3)
+        ]
+    except LimitExceeded:
+        with pytest.raises(LimitExceeded):
+            fold_groups(wanted, vector, groups, 3)
+        return
+    assert fold_groups(wanted, vector, groups, 3).arrow().to_pylist() == expected
+
+
+def test_a_sum_of_floats_is_rounded_once_whatever_the_order() -> None:
+    values = [1e16, 1.0, -1e16, 0.1, 3e-300]
+    groups = np.zeros(len(values), np.int64)
+    wanted = Aggregate(AggregateFunc.SUM, Const(0, F64), distinct=False, dtype=F64)
+    for order in (values, values[::-1], sorted(values)):
+        vector = Vector(Column(pa.array(order)))
+        assert fold_groups(wanted, vector, groups, 1).cells() == [1.1]
+
+
+def test_infinities_and_nan_are_what_they_are() -> None:
+    wanted = Aggregate(AggregateFunc.SUM, Const(0, F64), distinct=False, dtype=F64)
+    vector = Vector(Column(pa.array([float("inf"), 1.0, float("inf"), float("-inf")])))
+    found = fold_groups(wanted, vector, np.array([0, 0, 1, 1]), 2).cells()
+    assert found[0] == float("inf")
+    assert found[1] != found[1]
+
+
+def test_numbers_at_the_end_of_the_floats_are_added_too() -> None:
+    wanted = Aggregate(AggregateFunc.SUM, Const(0, F64), distinct=False, dtype=F64)
+    vector = Vector(Column(pa.array([1.5e308, -1.5e308, 7.0])))
+    assert fold_groups(wanted, vector, np.zeros(3, np.int64), 1).cells() == [7.0]

@@ -1,0 +1,156 @@
+"""CSR arrays: neighbours as sets, edges one by one, both ways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnigraph.executor.budget import Budget
+from omnigraph.executor.cache import ByteCache
+from omnigraph.executor.columns import PinnedColumns
+from omnigraph.executor.context import Context
+from omnigraph.executor.hops import neighbours, neighbours_once, reach
+from omnigraph.executor.naive.hops import reach as naive_reach
+from omnigraph.executor.topology import Csr, Direction, Topology
+from omnigraph.runtime.clock import micros_to_datetime
+from omnigraph.testing.memory_tables import MemoryTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NODES = ["n0", "n1", "n2", "n3", "n4"]
+edges = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12)
+
+
+def context() -> Context:
+    return Context({}, micros_to_datetime(0), Budget().start(), ByteCache(10**6))
+
+
+def topology(pairs: Sequence[tuple[int, int]], nodes: Sequence[str] = NODES) -> Topology:
+    shared = context()
+
+    def pinned(rows: pa.Table) -> PinnedColumns:
+        table: Any = MemoryTable(rows)
+        return PinnedColumns(table.pin, lambda: table, shared)
+
+    people = pinned(pa.table({"id": list(nodes)}))
+    ends = {
+        "src": pa.array([f"n{source}" for source, _ in pairs], pa.string()),
+        "dst": pa.array([f"n{target}" for _, target in pairs], pa.string()),
+    }
+    return Topology(pinned(pa.table(ends)), people, people, shared)
+
+
+def around(csr: Csr, node: int) -> list[int]:
+    return csr.near[csr.ptr[node] : csr.ptr[node + 1]].tolist()
+
+
+@given(edges)
+def test_pairs_are_sets_and_edges_are_all_there(pairs: list[tuple[int, int]]) -> None:
+    found = topology(pairs)
+    out, into, both = (found.pairs(direction) for direction in Direction)
+    for node in range(len(NODES)):
+        leaving = {target for source, target in pairs if source == node}
+        entering = {source for source, target in pairs if target == node}
+        assert around(out, node) == sorted(leaving)
+        assert around(into, node) == sorted(entering)
+        assert around(both, node) == sorted(leaving | entering)
+    with_edges = found.edges(Direction.OUT)
+    assert with_edges.edge is not None
+    assert sorted(with_edges.edge.tolist()) == list(range(len(pairs)))
+
+
+@given(edges)
+def test_an_edge_is_followed_from_both_ends_and_a_loop_once(pairs: list[tuple[int, int]]) -> None:
+    csr = topology(pairs).edges(Direction.BOTH)
+    assert csr.edge is not None
+    expected = sorted(
+        (here, edge, there)
+        for edge, (source, target) in enumerate(pairs)
+        for here, there in {(source, target), (target, source)}
+    )
+    found = sorted(
+        (node, int(csr.edge[place]), int(csr.near[place]))
+        for node in range(len(NODES))
+        for place in range(csr.ptr[node], csr.ptr[node + 1])
+    )
+    assert found == expected
+
+
+def test_edges_to_nodes_that_are_not_there_are_left_out() -> None:
+    found = topology([(0, 1), (1, 4)], nodes=["n0", "n1"])
+    assert around(found.pairs(Direction.OUT), 1) == []
+    assert found.endpoints().target.tolist() == [1, -1]
+
+
+def test_what_was_made_once_is_kept() -> None:
+    found = topology([(0, 1)])
+    assert found.pairs(Direction.OUT) is found.pairs(Direction.OUT)
+
+
+@given(edges, st.lists(st.integers(0, 4), max_size=6))
+def test_neighbours_come_with_the_place_of_the_node_that_they_are_near_to(
+    pairs: list[tuple[int, int]], asked: list[int]
+) -> None:
+    csr = topology(pairs).pairs(Direction.OUT)
+    at = np.array(asked, np.int64)
+    index, places = neighbours(csr, at, Budget().start())
+    found = sorted(zip(index.tolist(), csr.near[places].tolist(), strict=True))
+    expected = sorted(
+        (place, near) for place, node in enumerate(asked) for near in around(csr, node)
+    )
+    assert found == expected
+    once = neighbours_once(csr, at, len(NODES), Budget().start()).tolist()
+    assert once == sorted({near for node in asked for near in around(csr, node)})
+
+
+class Arrays:
+    """The adjacency of a test."""
+
+    def __init__(self, found: Topology) -> None:
+        self._found = found
+
+    def around(self, nodes: Any, direction: Direction, *, with_edges: bool) -> tuple[Csr, Any]:
+        return self._found.pairs(direction), nodes
+
+    def ends(self, edges: Any) -> Any:
+        raise AssertionError
+
+
+@given(edges, st.integers(0, 3), st.integers(0, 3), st.booleans())
+def test_a_search_of_some_steps_finds_what_the_definition_finds_from_either_end(
+    pairs: list[tuple[int, int]], low: int, more: int, undirected: bool
+) -> None:
+    near: dict[int, set[int]] = {node: set() for node in range(len(NODES))}
+    for source, target in pairs:
+        near[source].add(target)
+        if undirected:
+            near[target].add(source)
+
+    def reached(start: int) -> set[int]:
+        found = naive_reach(
+            ("T", str(start)),
+            lambda node: {("T", str(other)) for other in near[int(node[1])]},
+            low,
+            low + more,
+        )
+        return {int(node) for _, node in found}
+
+    expected = {(start, end) for start in near for end in reached(start)}
+    starts = np.arange(len(NODES))
+    for backward in (False, True):
+        direction = Direction.BOTH if undirected else Direction.IN if backward else Direction.OUT
+        csr = reach(
+            Arrays(topology(pairs)),
+            starts,
+            direction,
+            bounds=(low, low + more),
+            backward=backward,
+            meter=Budget().start(),
+        )
+        found = {(start, end) for start in range(len(NODES)) for end in around(csr, start)}
+        assert found == ({(end, start) for start, end in expected} if backward else expected)

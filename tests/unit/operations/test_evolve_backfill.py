@@ -1,0 +1,97 @@
+"""What may be written as a backfill, and what is said of everything else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from omnigraph.catalog.build import build_catalog
+from omnigraph.errors import SchemaFailure
+from omnigraph.language.pg.parser import parse_schema
+from omnigraph.language.source import Source
+from omnigraph.operations.evolve.backfill import parse_backfill
+from omnigraph.operations.evolve.rows import Constant, Copy
+
+if TYPE_CHECKING:
+    from omnigraph.catalog.model import Catalog
+
+
+def catalog(text: str, previous: Catalog | None = None) -> Catalog:
+    source = Source(text, "s.pg")
+    return build_catalog(parse_schema(source), source, previous=previous)
+
+
+ACCEPTED = catalog("node P { name: String  age: I64?  photo: Blob?  v: Vector(2)? }")
+DESIRED = catalog(
+    """node P {
+        name: String
+        age: I64
+        small: I32?
+        text: String?
+        photo: Blob?
+        photo2: Blob?
+        v3: Vector(3)?
+    }
+    node New { name: String }""",
+    ACCEPTED,
+)
+
+
+def fill_of(place: str, value: Any) -> Constant | Copy:
+    [fill] = parse_backfill({place: value}, ACCEPTED, DESIRED).fills.values()
+    return fill
+
+
+def test_a_word_is_a_property_and_json_is_a_constant() -> None:
+    assert fill_of("P.text", "name") == Copy(ACCEPTED.nodes[0].by_name["name"])
+    assert fill_of("P.text", " name ") == fill_of("P.text", "name")
+    assert fill_of("P.text", '"name"') == Constant("name")
+    assert fill_of("P.age", "7") == fill_of("P.age", 7) == Constant(7)
+
+
+def test_it_is_shown_as_it_was_written() -> None:
+    given = parse_backfill({"P.text": ' "x" ', "P.age": 7}, ACCEPTED, DESIRED)
+    assert list(given.spelled.values()) == ['"x"', "7"]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "code"),
+    [
+        ("P.nobody", "name", "schema.backfill_unknown"),
+        ("Nobody.text", "name", "schema.backfill_unknown"),
+        ("P", "name", "schema.backfill_unknown"),
+        ("", "name", "schema.backfill_unknown"),
+        ("P.text", "nobody", "schema.backfill_source"),
+        ("P.text", "name + 1", "schema.backfill_expression"),
+        ("P.text", "", "schema.backfill_expression"),
+        ("P.text", '"open', "schema.backfill_expression"),
+        ("P.text", "[" * 100_000, "schema.backfill_expression"),
+        ("P.text", "7", "schema.backfill_value"),
+        ("P.text", None, "schema.backfill_value"),
+        ("P.text", "null", "schema.backfill_value"),
+        ("P.age", "1e400", "schema.backfill_value"),
+        ("P.age", '"seven"', "schema.backfill_value"),
+        ("P.small", str(2**31), "schema.backfill_value"),
+        ("P.small", "age", "schema.backfill_type"),
+        ("P.age", "name", "schema.backfill_type"),
+        ("P.v3", "v", "schema.backfill_type"),
+        ("P.photo2", "photo", "schema.backfill_type"),
+        ("P.photo2", '"base64:AA=="', "schema.backfill_type"),
+    ],
+)
+def test_a_backfill_that_makes_no_sense_says_why(place: str, value: Any, code: str) -> None:
+    with pytest.raises(SchemaFailure) as caught:
+        parse_backfill({place: value}, ACCEPTED, DESIRED)
+    assert caught.value.code == code
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("place", ["P.name", "P.photo", "New.name"])
+def test_what_has_its_values_is_not_filled(place: str) -> None:
+    given = parse_backfill({place: "anything at all"}, ACCEPTED, DESIRED)
+    assert given.unwanted == (place,)
+    assert not given.fills
+    with pytest.raises(SchemaFailure) as caught:
+        given.require_wanted()
+    assert caught.value.code == "schema.backfill_unwanted"

@@ -1,0 +1,103 @@
+"""Plans as people and programs see them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from omnigraph.planner.access import Choice
+from omnigraph.planner.explain import Explained, explain, render
+from omnigraph.planner.plan import Access
+
+# The fixture of conftest.
+Planning = Any
+
+
+class Nothing:
+    """A memory that holds nothing, and indexes on ids only."""
+
+    budget_bytes = 0
+
+    def has_column(self, type_id: str, prop: str) -> bool:
+        return False
+
+    def has_ids(self, type_id: str) -> bool:
+        return False
+
+    def has_topology(self, edge_type: str) -> bool:
+        return False
+
+    def has_index(self, type_id: str, prop: str) -> bool:
+        return prop == "@id"
+
+    def spent(self, type_id: str) -> float:
+        return 0.0
+
+
+QUERY = """match {
+    $p: Person { handle: $h }
+    $p knows $q
+    $q.age > 30
+    not { $q wrote $d  $d.title contains "graph" }
+} return { $q.handle, $q.city } order { $q.age desc } limit 5"""
+
+
+def told(
+    planning: Planning, access: Access, body: str = QUERY, params: str = "$h: String"
+) -> Explained:
+    plan = planning.plan(body, params)
+    return explain(plan, planning.facts(), Choice(access, "a test"), Nothing())
+
+
+def test_the_tree_shows_every_operator_with_what_it_does(planning: Planning) -> None:
+    text = render(told(planning, Access.LOOKED_UP))
+    for expected in (
+        "Return q.handle, q.city",
+        "access: indexed",
+        "because: a test",
+        "Page 5",
+        "Sort q.age desc, p.id, q.id, the first 5",
+        "SemiJoin rows that have no match of q",
+        "Filter q.age > 30",
+        "Expand p -[Knows]-> q from p",
+        "Scan p: Person by id $h",
+        "index: on id",
+        "index: none on src",
+        'd.title contains "graph"',
+    ):
+        assert expected in text, text
+
+
+def test_filters_that_a_table_takes_are_told_from_those_that_it_does_not(
+    planning: Planning,
+) -> None:
+    body = 'match { $p: Person  $p.city = "Bern"  $p.age != $p.height } return { $p.handle }'
+    scan = told(planning, Access.LOOKED_UP, body, "")
+    while scan.inputs:
+        (scan,) = scan.inputs
+    assert scan.notes["pushed"] == ['p.city = "Bern"']
+    assert scan.notes["tested here"] == ["p.age != p.height"]
+    assert scan.notes["index"] == "none on city"
+
+
+def test_in_memory_no_index_of_the_table_is_needed(planning: Planning) -> None:
+    text = render(told(planning, Access.RESIDENT))
+    assert "ids in memory" in text
+    assert "topology: to be built" in text
+
+
+def test_the_json_has_the_same_tree(planning: Planning) -> None:
+    body = told(planning, Access.RESIDENT).to_json()
+    assert json.loads(json.dumps(body)) == body
+    assert body["operator"] == "Return"
+    assert body["inputs"][0]["operator"] == "Page"
+    assert body["inputs"][0]["estimated_rows"] <= 5
+
+
+def test_measurements_stand_beside_the_estimates(planning: Planning) -> None:
+    plan = planning.plan("match { $p: Person } return { count(*) as n }")
+    measured = {"runs": 2, "rows": 1, "seconds": 0.0015, "bytes": 2048}
+    text = render(
+        explain(plan, planning.facts(), Choice(Access.RESIDENT, "x"), Nothing(), lambda _: measured)
+    )
+    assert "1 rows in 2 runs, expected ~1; 1.500 ms; 2 KB" in text

@@ -1,0 +1,153 @@
+"""Manifests as rows and back, and the rules between a head and its successor (INV-2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from omnigraph.catalog.model import TypeId
+from omnigraph.errors import InvariantBroken, StorageFault
+from omnigraph.ports.tables import Pin
+from omnigraph.runtime.ids import CommitId
+from omnigraph.versioning.invariants import RULES, require_successor
+from omnigraph.versioning.manifest import (
+    Commit,
+    CommitRef,
+    Counts,
+    Manifest,
+    Void,
+    WriterKind,
+    from_rows,
+    to_rows,
+)
+
+WORDS = st.text(max_size=8)
+NUMBERS = st.integers(0, 2**53)
+REFS = st.builds(CommitRef, WORDS.map(CommitId), WORDS, NUMBERS)
+PINS = st.builds(Pin, WORDS, NUMBERS, WORDS, NUMBERS)
+COMMITS = st.builds(
+    Commit,
+    REFS,
+    WORDS,
+    st.sampled_from(WriterKind),
+    NUMBERS,
+    WORDS,
+    parent=st.none() | REFS,
+    merged_parent=st.none() | REFS,
+    actor=st.none() | WORDS,
+    message=st.none() | WORDS,
+    counts=st.builds(Counts, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS),
+    idempotency_key=st.none() | WORDS,
+    request_digest=st.none() | WORDS,
+)
+MANIFESTS = st.builds(
+    Manifest,
+    WORDS,
+    NUMBERS,
+    COMMITS,
+    st.dictionaries(st.text(min_size=1, max_size=5).map(TypeId), PINS, max_size=4),
+    st.lists(st.builds(Void, WORDS.map(CommitId), NUMBERS), max_size=3).map(tuple),
+    tombstone=st.booleans(),
+)
+
+
+@settings(deadline=None)
+@given(MANIFESTS)
+def test_a_manifest_comes_back_from_its_rows(manifest: Manifest) -> None:
+    again = from_rows(manifest.incarnation, manifest.version, to_rows(manifest))
+    assert replace(again, pins=dict(again.pins)) == replace(manifest, pins=dict(manifest.pins))
+
+
+def test_equal_manifests_have_equal_rows_whatever_the_order_of_their_pins() -> None:
+    pins = {TypeId(name): Pin(name, 1, name, 0) for name in "abc"}
+    backwards = dict(reversed(list(pins.items())))
+    assert to_rows(replace(HEAD, pins=pins)).equals(to_rows(replace(HEAD, pins=backwards)))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pa.table({"x": [1]}),
+        pa.table({"key": ["a"], "body": [""]}),
+        to_rows(
+            Manifest(
+                "i",
+                1,
+                Commit(CommitRef(CommitId("c"), "i", 1), "main", WriterKind.INIT, 1, "s"),
+                {},
+            )
+        ).set_column(5, "body", pa.array(["{"])),
+    ],
+)
+def test_rows_that_are_no_manifest_are_told_apart(rows: pa.Table) -> None:
+    with pytest.raises(StorageFault) as told:
+        from_rows("i", 1, rows)
+    assert told.value.code == "manifest.malformed"
+
+
+HEAD = Manifest(
+    "i",
+    7,
+    Commit(CommitRef(CommitId("head"), "i", 7), "main", WriterKind.MUTATION, 1_000, "s"),
+    {TypeId("t"): Pin("nodes/t", 3, "f", 5)},
+    voids=(Void(CommitId("void"), 1),),
+)
+NEXT = Manifest(
+    "i",
+    8,
+    Commit(
+        CommitRef(CommitId("next"), "i", 8),
+        "main",
+        WriterKind.MUTATION,
+        1_001,
+        "s",
+        parent=CommitRef(CommitId("head"), "i", 7),
+    ),
+    {TypeId("t"): Pin("nodes/t", 4, "g", 6)},
+)
+
+BROKEN = {
+    "version": replace(NEXT, version=9),
+    "incarnation": replace(NEXT, incarnation="j"),
+    "no parent": replace(NEXT, commit=replace(NEXT.commit, parent=None)),
+    "another parent": replace(
+        NEXT, commit=replace(NEXT.commit, parent=CommitRef(CommitId("x"), "i", 7))
+    ),
+    "another home": replace(
+        NEXT, commit=replace(NEXT.commit, ref=CommitRef(CommitId("next"), "i", 9))
+    ),
+    "time": replace(NEXT, commit=replace(NEXT.commit, time_micros=1_000)),
+    "void": replace(NEXT, commit=replace(NEXT.commit, ref=CommitRef(CommitId("void"), "i", 8))),
+    "a pin without a fingerprint": replace(NEXT, pins={TypeId("t"): Pin("p", 1, "", 0)}),
+    "a pin without a version": replace(NEXT, pins={TypeId("t"): Pin("p", 0, "f", 0)}),
+    "a recovery that moves a pin": replace(
+        NEXT, commit=replace(NEXT.commit, kind=WriterKind.RECOVERY)
+    ),
+}
+
+
+def test_a_proper_successor_is_accepted() -> None:
+    require_successor(HEAD, NEXT)
+
+
+@pytest.mark.parametrize("successor", BROKEN.values(), ids=BROKEN)
+def test_what_is_no_proper_successor_is_never_swapped_in(successor: Manifest) -> None:
+    with pytest.raises(InvariantBroken) as told:
+        require_successor(HEAD, successor)
+    assert told.value.number == 2
+
+
+def test_nothing_follows_a_tombstone() -> None:
+    with pytest.raises(InvariantBroken):
+        require_successor(replace(HEAD, tombstone=True), NEXT)
+
+
+def test_every_rule_is_broken_by_one_of_these_tests() -> None:
+    broken = {
+        rule.__name__ for successor in BROKEN.values() for rule in RULES if rule(HEAD, successor)
+    }
+    assert broken | {"_nothing_follows_a_tombstone"} == {rule.__name__ for rule in RULES}
