@@ -1,0 +1,315 @@
+"""Writes beside the Lance calls that they need: loading, single writes, and many writers at once.
+
+The bars (issue "Writes"): a load from JSON lines with all checks within 2 times the bare load from
+Parquet; single inserts, updates and deletes within 2 times the bare calls plus the swap of a
+manifest, and within 1.5 times of themselves as tables and history grow.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import lance
+import pyarrow as pa
+import pyarrow.parquet as pq
+from lance import LanceDataset, LanceOperation
+from lance.fragment import write_fragments
+
+from bench.harness import Table
+from bench.shared import data_of, import_peer, peers_home
+from omnigraph.graph.open import init_graph
+from omnigraph.testing.crew import Crew, Script, step
+from omnigraph.versioning.manifest import to_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from omnigraph.graph.facade import Graph
+
+# One run of the whole is minutes; a smaller size is enough to see a regression.
+SIZES = tuple(os.environ.get("OMNIGRAPH_BENCH_SIZES", "S M").split())
+LOADS = 5
+WRITERS = 50
+HISTORY = 1_000
+ROWS = (10_000, 1_000_000)
+TURNS = 30
+
+SCHEMA = """
+node Person {
+    name: String @key
+    age: I32?
+    city: String?
+}
+edge Knows: Person -> Person { since: I32? }
+"""
+INSERT = 'query q($n: String) { insert Person { name: $n, age: 1, city: "Bonn" } }'
+EDGE = "query q($a: String, $b: String) { insert Knows { from: $a, to: $b } }"
+UPDATE = "query q($n: String) { update Person set { age: 99 } where name = $n }"
+DELETE = "query q($n: String) { delete Person where name = $n }"
+
+
+def run() -> Iterator[Table | str]:
+    home = Path(tempfile.mkdtemp(prefix="omnigraph-bench-"))
+    try:
+        if peers_home() is None:
+            yield "loads: skipped, there is no shared harness; set OMNIGRAPH_PEERS"
+        else:
+            for size in SIZES:
+                yield _load(home, size)
+            yield _memory(home, SIZES[-1])
+        for level in ("process", "power"):
+            yield from _single_writes(home, level)
+        yield _history(home)
+        yield from _many_writers(home)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+# --- W1: loads -----------------------------------------------------------------------------------
+
+
+def _load(home: Path, size: str) -> Table:
+    """In turns, so that both see the same machine."""
+    bare = import_peer("peers_lance_raw").LanceRaw
+    mine = _omnigraph()
+    data = str(data_of(size))
+    took: dict[str, list[float]] = {"bare": [], "mine": []}
+    for _ in range(LOADS):
+        for name, adapter in (("bare", bare), ("mine", mine)):
+            path = home / name
+            shutil.rmtree(path, ignore_errors=True)
+            system = adapter(data, str(path))
+            took[name].append(_seconds(system.load))
+            system.close()
+    baseline = statistics.median(took["bare"])
+    table = Table(f"W1 load, size {size}", "bare Lance from Parquet")
+    table.add("bare Lance from Parquet", baseline)
+    table.add("JSON lines, all checks", statistics.median(took["mine"]), aim=2 * baseline)
+    return table
+
+
+def _omnigraph() -> Any:
+    from bench.peers_omnigraph import OmniGraph  # noqa: PLC0415 - needs the shared harness
+
+    return OmniGraph
+
+
+def _memory(home: Path, size: str) -> str:
+    """The peak of a process that loads, above what it needs before, beside the data in Arrow."""
+    data = data_of(size)
+    arrow = sum(pq.read_table(path).nbytes for path in data.glob("*.parquet"))
+    # A child inherits the peak that getrusage tells of; the kernel's own mark begins anew.
+    script = (
+        "import re, sys; from pathlib import Path; from bench.peers_omnigraph import OmniGraph\n"
+        "import lance\n"
+        "status = Path('/proc/self/status')\n"
+        "kib = lambda: int(re.search(r'VmHWM:\\s*(\\d+)', status.read_text())[1])\n"
+        "before = kib(); OmniGraph(sys.argv[1], sys.argv[2]).load(); print(kib() - before)"
+    )
+    command = [sys.executable, "-c", script, str(data), str(home / "memory")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    peak = int(done.stdout) * 1024
+    return (
+        f"W1 memory, size {size}: {peak / 2**20:.0f} MiB above the start, "
+        f"{peak / arrow:.2f} times the {arrow / 2**20:.0f} MiB of the data in Arrow; aim < 4"
+    )
+
+
+# --- W9, W10: single writes ----------------------------------------------------------------------
+
+
+class _Bare:
+    """The Lance calls of each write, and the swap of a manifest behind them."""
+
+    def __init__(self, home: Path, graph: Graph, rows: int) -> None:
+        session = lance.Session()
+        names = [f"p{number}" for number in range(rows)]
+        people = pa.table({"name": names, "age": pa.array([1] * rows, pa.int32()), "city": names})
+        knows = pa.table({"src": names, "dst": names[::-1]})
+        indexed = lance.write_dataset(people, home / "people", enable_stable_row_ids=True)
+        indexed.create_scalar_index("name", "BTREE")
+        indexed = lance.write_dataset(knows, home / "knows", enable_stable_row_ids=True)
+        for end in ("src", "dst"):
+            indexed.create_scalar_index(end, "BTREE")
+        self._people = lance.dataset(home / "people", session=session)
+        self._knows = lance.dataset(home / "knows", session=session)
+        self._manifest = to_rows(graph.engine.resolver.resolve("main"))
+        lance.write_dataset(self._manifest, home / "manifest")
+        self._head = lance.dataset(home / "manifest", session=session)
+
+    def insert(self, name: str) -> None:
+        row = {"name": [name], "age": pa.array([1], pa.int32()), "city": ["Bonn"]}
+        self._people = self._append(self._people, pa.table(row))
+        self._swap()
+
+    def insert_edge(self, name: str) -> None:
+        self._people.to_table(columns=["name"], filter=f"name in ('{name}', 'p0')")
+        self._knows = self._append(self._knows, pa.table({"src": [name], "dst": ["p0"]}))
+        self._swap()
+
+    def update(self, name: str) -> None:
+        self._people.update({"age": "99"}, where=f"name = '{name}'")
+        self._swap()
+
+    def delete(self, name: str) -> None:
+        self._people.delete(f"name = '{name}'")
+        self._knows.delete(f"src = '{name}' or dst = '{name}'")
+        self._swap()
+
+    def _append(self, dataset: Any, rows: pa.Table) -> Any:
+        return lance.write_dataset(rows, dataset, mode="append")
+
+    def _swap(self) -> None:
+        pins = write_fragments(self._manifest, self._head, mode="overwrite")
+        self._head = LanceDataset.commit(
+            self._head,
+            LanceOperation.Overwrite(self._manifest.schema, pins),
+            read_version=self._head.version,
+            max_retries=0,
+        )
+
+
+class _Mine:
+    """The same writes through the facade."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def insert(self, name: str) -> None:
+        self._graph.mutate(INSERT, {"n": name})
+
+    def insert_edge(self, name: str) -> None:
+        self._graph.mutate(EDGE, {"a": name, "b": "p0"})
+
+    def update(self, name: str) -> None:
+        self._graph.mutate(UPDATE, {"n": name})
+
+    def delete(self, name: str) -> None:
+        self._graph.mutate(DELETE, {"n": name})
+
+
+def _stocked(path: Path, rows: int, level: str = "process") -> Graph:
+    graph = init_graph(path, SCHEMA, durability=level)
+    names = [f"p{number}" for number in range(rows)]
+    people = pa.table({"name": names, "age": pa.array([1] * rows, pa.int32()), "city": names})
+    knows = pa.table({"from": names, "to": names[::-1]})
+    graph.load({"Person": people, "Knows": knows}, mode="append")
+    # What maintenance does in the background.
+    graph.ensure_indices()
+    return graph
+
+
+def _single_writes(home: Path, level: str) -> Iterator[Table]:
+    verbs = ("insert", "insert_edge", "update", "delete")
+    took: dict[tuple[str, str, int], float] = {}
+    for rows in ROWS:
+        place = home / f"{level}-{rows}"
+        graph = _stocked(place / "graph", rows, level)
+        sides = {"bare": _Bare(place, graph, rows), "mine": _Mine(graph)}
+        for verb in verbs:
+            samples: dict[str, list[float]] = {side: [] for side in sides}
+            for turn in range(TURNS):
+                for side, writer in sides.items():
+                    name = f"new-{side}-{turn}" if verb == "insert" else f"p{turn + 1}"
+                    act = getattr(writer, verb)
+                    samples[side].append(_seconds(lambda act=act, name=name: act(name)))
+            for side, found in samples.items():
+                took[verb, side, rows] = statistics.median(found[3:])
+        shutil.rmtree(place)
+    for verb in verbs:
+        yield _writes_table(verb, level, took)
+
+
+def _writes_table(verb: str, level: str, took: dict[tuple[str, str, int], float]) -> Table:
+    small = f"bare Lance and a manifest, {ROWS[0]} rows"
+    table = Table(f"{verb.replace('_', ' ')} by key, {level} level", small)
+    for rows in ROWS:
+        baseline = took[verb, "bare", rows]
+        table.add(f"bare Lance and a manifest, {rows} rows", baseline)
+        table.add(f"through the engine, {rows} rows", took[verb, "mine", rows], aim=2 * baseline)
+    return table
+
+
+def _history(home: Path) -> Table:
+    """Single inserts, one commit each, from the first to the last of many."""
+    graph = init_graph(home / "history", SCHEMA, durability="process")
+    writer = _Mine(graph)
+    samples = [_seconds(lambda n=n: writer.insert(f"n{n}")) for n in range(HISTORY)]
+    first = statistics.median(samples[5:105])
+    table = Table("insert, one commit each", "commits 6 to 105")
+    table.add("commits 6 to 105", first)
+    last = statistics.median(samples[-100:])
+    table.add(f"commits {HISTORY - 99} to {HISTORY}", last, aim=1.5 * first)
+    return table
+
+
+# --- many writers --------------------------------------------------------------------------------
+
+
+def _many_writers(home: Path) -> Iterator[Table]:
+    """Time per commit: what one writer needs, and what many need who get in each other's way."""
+    for layout in ("one branch", "a branch each"):
+        graph = init_graph(home / layout.replace(" ", "-"), SCHEMA, durability="process")
+        branches = ["main"] * WRITERS
+        if layout != "one branch":
+            branches = [f"b{number}" for number in range(WRITERS)]
+            for branch in branches:
+                graph.branches.create(branch)
+        table = Table(f"time per commit, {layout}", "one thread")
+        alone = _per_commit(graph, branches[:1] * WRITERS, threads=1)
+        table.add("one thread", alone)
+        many = _per_commit(graph, branches, threads=WRITERS)
+        table.add(f"{WRITERS} threads", many, aim=alone / 0.6)
+        table.add("4 processes", _per_commit_of_processes(graph, branches), aim=alone / 0.6)
+        yield table
+
+
+_numbers = iter(range(10**9))
+
+
+def _per_commit(graph: Graph, branches: list[str], *, threads: int) -> float:
+    def write(branch: str) -> None:
+        for _ in range(2):
+            graph.mutate(INSERT, {"n": f"w{next(_numbers)}"}, branch=branch)
+
+    with ThreadPoolExecutor(threads) as pool:
+        started = time.perf_counter()
+        list(pool.map(write, branches))
+        return (time.perf_counter() - started) / (2 * len(branches))
+
+
+def _per_commit_of_processes(graph: Graph, branches: list[str]) -> float:
+    count = 25
+    with Crew() as crew:
+        children = []
+        for child in range(4):
+            records = [
+                [{"type": "Person", "data": {"name": f"c{child}-{n}"}}] for n in range(count + 1)
+            ]
+            loads = [step("load", records=found, branch=branches[child]) for found in records]
+            script = (step("open"), loads[0], step("wait"), *loads[1:])
+            children.append(crew.start(Script(graph.uri, script)))
+        for child in children:
+            child.next()
+            child.next()
+        started = time.perf_counter()
+        for child in children:
+            child.go()
+        for child in children:
+            child.join()
+        return (time.perf_counter() - started) / (4 * count)
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
