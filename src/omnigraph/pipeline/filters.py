@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import operator
 from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from omnigraph.datatypes.types import EnumType, Scalar, ScalarType
 from omnigraph.datatypes.values import ValueProblem, coerce_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from omnigraph.catalog.model import Property
 
@@ -38,7 +38,7 @@ def to_expression(wanted: ds.Filter, columns: Mapping[str, Property]) -> Any:
             literals = [_literal(prop, value) for value in values if value is not None]
             if prop is None or not literals or None in literals:
                 return None
-            return reduce(or_, [pc.field(prop.column) == literal for literal in literals])
+            return reduce(operator.or_, [pc.field(prop.column) == literal for literal in literals])
         case ds.IsNull(attribute=attribute) | ds.IsNotNull(attribute=attribute):
             prop = _column(attribute, columns, any_type=True)
             if prop is None:
@@ -55,20 +55,20 @@ def to_expression(wanted: ds.Filter, columns: Mapping[str, Property]) -> Any:
 
 
 def _comparison(wanted: Any, columns: Mapping[str, Property]) -> Any:
-    operator = _OPERATORS.get(type(wanted))
-    if operator is None:
+    compare = _OPERATORS.get(type(wanted))
+    if compare is None:
         return None
     prop = _column(wanted.attribute, columns)
     literal = None if prop is None else _literal(prop, wanted.value)
-    return None if prop is None or literal is None else operator(pc.field(prop.column), literal)
+    return None if prop is None or literal is None else compare(pc.field(prop.column), literal)
 
 
-_OPERATORS = {
-    ds.EqualTo: lambda left, right: left == right,
-    ds.GreaterThan: lambda left, right: left > right,
-    ds.GreaterThanOrEqual: lambda left, right: left >= right,
-    ds.LessThan: lambda left, right: left < right,
-    ds.LessThanOrEqual: lambda left, right: left <= right,
+_OPERATORS: dict[type[ds.Filter], Callable[[Any, Any], Any]] = {
+    ds.EqualTo: operator.eq,
+    ds.GreaterThan: operator.gt,
+    ds.GreaterThanOrEqual: operator.ge,
+    ds.LessThan: operator.lt,
+    ds.LessThanOrEqual: operator.le,
 }
 
 
