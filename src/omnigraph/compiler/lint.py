@@ -91,21 +91,24 @@ def lint(
     """Everything that is wrong, or suspicious, in a file of queries.
 
     ``large_types`` names the types that are too large to be read whole, with their numbers of
-    entities; without it no filter is said to need an index. A file that does not parse is not
-    looked into any further.
+    entities; without it no filter is said to need an index. Where some queries do not parse, the
+    others are still checked against the schema, but nothing is suspected: what looks unused or
+    unset may be used in the part that could not be read.
     """
     document, problems = check_syntax(source)
-    if problems:
-        return LintReport(source, (), _ordered([Finding(found) for found in problems]))
     queries = []
     for query in document.queries:
+        if any(query.span.start <= found.span.start < query.span.end for found in problems):
+            continue
         lowered, errors = lower_query(schema, query)
         queries.append(CheckedQuery(query, lowered, tuple(errors)))
-    file = QueryFile(schema, tuple(queries), large_types or {})
-    errors_found = [
-        Finding(found, (checked.query.name,)) for checked in queries for found in checked.errors
-    ]
-    findings = _ordered([*errors_found, *(found for check in CHECKS for found in check(file))])
+    found_so_far = [Finding(found) for found in problems]
+    for checked in queries:
+        found_so_far += [Finding(found, (checked.query.name,)) for found in checked.errors]
+    if not problems:
+        file = QueryFile(schema, tuple(queries), large_types or {})
+        found_so_far += [found for check in CHECKS for found in check(file)]
+    findings = _ordered(found_so_far)
     return LintReport(source, tuple(_result(checked, findings) for checked in queries), findings)
 
 

@@ -88,6 +88,17 @@ class TestReports:
         body = report.to_json()
         assert (body["queries_processed"], body["errors"], body["results"]) == (0, 2, [])
 
+    def test_a_query_that_does_not_parse_hides_no_type_error_of_another(
+        self, library: Catalog
+    ) -> None:
+        text = (
+            "query broken() { match { $r: Reader } return { } }\n"
+            + "query bad($unused: String) { match { $r: Raeder } return { $r.name } }"
+        )
+        report = check(library, text)
+        assert [found.diagnostic.severity.value for found in report.findings] == ["error"] * 2
+        assert [(result.name, result.status) for result in report.results] == [("bad", "error")]
+
     def test_type_errors_are_findings_and_stand_with_their_query(self, library: Catalog) -> None:
         text = (
             "query good($c: String) { match { $r: Reader { card: $c } } return { $r.name } }\n"
