@@ -260,12 +260,12 @@ def _locate(number: int, records: pa.Table, branch: pa.Table) -> Iterator[pa.Rec
     existing = branch.column(KEY).combine_chunks()
     at = pc.index_in(records.column(KEY), value_set=existing).combine_chunks()
     records, places = records.filter(at.is_valid()), branch.take(at.drop_null())
-    for name in places.drop_columns([KEY]).column_names:
+    for name in places.drop([KEY]).column_names:
         records = records.append_column(name, places.column(name))
     is_row = pc.equal(records.column("t"), number)
     yield from _found("located", records.filter(is_row))
     # What goes is an entity of the branch, no longer a record.
-    going = records.filter(pc.invert(is_row)).drop_columns(["t", RECORD])
+    going = records.filter(pc.invert(is_row)).drop(["t", RECORD])
     yield from _found("gone", going, number)
 
 
