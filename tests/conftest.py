@@ -13,13 +13,20 @@ from omnigraph.testing.s3 import S3Endpoint, start_s3
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# How long one example takes says more about the machine than about the code.
-settings.register_profile("omnigraph", deadline=None, print_blob=True)
+# How long one example takes says more about the machine than about the code. By default every run
+# tries the same examples, so that a change turns red by its own fault; `--whole` looks for others.
+settings.register_profile("omnigraph", deadline=None, print_blob=True, derandomize=True)
+settings.register_profile("whole", deadline=None, print_blob=True)
 settings.load_profile("omnigraph")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--whole", action="store_true", help="run every sweep whole (long)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--whole"):
+        settings.load_profile("whole")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -222,7 +222,8 @@ def same(fast: Parsed, exact: Parsed) -> None:
 
 
 @given(blocks(), st.sampled_from(list(Mode)))
-@settings(max_examples=600)
+@example(b'{"type": "Person", "data": {"slug": "", "age": {}, "id": ""}}\n', Mode.APPEND)
+@settings(max_examples=200)
 @example(b'{"type": "Note"} null {"type": "Note"}\n', Mode.APPEND)
 @example(b'{"type": "Note", "data": {"text": "a"}}{"type": "Note"}\n\n', Mode.APPEND)
 @example(b'{"type": "Person", "data": {"slug": "a", "whole": -0}}\n', Mode.APPEND)

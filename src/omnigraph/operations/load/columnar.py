@@ -186,7 +186,7 @@ def _values(group: _Group) -> Mapping[Path, pa.Array]:
     shape, count = group.shape, len(group.at)
     first = group.data.slice(0, group.first_end).to_pybytes()
     schema = shape.schema_of(first)
-    strings = read_strings(group.data, first, shape.head)
+    strings = read_strings(group.data, first, shape.head, shape.inside)
     if strings is not None and shape.takes_strings(strings):
         found = {path: pa.nulls(count, kind) for path, kind in shape.fields.items()} | strings
     else:

@@ -26,13 +26,15 @@ _NEWLINE, _SPACE, _QUOTE, _BACKSLASH = b'\n "\\'
 _WORD_BYTES = 8
 
 
-def read_strings(data: pa.Buffer, first: bytes, head: str | None) -> dict[Path, pa.Array] | None:
+def read_strings(
+    data: pa.Buffer, first: bytes, head: str | None, inside: Path
+) -> dict[Path, pa.Array] | None:
     """The values of lines by their place; None when the lines are not alike.
 
-    The data is UTF-8. ``first`` is its first line, and ``head`` a name whose value is the same on
-    every line.
+    The data is UTF-8. ``first`` is its first line, ``head`` a name whose value is the same on
+    every line, and ``inside`` the place of the one object that may be empty.
     """
-    template = _template_of(first, head)
+    template = _template_of(first, head, inside)
     chars = np.frombuffer(data, np.uint8)
     if template is None or (chars == _BACKSLASH).any():
         return None
@@ -59,9 +61,9 @@ class _Template:
     constants: tuple[bytes, ...]
 
 
-def _template_of(line: bytes, head: str | None) -> _Template | None:
+def _template_of(line: bytes, head: str | None, inside: Path) -> _Template | None:
     try:
-        strings = list(_strings(read_json(line.decode())))
+        strings = list(_strings(read_json(line.decode()), inside))
     except (ValueError, TypeError, RecursionError):
         return None
     pieces = line.split(b'"')
@@ -85,16 +87,17 @@ def _template_of(line: bytes, head: str | None) -> _Template | None:
     )
 
 
-def _strings(record: Any, around: Path = ()) -> Iterator[Path | None]:
+def _strings(record: Any, inside: Path, around: Path = ()) -> Iterator[Path | None]:
     """The strings of a record in their order: None for a name, its place for a value."""
-    if not isinstance(record, dict):
+    # An empty object has no string to tell of it; where it is a wrong value, it must not be missed.
+    if not isinstance(record, dict) or not (record or around == inside):
         raise TypeError(record)
     for name, value in record.items():
         yield None
         if isinstance(value, str):
             yield (*around, name)
         else:
-            yield from _strings(value, (*around, name))
+            yield from _strings(value, inside, (*around, name))
 
 
 def _bounds(template: _Template, quotes: np.ndarray, ends: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from omnigraph.operations.load.templates import read_strings
 def read(*lines: str, head: str | None = "edge") -> dict[tuple[str, ...], list[str]] | None:
     data = "".join(f"{line}\n" for line in lines).encode()
     first = data[: data.index(b"\n") + 1]
-    found = read_strings(pa.py_buffer(data), first, head)
+    found = read_strings(pa.py_buffer(data), first, head, ("data",))
     return None if found is None else {path: part.to_pylist() for path, part in found.items()}
 
 
@@ -30,6 +30,10 @@ def test_values_are_found_by_their_place() -> None:
         ("to",): ["b", "é😀"],
         ("data", "since"): ["x", "a longer one"],
     }
+
+
+def test_an_empty_object_as_a_value_is_not_missed() -> None:
+    assert read(edge("a", "b", since={})) is None
 
 
 def test_one_line_is_like_itself() -> None:
