@@ -12,7 +12,7 @@ A class exists only where the caller acts differently; everything else is a stab
         ValidationFailure     data that breaks a rule of the schema
       NotFound
       AlreadyExists
-      Denied
+      Forbidden             policy refused it
       Unsupported           upgrade, or choose another way
       Conflict              re-read and re-prepare
         StaleHead             the branch moved and the attempt may not be retried for you
@@ -36,7 +36,7 @@ from typing import Any
 __all__ = [
     "AlreadyExists",
     "Conflict",
-    "Denied",
+    "Forbidden",
     "GraphError",
     "InvalidInput",
     "InvariantBroken",
@@ -121,7 +121,7 @@ class AlreadyExists(GraphError):
     """A named thing exists already."""
 
 
-class Denied(GraphError):
+class Forbidden(GraphError):
     """Policy refused the operation."""
 
 

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.source import print_catalog
 from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
+from omnigraph.graph.authorize import Gate
 from omnigraph.operations.evolve.plan import DesiredSchema, plan_change
 from omnigraph.operations.explain import Explanation, explain_query, profile_query
 from omnigraph.operations.export import ExportRequest, ExportResult, export
 from omnigraph.operations.history import snapshot_to_json
 from omnigraph.operations.indexes import IndexStatus, list_indexes
 from omnigraph.operations.query import QueryRequest, run_query, stream_query
+from omnigraph.policy.guard import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from omnigraph.executor.budget import Budget
     from omnigraph.executor.result import QueryResult, QueryStream
     from omnigraph.operations.engine import Engine
+    from omnigraph.policy.guard import Guard
 
 __all__ = ["GraphAt"]
 
@@ -28,10 +31,17 @@ __all__ = ["GraphAt"]
 class GraphAt:
     """A graph at one target: everything that reads, nothing that writes."""
 
-    def __init__(self, engine: Engine, target: str, *, actor: str | None = None) -> None:
+    def __init__(
+        self, engine: Engine, target: str, *, actor: str | None = None, guard: Guard = OPEN
+    ) -> None:
         self._engine = engine
         self._target = target
         self._actor = actor
+        self._gate = Gate(engine, guard.acting_as(actor))
+
+    def _read(self) -> Engine:
+        """What to read through, once policy has agreed."""
+        return self._gate.read(self._target)
 
     def query(
         self,
@@ -50,7 +60,7 @@ class GraphAt:
         shorter answer. ``traversal`` is ``csr`` or ``indexed``; the answer does not depend on it.
         """
         return run_query(
-            self._engine,
+            self._read(),
             QueryRequest(
                 text, params or {}, name, self._target, source_name, budget, traversal, self._actor
             ),
@@ -67,7 +77,7 @@ class GraphAt:
     ) -> QueryStream:
         """Answer a read query batch by batch, for results that are too large to hold at once."""
         return stream_query(
-            self._engine,
+            self._read(),
             QueryRequest(
                 text, params or {}, name, self._target, source_name, budget, None, self._actor
             ),
@@ -83,7 +93,7 @@ class GraphAt:
     ) -> Explanation:
         """How a query would be answered now; nothing is read."""
         request = QueryRequest(text, {}, name, self._target, source_name, None, traversal)
-        return explain_query(self._engine, request)
+        return explain_query(self._read(), request)
 
     def profile(
         self,
@@ -97,7 +107,7 @@ class GraphAt:
     ) -> Explanation:
         """Answer a query and tell the rows, time and bytes of every step."""
         return profile_query(
-            self._engine,
+            self._read(),
             QueryRequest(
                 text, params or {}, name, self._target, source_name, budget, traversal, self._actor
             ),
@@ -111,7 +121,7 @@ class GraphAt:
     @property
     def catalog(self) -> Catalog:
         """The accepted schema at this target, with its stable ids."""
-        return self._engine.snapshot(self._target).catalog
+        return self._read().snapshot(self._target).catalog
 
     @property
     def schema(self) -> str:
@@ -129,15 +139,16 @@ class GraphAt:
         """The steps from the schema at this target to another one; reads no data, changes
         nothing."""
         wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
-        return plan_change(self._engine.snapshot(self._target), wanted).plan
+        return plan_change(self._read().snapshot(self._target), wanted).plan
 
     def snapshot(self) -> dict[str, Any]:
         """Which dataset versions this target consists of, and how many entities each holds."""
-        return snapshot_to_json(self._engine, self._engine.resolver.resolve(self._target))
+        engine = self._read()
+        return snapshot_to_json(engine, engine.resolver.resolve(self._target))
 
     def indexes(self) -> Sequence[IndexStatus]:
         """The declared indexes at this target, built or not, and how many rows each covers."""
-        return list_indexes(self._engine, self._target)
+        return list_indexes(self._read(), self._target)
 
     def export(
         self,
@@ -151,4 +162,5 @@ class GraphAt:
         ``format`` is ``ndjson``, ``csv``, ``parquet`` or ``arrow``. JSON lines hold any number of
         types; of the others a file holds one, and several types go into a directory.
         """
-        return export(self._engine, ExportRequest(out, self._target, types, format))
+        engine = self._gate.export(self._target)
+        return export(engine, ExportRequest(out, self._target, types, format))

@@ -12,7 +12,7 @@ from omnigraph.versioning.names import MAIN
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.graph.authorize import Gate
     from omnigraph.versioning.changes.model import EntityChange
 
 __all__ = ["Changes"]
@@ -21,8 +21,8 @@ __all__ = ["Changes"]
 class Changes:
     """The changes of a graph, commit by commit."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
 
     def of_commit(
         self,
@@ -36,7 +36,7 @@ class Changes:
     ) -> CommitChanges:
         """A page of what one commit changed, relative to its first parent."""
         request = CommitChangesRequest(commit_id, limit, page_token, kinds, types, ops)
-        return commit_changes(self._engine, request)
+        return commit_changes(self._gate.read(commit_id), request)
 
     def all_of_commit(self, commit_id: str) -> Iterator[EntityChange]:
         """Everything that one commit changed, page after page."""
@@ -62,7 +62,7 @@ class Changes:
         """The next page of a branch's feed, from ``cursor``, or from ``start``: ``now`` (the
         default), ``beginning`` or ``after:<commit id>``."""
         request = PollRequest(branch, cursor, start, page_token, limit, commits, kinds, types, ops)
-        return poll(self._engine, request)
+        return poll(self._gate.read(branch), request)
 
     def baseline(
         self,
@@ -73,4 +73,5 @@ class Changes:
         ops: Sequence[str] = (),
     ) -> Baseline:
         """The head of a branch, whole, and the cursor to go on with behind it."""
-        return take_baseline(self._engine, BaselineRequest(branch, kinds, types, ops))
+        request = BaselineRequest(branch, kinds, types, ops)
+        return take_baseline(self._gate.export(branch), request)

@@ -19,6 +19,7 @@ from omnigraph.operations.merge.branches import MergeRequest, merge_branches
 from omnigraph.operations.merge.commits import PickRequest, cherry_pick, revert
 from omnigraph.operations.mutate import MutationRequest, MutationResult, run_mutation
 from omnigraph.operations.reset import ResetRequest, ResetResult, reset_branch
+from omnigraph.policy.guard import OPEN
 from omnigraph.versioning import branches, tags
 from omnigraph.versioning.merge.choices import parse_choices
 from omnigraph.versioning.names import MAIN
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from omnigraph.executor.budget import Budget
+    from omnigraph.graph.authorize import Gate
     from omnigraph.operations.engine import Engine
     from omnigraph.operations.merge.result import MergeResult, PickResult
     from omnigraph.operations.running import Operation
+    from omnigraph.policy.guard import Guard
     from omnigraph.recovery.audit import AuditRow
     from omnigraph.recovery.sweep import Pending
     from omnigraph.versioning.branches import BranchInfo
@@ -50,22 +53,26 @@ __all__ = [
 class Branches:
     """The branches of a graph."""
 
-    def __init__(self, engine: Engine, actor: str | None) -> None:
+    def __init__(self, engine: Engine, actor: str | None, gate: Gate) -> None:
         self._engine = engine
         self._actor = actor
+        self._gate = gate
 
     def create(self, name: str, *, source: str = MAIN) -> BranchRef:
         """A new branch that begins at ``source``: a branch, a commit, a tag or a point in time."""
+        self._gate.create_branch(source, name)
         self._engine.recovery.sweep()
         manifest = self._engine.resolver.resolve(source)
         return branches.create_branch(self._engine.root, self._engine.heads, name, manifest)
 
     def list(self) -> Sequence[BranchInfo]:
         """The open branches with their heads, by name."""
-        return branches.list_branches(self._engine.root, self._engine.heads)
+        engine = self._gate.read_names()
+        return branches.list_branches(engine.root, engine.heads)
 
     def delete(self, name: str, *, actor: str | None = None, force: bool = False) -> None:
         """Delete a branch; ``force`` allows it while branches forked from it are open."""
+        self._gate.acting_as(actor).delete_branch(name)
         self._engine.recovery.sweep()
         branches.delete_branch(
             self._engine.root,
@@ -85,6 +92,7 @@ class Branches:
         if_commit: str | None = None,
     ) -> ResetResult:
         """Make a branch hold what another target holds, as a new commit."""
+        self._gate.acting_as(actor).change_from(to, name)
         request = ResetRequest(name, to, actor or self._actor, message, if_commit)
         return reset_branch(self._engine, request)
 
@@ -92,80 +100,100 @@ class Branches:
 class Tags:
     """Names for commits that never move."""
 
-    def __init__(self, engine: Engine, actor: str | None) -> None:
+    def __init__(self, engine: Engine, actor: str | None, gate: Gate) -> None:
         self._engine = engine
         self._actor = actor
+        self._gate = gate
 
     def create(self, name: str, *, at: str = MAIN, actor: str | None = None) -> TagRef:
+        self._gate.acting_as(actor).create_tag(at, name)
         manifest = self._engine.resolver.resolve(at)
         return tags.create_tag(self._engine.root, name, manifest, actor=actor or self._actor)
 
     def list(self) -> Sequence[TagRef]:
-        return self._engine.root.refs.tags()
+        return self._gate.read_names().root.refs.tags()
 
     def delete(self, name: str) -> None:
+        self._gate.delete_tag(name)
         tags.delete_tag(self._engine.root, name)
 
 
 class Commits:
     """The history of a graph."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
 
     def list(self, wanted: CommitFilter | None = None) -> CommitPage:
         """Commits, newest first."""
-        return list_commits(self._engine, wanted or CommitFilter())
+        wanted = wanted or CommitFilter()
+        return list_commits(self._gate.read(wanted.target), wanted)
 
     def show(self, commit_id: str) -> Commit:
-        return self._engine.lineage.get(commit_id)
+        return self._gate.read(commit_id).lineage.get(commit_id)
 
     def is_ancestor(self, older: str, newer: str) -> bool:
-        return self._engine.lineage.is_ancestor(older, newer)
+        return self._gate.read(older, newer).lineage.is_ancestor(older, newer)
 
     def merge_base(self, left: str, right: str) -> Commit | None:
-        return self._engine.lineage.merge_base(left, right)
+        return self._gate.read(left, right).lineage.merge_base(left, right)
 
 
 class Recoveries:
     """What recovery did, and what it left alone."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, gate: Gate) -> None:
         self._engine = engine
+        self._gate = gate
 
     def list(self) -> Sequence[AuditRow]:
+        self._gate.administer()
         return self._engine.recovery.audit.rows()
 
     def pending(self) -> Sequence[Pending]:
+        self._gate.administer()
         return self._engine.recovery.pending()
 
 
 class Operations:
     """The queries that run now, through this open graph."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, gate: Gate) -> None:
         self._engine = engine
+        self._gate = gate
 
     def list(self) -> Sequence[Operation]:
         """What is running, the oldest first."""
+        self._gate.administer()
         return self._engine.running.list()
 
     def cancel(self, operation_id: str) -> Operation:
         """Stop a query; whoever runs it gets ``query.cancelled`` and no rows."""
+        self._gate.administer()
         return self._engine.running.cancel(operation_id)
 
 
 class Graph(GraphAt):
     """An open graph. Thread-safe; use it as a context manager, or just drop it."""
 
-    def __init__(self, engine: Engine, *, actor: str | None = None) -> None:
-        super().__init__(engine, MAIN, actor=actor)
-        self.branches = Branches(engine, actor)
-        self.tags = Tags(engine, actor)
-        self.commits = Commits(engine)
-        self.changes = Changes(engine)
-        self.recoveries = Recoveries(engine)
-        self.operations = Operations(engine)
+    def __init__(self, engine: Engine, *, actor: str | None = None, guard: Guard = OPEN) -> None:
+        super().__init__(engine, MAIN, actor=actor, guard=guard)
+        gate = self._gate
+        self.branches = Branches(engine, actor, gate)
+        self.tags = Tags(engine, actor, gate)
+        self.commits = Commits(gate)
+        self.changes = Changes(gate)
+        self.recoveries = Recoveries(engine, gate)
+        self.operations = Operations(engine, gate)
+
+    def acting_as(self, actor: str) -> Graph:
+        """The same open graph in the name of somebody else. Cheap: make one per request."""
+        return Graph(self._engine, actor=actor, guard=self._gate.guard)
+
+    @property
+    def guard(self) -> Guard:
+        """What is asked before anything is done, for whoever has to ask earlier."""
+        return self._gate.guard
 
     def __enter__(self) -> Self:
         return self
@@ -187,8 +215,8 @@ class Graph(GraphAt):
 
     def at(self, target: str) -> GraphAt:
         """The graph at a branch, a commit, a tag, ``BRANCH@TIME`` or ``BRANCH@vN``."""
-        self._engine.resolver.resolve(target)
-        return GraphAt(self._engine, target, actor=self._actor)
+        self._gate.read(target).resolver.resolve(target)
+        return GraphAt(self._engine, target, actor=self._actor, guard=self._gate.guard)
 
     @property
     def budget(self) -> Budget:
@@ -219,6 +247,7 @@ class Graph(GraphAt):
         commit. ``idempotency_key`` makes a repeated request answer with its first commit.
         ``dry_run`` validates and counts, and writes nothing.
         """
+        self._gate.acting_as(actor).change(branch)
         request = MutationRequest(
             text,
             params or {},
@@ -259,6 +288,7 @@ class Graph(GraphAt):
         the load succeeds. What is wrong with the data is a ``ValidationFailure`` that names every
         record.
         """
+        self._gate.acting_as(actor).load(branch, from_)
         request = LoadRequest(
             source,
             parse_mode(mode),
@@ -295,6 +325,7 @@ class Graph(GraphAt):
         ``allow_data_loss`` makes drops hard: the next cleanup may take the data from history, too.
         ``dry_run`` plans and checks the data, and writes nothing.
         """
+        self._gate.acting_as(actor).apply_schema(branch)
         wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
         request = SchemaRequest(
             wanted, branch, actor or self._actor, message, if_commit, dry_run=dry_run
@@ -311,11 +342,11 @@ class Graph(GraphAt):
         ops: Sequence[str] = (),
     ) -> Diff:
         """What differs between two targets: iterate over it, or ask for its ``summary``."""
-        return diff(self._engine, DiffRequest(before, after, kinds, types, ops))
+        return diff(self._gate.read(before, after), DiffRequest(before, after, kinds, types, ops))
 
     def blame(self, type: str, id: str, *, target: str = MAIN, limit: int = 1_000) -> EntityHistory:  # noqa: A002 - the words of the graph
         """Every commit that changed one entity, newest first."""
-        return blame(self._engine, BlameRequest(type, id, target, limit))
+        return blame(self._gate.read(target), BlameRequest(type, id, target, limit))
 
     def merge(
         self,
@@ -336,6 +367,8 @@ class Graph(GraphAt):
         ``strategy`` (``ours`` is the branch that is merged into), or one by one: ``resolutions`` is
         a list of ``{"conflict_id": …, "take": "ours" | "theirs" | {"value": {…}}}``.
         """
+        gate = self._gate.acting_as(actor)
+        gate.merge(source, into, preview=preview, delete_branch=delete_branch)
         request = MergeRequest(
             source,
             into,
@@ -361,6 +394,7 @@ class Graph(GraphAt):
         if_commit: str | None = None,
     ) -> PickResult:
         """Undo on a branch what one commit did, and keep what happened since."""
+        self._gate.acting_as(actor).change_from(commit_id, branch)
         choices = parse_choices(strategy, resolutions)
         request = PickRequest(
             commit_id, branch, choices, preview, actor or self._actor, message, if_commit
@@ -380,6 +414,7 @@ class Graph(GraphAt):
         if_commit: str | None = None,
     ) -> PickResult:
         """Do on a branch what one commit did elsewhere."""
+        self._gate.acting_as(actor).change_from(commit_id, into)
         choices = parse_choices(strategy, resolutions)
         request = PickRequest(
             commit_id, into, choices, preview, actor or self._actor, message, if_commit
@@ -396,16 +431,18 @@ class Graph(GraphAt):
     ) -> EnsureResult:
         """Build the indexes that a branch lacks and extend those that do not cover its rows, as one
         commit. ``force`` leaves none out because it would not pay."""
+        self._gate.acting_as(actor).administer()
         return ensure_indices(self._engine, branch, types=types, force=force, actor=actor)
 
     def refresh(self) -> Sequence[AuditRow]:
         """Resolve what unfinished writers left behind; what was done."""
+        self._gate.administer()
         self._engine.root.require_writable()
         return self._engine.recovery.sweep()
 
     def status(self) -> Status:
         """What this graph is, how large it is, and what needs attention."""
-        return describe(self._engine)
+        return describe(self._gate.read_names())
 
     @property
     def actor(self) -> str | None:

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from omnigraph.adapters.cedar import CedarDecider
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
 from omnigraph.catalog.build import build_catalog
 from omnigraph.errors import InvalidInput
+from omnigraph.graph.authorize import Gate
 from omnigraph.graph.facade import Graph
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 from omnigraph.operations.clone.clone import CloneResult, Target, copy_graph
 from omnigraph.operations.create import create_graph
 from omnigraph.operations.engine import Engine
+from omnigraph.policy.actions import Action
+from omnigraph.policy.bundle import Bundle
+from omnigraph.policy.guard import OPEN, Guard, Policy
+from omnigraph.policy.presets import PRESET_PREFIX, preset_text
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.faults import arm_from_environment
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.runtime.limits import DEFAULT_LIMITS, Limits
 from omnigraph.versioning.migrations import migrate, upgraded_view
+from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.root import GraphRoot
 from omnigraph.versioning.stamp import DURABILITIES, FORMAT, Settings, Stamp, read_stamp
 
@@ -31,7 +38,17 @@ if TYPE_CHECKING:
     from omnigraph.ports.objects import ObjectStore
     from omnigraph.ports.tables import TableStore
 
-__all__ = ["clone_graph", "init_graph", "open_graph", "open_ports"]
+__all__ = [
+    "PolicySource",
+    "clone_graph",
+    "init_graph",
+    "open_graph",
+    "open_policy",
+    "open_ports",
+]
+
+# A path, ``preset:NAME``, a bundle, or a policy that is open already.
+PolicySource: TypeAlias = str | Path | Bundle | Policy | None
 
 
 def init_graph(
@@ -44,13 +61,15 @@ def init_graph(
     storage_options: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     embedder: Embedder | None = None,
+    policy: PolicySource = None,
 ) -> Graph:
     """Create a graph and open it.
 
     ``schema`` is a path to a ``.pg`` file, or the text itself. ``durability`` is ``"power"`` (an
     acknowledged commit survives a power cut) or ``"process"`` (it survives a killed process).
     ``force`` clears away what an earlier creation left half-made; it never touches a graph.
-    ``embedder`` makes vectors of texts that ``nearest`` is asked for.
+    ``embedder`` makes vectors of texts that ``nearest`` is asked for. With a ``policy`` (a file, a
+    ``preset:``, a bundle) every call is asked about, this one included.
     """
     if durability not in DURABILITIES:
         raise InvalidInput(
@@ -62,8 +81,10 @@ def init_graph(
     catalog = _read_schema(schema)
     stamp = Stamp(new_ulid(), FORMAT, SYSTEM_CLOCK.now_micros(), Settings(durability=durability))
     root = _root(str(uri), stamp, storage_options, limits)
+    guard = _guard(policy, stamp, actor)
+    guard.require(Action.SCHEMA_APPLY, target_branch=MAIN)
     create_graph(root, catalog, actor=actor, force=force)
-    return Graph(Engine(root, embedder=embedder), actor=actor)
+    return Graph(Engine(root, embedder=embedder), actor=actor, guard=guard)
 
 
 def open_graph(
@@ -74,12 +95,14 @@ def open_graph(
     storage_options: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     embedder: Embedder | None = None,
+    policy: PolicySource = None,
 ) -> Graph:
     """Open a graph.
 
     A read-write open migrates an older format and resolves what unfinished writers left behind; a
     read-only open writes nothing at all. ``actor`` is who writes when a call does not say.
-    ``embedder`` makes vectors of texts that ``nearest`` is asked for.
+    ``embedder`` makes vectors of texts that ``nearest`` is asked for. With a ``policy`` (a file, a
+    ``preset:``, a bundle) every call is asked about, and an actor is needed for all of them.
     How durable it is was decided when the graph was made: a handle that took it easier would let
     others acknowledge what stands on sand.
     """
@@ -92,7 +115,7 @@ def open_graph(
     engine = Engine(root, embedder=embedder)
     if not read_only:
         engine.recovery.sweep()
-    return Graph(engine, actor=actor)
+    return Graph(engine, actor=actor, guard=_guard(policy, stamp, actor))
 
 
 def clone_graph(
@@ -104,6 +127,8 @@ def clone_graph(
     storage_options: Mapping[str, str] | None = None,
     target_storage_options: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    policy: PolicySource = None,
+    actor: str | None = None,
 ) -> CloneResult:
     """Copy a graph to another place, from disk or bucket to disk or bucket, while others write.
 
@@ -116,8 +141,13 @@ def clone_graph(
     files = open_objects(str(source), storage_options)
     stamp = read_stamp(files)
     durable = stamp.settings.durability == "power"
+    engine = Engine(_root(str(source), stamp, storage_options, limits, read_only=True))
+    if policy is not None:
+        # A copy holds everything that its branches ever held.
+        named = branches or [ref.name for ref in engine.root.refs.branches() if ref.open]
+        Gate(engine, _guard(policy, stamp, actor)).export_all([MAIN, *named])
     return copy_graph(
-        Engine(_root(str(source), stamp, storage_options, limits, read_only=True)),
+        engine,
         files,
         Target(
             # What stands in a copy is taken for complete, so it is synced whatever the graph wants.
@@ -127,6 +157,24 @@ def clone_graph(
         branches=tuple(branches),
         incremental=incremental,
     )
+
+
+def open_policy(source: PolicySource) -> Policy | None:
+    """A policy, ready to decide: a path to a bundle, ``preset:team`` and the like, a bundle that
+    was read before, or a policy that was made of one."""
+    if source is None or isinstance(source, Policy):
+        return source
+    if isinstance(source, Bundle):
+        bundle = source
+    else:
+        # YAML is only needed where a bundle is read.
+        from omnigraph.policy.reading import parse_bundle  # noqa: PLC0415
+
+        if str(source).startswith(PRESET_PREFIX):
+            bundle = parse_bundle(preset_text(str(source)), str(source))
+        else:
+            bundle = parse_bundle(_read_text(source, "policy.unreadable", "policy"), str(source))
+    return Policy(bundle, CedarDecider(bundle))
 
 
 def open_ports(
@@ -162,10 +210,17 @@ def _read_schema(schema: str | Path) -> Catalog:
     if isinstance(schema, str) and ("{" in schema or "\n" in schema):
         source = Source(schema, "<schema>")
     else:
-        try:
-            source = Source(Path(schema).read_text(encoding="utf-8"), str(schema))
-        except (OSError, UnicodeDecodeError) as error:
-            raise InvalidInput(
-                "schema.unreadable", f"the schema {schema} cannot be read: {error}"
-            ) from error
+        source = Source(_read_text(schema, "schema.unreadable", "schema"), str(schema))
     return build_catalog(parse_schema(source), source)
+
+
+def _read_text(path: str | Path, code: str, what: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(code, f"the {what} {path} cannot be read: {error}") from error
+
+
+def _guard(policy: PolicySource, stamp: Stamp, actor: str | None) -> Guard:
+    opened = open_policy(policy)
+    return OPEN if opened is None else Guard(opened, actor=actor, graph=stamp.graph_id)

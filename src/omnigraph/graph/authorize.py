@@ -1,0 +1,162 @@
+"""The gate of a facade: it puts what a verb is about into a question, and asks before it runs.
+
+Names are checked before they are asked about, and a target is asked about as the branch that it
+belongs to: a commit as the branch that it was made on, a tag as the branch of its commit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import NotFound
+from omnigraph.policy.actions import Action
+from omnigraph.policy.guard import denied
+from omnigraph.policy.questions import Decision, Extent
+from omnigraph.runtime.ids import is_ulid
+from omnigraph.versioning.names import MAIN, parse_branch_name, parse_tag_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from omnigraph.operations.engine import Engine
+    from omnigraph.policy.guard import Guard
+
+__all__ = ["Gate"]
+
+
+class Gate:
+    """Asks on behalf of one actor. Every method goes on, or raises ``policy.denied``."""
+
+    __slots__ = ("_engine", "_guard")
+
+    def __init__(self, engine: Engine, guard: Guard) -> None:
+        self._engine = engine
+        self._guard = guard
+
+    @property
+    def guard(self) -> Guard:
+        return self._guard
+
+    def acting_as(self, actor: str | None) -> Gate:
+        guard = self._guard.acting_as(actor)
+        return self if guard is self._guard else Gate(self._engine, guard)
+
+    @property
+    def _open(self) -> bool:
+        return self._guard.policy is None
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def read(self, *targets: str) -> Engine:
+        """Read at targets."""
+        if not self._open:
+            for target in targets:
+                self._guard.require(Action.READ, branch=self.branch_of(target))
+        return self._engine
+
+    def read_names(self) -> Engine:
+        """Read what belongs to no branch: which branches and tags there are, the state."""
+        self._guard.require(Action.READ)
+        return self._engine
+
+    def export(self, *targets: str) -> Engine:
+        """Take whole types away from targets."""
+        if not self._open:
+            for target in targets:
+                self._guard.require(Action.EXPORT, branch=self.branch_of(target))
+        return self._engine
+
+    def export_all(self, branches: Iterable[str]) -> Engine:
+        """Copy branches with their history, so everything that was ever in them."""
+        for branch in branches:
+            self._guard.require(Action.EXPORT, branch=branch, types=Extent.ALL)
+        return self._engine
+
+    # --- writing -------------------------------------------------------------------------------
+
+    def change(self, branch: str, *, types: Sequence[str] | Extent = Extent.OPEN) -> None:
+        """Change entities on a branch."""
+        if not self._open:
+            self._guard.require(Action.CHANGE, branch=parse_branch_name(branch), types=types)
+
+    def change_from(self, source: str, branch: str) -> None:
+        """Change a branch by what stands elsewhere."""
+        self.read(source)
+        self.change(branch, types=Extent.ALL)
+
+    def load(self, branch: str, from_: str | None) -> None:
+        """Change a branch, which is made first if it is not there and ``from_`` says of what."""
+        if self._open:
+            return
+        if from_ is not None:
+            ref = self._engine.root.refs.branch(parse_branch_name(branch))
+            if ref is None or not ref.open:
+                self.create_branch(from_, branch)
+        self.change(branch)
+
+    def create_branch(self, source: str, name: str) -> None:
+        """A new branch shows what its source holds, so it takes reading that, too."""
+        self._from_to(Action.BRANCH_CREATE, source, name)
+
+    def create_tag(self, source: str, name: str) -> None:
+        if not self._open:
+            parse_tag_name(name)
+            self._from_to(Action.BRANCH_CREATE, source, name)
+
+    def merge(self, source: str, into: str, *, preview: bool, delete_branch: bool) -> None:
+        if preview:
+            self.read(source, into)
+            return
+        self._from_to(Action.BRANCH_MERGE, source, into)
+        if delete_branch:
+            self.delete_branch(source)
+
+    def delete_branch(self, name: str) -> None:
+        if not self._open:
+            self._guard.require(Action.BRANCH_DELETE, target_branch=parse_branch_name(name))
+
+    def delete_tag(self, name: str) -> None:
+        if not self._open:
+            self._guard.require(Action.BRANCH_DELETE, target_branch=parse_tag_name(name))
+
+    def apply_schema(self, branch: str) -> None:
+        if not self._open:
+            self._guard.require(Action.SCHEMA_APPLY, target_branch=parse_branch_name(branch))
+
+    def administer(self) -> None:
+        """Upkeep, recovery, other people's operations."""
+        self._guard.require(Action.ADMIN)
+
+    # --- targets -------------------------------------------------------------------------------
+
+    def branch_of(self, target: str) -> str:
+        """The branch that a target is asked about as."""
+        if target == MAIN:
+            return MAIN
+        self._require_known()
+        branch, at, _ = target.partition("@")
+        if at:
+            return parse_branch_name(branch)
+        if is_ulid(target.upper()):
+            return self._engine.lineage.get(target.upper()).branch
+        parse_branch_name(target)
+        try:
+            self._engine.heads.of_branch(target)
+        except NotFound:
+            tag = self._engine.root.refs.tag(target)
+            # A name of nothing is asked about as it stands; the verb will say that it is missing.
+            return target if tag is None else self._engine.lineage.get(tag.commit).branch
+        return target
+
+    def _require_known(self) -> None:
+        """Whoever may do nothing at all does not learn from errors what there is."""
+        if not self._guard.actor:
+            raise denied(None, Action.READ, Decision(allowed=False))
+
+    def _from_to(self, action: Action, source: str, target: str) -> None:
+        if self._open:
+            return
+        parse_branch_name(target)
+        branch = self.branch_of(source)
+        self._guard.require(Action.READ, branch=branch)
+        self._guard.require(action, branch=branch, target_branch=target)

@@ -1,0 +1,147 @@
+"""Reading a bundle: YAML in, a checked bundle out, or the place of what is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.policy.actions import (
+    BRANCH_ACTIONS,
+    SERVER_ACTIONS,
+    TARGET_ACTIONS,
+    TYPED_ACTIONS,
+    Action,
+)
+from omnigraph.policy.bundle import EVERYONE, Bundle, Effect, Rule, Scope
+from omnigraph.policy.yaml_tree import Tree, parse_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["parse_bundle"]
+
+_SCOPES = ("branch_scope", "target_branch_scope")
+_BODY = ("branch_scope", "target_branch_scope", "queries", "types", "properties")
+
+
+def parse_bundle(text: str, file: str = "<policy>") -> Bundle:
+    """A bundle, or ``policy.bad_bundle`` with file, line and column."""
+    tree = parse_tree(text, file)
+    fields = tree.fields(["version", "rules"], ["groups", "protected_branches"])
+    fields["version"].require_version(1)
+    groups = _groups(fields["groups"]) if "groups" in fields else {}
+    branches = fields.get("protected_branches")
+    rules = tuple(_rule(item, groups) for item in fields["rules"].items())
+    _require_unique(fields["rules"], rules)
+    _require_one_subject(fields["rules"], rules)
+    return Bundle(groups, branches.texts() if branches else (), rules, file)
+
+
+def _groups(tree: Tree) -> dict[str, tuple[str, ...]]:
+    groups = {}
+    for name, members in tree.entries().items():
+        if name == EVERYONE:
+            members.fail(f"{EVERYONE!r} is the group of all actors and has no list")
+        groups[name] = members.texts(empty=False)
+    return groups
+
+
+def _rule(tree: Tree, groups: Mapping[str, object]) -> Rule:
+    fields = tree.fields(["id"], [effect.value for effect in Effect])
+    effects = [effect for effect in Effect if effect.value in fields]
+    if len(effects) != 1:
+        tree.fail("must have exactly one of `allow` and `deny`")
+    effect = effects[0]
+    body = fields[effect.value]
+    parts = body.fields(["actors", "actions"], _BODY)
+    group_tree = parts["actors"].fields(["group"])["group"]
+    group = group_tree.text()
+    if group not in groups and group != EVERYONE:
+        known = ", ".join([*groups, EVERYONE])
+        group_tree.fail(f"names no group: {group!r}", remedy=f"one of: {known}")
+    actions = _actions(parts["actions"])
+    rule = Rule(
+        fields["id"].text(),
+        effect,
+        group,
+        actions,
+        _scope(parts, "branch_scope", actions, BRANCH_ACTIONS),
+        _scope(parts, "target_branch_scope", actions, TARGET_ACTIONS),
+        _names(parts, "queries", actions, [Action.INVOKE_QUERY]),
+        _names(parts, "types", actions, TYPED_ACTIONS),
+        _names(parts, "properties", actions, [Action.READ, Action.EXPORT]),
+    )
+    _require_sense(body, parts, rule)
+    return rule
+
+
+def _actions(tree: Tree) -> tuple[Action, ...]:
+    names = [action.value for action in Action]
+    actions = tuple(Action(item.choice(names)) for item in tree.items(empty=False))
+    if len(set(actions)) != len(actions):
+        tree.fail("has an action twice")
+    return actions
+
+
+def _scope(
+    parts: Mapping[str, Tree], key: str, actions: Iterable[Action], allowed: Iterable[Action]
+) -> Scope:
+    if key not in parts:
+        return Scope.ANY
+    _require_fits(parts[key], key, actions, allowed)
+    return Scope(parts[key].choice([scope.value for scope in Scope]))
+
+
+def _names(
+    parts: Mapping[str, Tree], key: str, actions: Iterable[Action], allowed: Iterable[Action]
+) -> tuple[str, ...]:
+    if key not in parts:
+        return ()
+    _require_fits(parts[key], key, actions, allowed)
+    return parts[key].texts(empty=False)
+
+
+def _require_fits(
+    tree: Tree, key: str, actions: Iterable[Action], allowed: Iterable[Action]
+) -> None:
+    allowed = frozenset(allowed)
+    for action in actions:
+        if action not in allowed:
+            fitting = ", ".join(sorted(allowed))
+            tree.fail(
+                f"says nothing about {action.value!r}",
+                remedy=f"`{key}` goes with {fitting}; write two rules",
+            )
+
+
+def _require_sense(body: Tree, parts: Mapping[str, Tree], rule: Rule) -> None:
+    if all(key in parts for key in _SCOPES):
+        body.fail("has both `branch_scope` and `target_branch_scope`", remedy="write two rules")
+    if rule.properties and rule.effect is Effect.ALLOW:
+        parts["properties"].fail("only stands in `deny`", remedy="deny the others")
+    for name in rule.properties:
+        if name.count(".") != 1:
+            parts["properties"].fail(f"is not `Type.property`: {name!r}")
+    hides = (rule.types or rule.properties) and rule.effect is Effect.DENY
+    if hides and rule.branch_scope is not Scope.ANY and rule.actions != (Action.CHANGE,):
+        # Whoever may make a branch could otherwise read there what is hidden here.
+        parts["branch_scope"].fail(
+            "cannot narrow what is hidden: it would show on the next branch",
+            remedy="hide it on every branch",
+        )
+
+
+def _require_unique(tree: Tree, rules: tuple[Rule, ...]) -> None:
+    seen: set[str] = set()
+    for item, rule in zip(tree.items(), rules, strict=True):
+        if rule.id in seen:
+            item.entries()["id"].fail(f"repeats {rule.id!r}")
+        seen.add(rule.id)
+
+
+def _require_one_subject(tree: Tree, rules: tuple[Rule, ...]) -> None:
+    actions = {action for rule in rules for action in rule.actions}
+    if actions & SERVER_ACTIONS and actions - SERVER_ACTIONS:
+        tree.fail(
+            "mix actions on graphs with `graph_list`, which is about the server",
+            remedy="write a bundle for the server of its own",
+        )
