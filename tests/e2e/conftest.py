@@ -39,11 +39,19 @@ Omnigraph = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session")
-def plain_environment() -> dict[str, str]:
+def plain_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of the tests without what would change an outcome."""
     changing = ("OMNIGRAPH_", "COLUMNS", "LC_", "LANG", "PYTHON", "NO_COLOR", "COVERAGE_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(changing)}
-    return {**kept, "LC_ALL": "C.UTF-8"}
+    # The process runs the package that the tests have imported, and no operator's configuration.
+    home = tmp_path_factory.mktemp("operator")
+    source = Path(omnigraph.__file__).parents[1]
+    return {
+        **kept,
+        "LC_ALL": "C.UTF-8",
+        "PYTHONPATH": str(source),
+        "OMNIGRAPH_HOME": str(home),
+    }
 
 
 @pytest.fixture(scope="session")

@@ -1,25 +1,30 @@
-"""Which graph a command line means, and whether the user means it."""
+"""Opening what a command line addresses, embedded or over HTTP, and asking whether it is meant.
+
+This is the one place of the command line that knows the difference: what it returns has the methods
+of the facade.
+"""
 
 from __future__ import annotations
 
-import os
+import importlib
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
 import omnigraph
+from omnigraph.cli.credentials import find_token
+from omnigraph.cli.scope import ServerScope, find_scope
 from omnigraph.cli.terminal import spells_unicode, write_error
-from omnigraph.errors import InvalidInput
+from omnigraph.errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
     from omnigraph.cli.invocation import Invocation
     from omnigraph.graph.facade import Graph
 
 __all__ = [
-    "STORE_VARIABLE",
     "announce",
-    "find_address",
+    "connect",
     "is_addressed",
     "is_local",
     "open_to_read",
@@ -27,51 +32,67 @@ __all__ = [
     "require_consent",
 ]
 
-STORE_VARIABLE = "OMNIGRAPH_STORE"
+_CLIENT = "omnigraph.client"
 
 
 def open_to_read(call: Invocation, uri: str | None = None) -> Graph:
     """The graph that the command line names; opening it like this writes nothing at all."""
-    graph = omnigraph.open(find_address(call, uri), read_only=True)
+    scope = find_scope(call, uri)
+    if isinstance(scope, ServerScope):
+        return connect(call, scope)
+    graph = omnigraph.open(scope.uri, read_only=True)
     _warn_of_unreadable_intents(graph)
     return graph
 
 
 def open_to_write(call: Invocation, uri: str | None = None) -> Graph:
-    """The graph that the command line names, for the actor that it names."""
-    graph = omnigraph.open(find_address(call, uri), actor=call.actor)
+    """The graph that the command line names, for the actor that it or the operator's file names."""
+    scope = find_scope(call, uri)
+    if isinstance(scope, ServerScope):
+        _refuse_actor(call, scope)
+        return connect(call, scope)
+    call.default_actor = call.config.actor
+    graph = omnigraph.open(scope.uri, actor=call.actor)
     _warn_of_unreadable_intents(graph)
     return graph
 
 
+def connect(call: Invocation, scope: ServerScope) -> Graph:
+    """A graph of a server, behind the methods of the facade."""
+    try:
+        client = importlib.import_module(_CLIENT)
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith(_CLIENT):
+            raise Unsupported(
+                "client.not_installed",
+                f"talking to a server needs the package {error.name}",
+                remedy="pip install 'omnigraph-py[server]'",
+            ) from error
+        raise Unsupported(
+            "client.missing",
+            f"this build cannot talk to a server, and {scope.url} is one",
+            remedy="address the storage by --store URI",
+        ) from error
+    token = find_token(scope.url, call.config.servers)
+    return cast("Graph", client.connect(scope.url, token=token, graph=scope.graph))
+
+
+def _refuse_actor(call: Invocation, scope: ServerScope) -> None:
+    if call.actor is not None:
+        raise InvalidInput(
+            "usage.actor_refused",
+            f"{scope.url} knows who writes from the token, not from --as",
+            remedy="leave --as out",
+        )
+
+
 def is_addressed(call: Invocation, uri: str | None = None) -> bool:
     """Whether the command line names a graph; the environment does not count."""
-    return bool(uri or call.stores)
-
-
-def find_address(call: Invocation, uri: str | None = None) -> str:
-    """The one graph that is named: as an argument, by ``--store``, or by the environment."""
-    named = [*([uri] if uri is not None else []), *call.stores]
-    if len(named) > 1:
-        raise InvalidInput(
-            "usage.two_addresses",
-            f"the command line names {len(named)} graphs: {', '.join(named)}",
-            remedy="name one, either as an argument or by --store",
-        )
-    if named:
-        return named[0]
-    default = os.environ.get(STORE_VARIABLE)
-    if not default:
-        raise InvalidInput(
-            "usage.no_address",
-            "no graph addressed",
-            remedy=f"name one by --store URI, or set {STORE_VARIABLE}",
-        )
-    return default
+    return bool(uri or call.stores or call.servers or call.profiles)
 
 
 def is_local(uri: str) -> bool:
-    """A path on this machine, rather than a bucket that others may share."""
+    """A path on this machine, rather than a bucket or a server that others may share."""
     return "://" not in uri or uri.lower().startswith("file://")
 
 
@@ -79,12 +100,13 @@ def announce(call: Invocation, verb: str, uri: str) -> None:
     """Say on stderr what is about to be written to."""
     arrow = "→" if spells_unicode(sys.stderr) else "->"
     place = "local" if is_local(uri) else "remote"
-    call.remark(f"omnigraph {verb} {arrow} {uri} (direct, {place})")
+    how = "served" if uri.lower().startswith(("http://", "https://")) else "direct"
+    call.remark(f"omnigraph {verb} {arrow} {uri} ({how}, {place})")
 
 
-def require_consent(call: Invocation, uri: str, *, action: str, yes: bool) -> None:
+def require_consent(call: Invocation, uri: str, *, action: str) -> None:
     """Destroying something that others may share needs a yes: as a flag, or typed."""
-    if yes or is_local(uri):
+    if call.yes or is_local(uri):
         return
     if call.json or sys.stdin is None or not sys.stdin.isatty():
         raise InvalidInput(

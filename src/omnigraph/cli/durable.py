@@ -19,11 +19,11 @@ __all__ = ["install"]
 _EXCLUSIVE_AT_ONCE = 2 | 4
 
 
-def install(path: Path, chunks: Iterable[bytes]) -> None:
+def install(path: Path, chunks: Iterable[bytes], *, mode: int | None = None) -> None:
     """Write a file beside its place, sync it, move it there, sync the directory.
 
-    Whoever reads the place sees the old file or the new one. Two who install at once do so one
-    after the other: the second is refused.
+    ``mode`` are its permissions, from the first byte on. Whoever reads the place sees the old file
+    or the new one. Two who install at once do so one after the other: the second is refused.
     """
     try:
         import fcntl  # noqa: PLC0415 - not there on every system
@@ -33,7 +33,7 @@ def install(path: Path, chunks: Iterable[bytes]) -> None:
         ) from error
     try:
         with _locked(path.with_name(f"{path.name}.lock"), fcntl.flock):
-            _replace(path, chunks)
+            _replace(path, chunks, mode)
     except OSError as error:
         raise InvalidInput(
             "file.unwritable", f"{path} cannot be written: {error.strerror or error}"
@@ -57,10 +57,12 @@ def _locked(path: Path, flock: Callable[[IO[bytes], int], None]) -> Iterator[Non
             path.unlink(missing_ok=True)
 
 
-def _replace(path: Path, chunks: Iterable[bytes]) -> None:
+def _replace(path: Path, chunks: Iterable[bytes], mode: int | None) -> None:
     partial = path.with_name(f"{path.name}.partial")
+    partial.unlink(missing_ok=True)
     try:
-        with partial.open("wb") as file:
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode or 0o666)
+        with os.fdopen(handle, "wb") as file:
             for chunk in chunks:
                 file.write(chunk)
             file.flush()

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from omnigraph.cli.config import Config, read_config
+from omnigraph.cli.render import Format, Page, Rows, page_of, render_rows
 from omnigraph.cli.terminal import spells_unicode, write_error, write_lines
 from omnigraph.errors import InvalidInput
 
@@ -26,26 +28,85 @@ CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 @dataclass(slots=True)
 class Invocation:
-    """What the shared flags said, wherever they stood."""
+    """What the shared flags said, wherever they stood, and where the verb can go."""
 
     stores: list[str] = field(default_factory=list)
+    servers: list[str] = field(default_factory=list)
+    graphs: list[str] = field(default_factory=list)
+    profiles: list[str] = field(default_factory=list)
     actors: list[str] = field(default_factory=list)
+    formats: list[str] = field(default_factory=list)
     json: bool = False
     quiet: bool = False
+    yes: bool = False
+    # Of the verb: may it work on storage, may it ask a server, and what is it called?
+    stored: bool = True
+    served: bool = True
+    path: str = "omnigraph"
+    # Who writes when no flag says; known when a graph is opened.
+    default_actor: str | None = None
+    _config: Config | None = None
+
+    @property
+    def config(self) -> Config:
+        """The operator's file, read when it is first needed; what is odd about it is told then."""
+        if self._config is None:
+            self._config = read_config()
+            for warning in self._config.warnings:
+                self.remark(f"warning: {warning}")
+        return self._config
 
     @property
     def actor(self) -> str | None:
-        if len(set(self.actors)) > 1:
+        named = self._only("--as", self.actors, "usage.two_actors", "a write has one actor")
+        return named or self.default_actor
+
+    @property
+    def graph(self) -> str | None:
+        """Which graph of a server."""
+        return self._only("--graph", self.graphs, "usage.two_graphs", "name one graph")
+
+    @staticmethod
+    def _only(flag: str, said: list[str], code: str, remedy: str) -> str | None:
+        if len(set(said)) > 1:
             raise InvalidInput(
-                "usage.two_actors",
-                f"--as names more than one actor: {', '.join(self.actors)}",
-                remedy="a write has one actor",
+                code, f"{flag} is given more than once: {', '.join(said)}", remedy=remedy
             )
-        return self.actors[0] if self.actors else None
+        return said[0] if said else None
+
+    def layout(self, preferred: Format | None = None) -> Format:
+        """``--json`` before ``--format`` before what is preferred before the operator's file."""
+        if self.json:
+            return Format.JSON
+        if self.formats:
+            return Format(self.formats[-1])
+        return preferred or self.config.defaults.output or Format.TABLE
 
     def answer(self, body: dict[str, Any], lines: Iterable[str]) -> None:
         """Print an answer: ``body`` with ``--json``, else ``lines``."""
         write_lines([self.to_json(body)] if self.json else lines)
+
+    def answer_rows(
+        self,
+        body: dict[str, Any],
+        rows: Rows,
+        *,
+        lines: Iterable[str] | None = None,
+        preferred: Format | None = None,
+    ) -> None:
+        """Print rows in the format that is wanted: JSON is ``body``; a table is ``lines``, if they
+        are given."""
+        layout = self.layout(preferred)
+        if layout is Format.JSON:
+            write_lines([self.to_json(body)])
+        elif layout is Format.TABLE and lines is not None:
+            write_lines(lines)
+        else:
+            write_lines(render_rows(rows, layout, self._page()))
+
+    def _page(self) -> Page:
+        page, defaults = page_of(sys.stdout), self.config.defaults
+        return Page(page.columns, page.unicode, defaults.column_width, defaults.wraps)
 
     def remark(self, line: str) -> None:
         """Tell a person something on stderr, unless ``--quiet``."""
@@ -58,23 +119,59 @@ class Invocation:
         return json.dumps(body, indent=2, ensure_ascii=not spells_unicode(sys.stdout))
 
 
-def shared_options(*, stored: bool = True, writes: bool = True) -> list[click.Parameter]:
+@dataclass(frozen=True, slots=True)
+class Senses:
+    """Which of the shared flags make sense for a verb."""
+
+    stored: bool = True
+    served: bool = True
+    writes: bool = True
+    destroys: bool = True
+    tabular: bool = False
+
+
+def shared_options(senses: Senses) -> list[click.Parameter]:
     """The shared flags. Those that a verb refuses are understood all the same, and hidden."""
-    return [
-        click.Option(
+    listed: list[tuple[list[str], str, str, bool]] = [
+        (
             ["--store", "--uri", "stores"],
-            multiple=True,
-            metavar="URI",
-            hidden=not stored,
-            help="The graph: a path, file:// or s3://.",
-            **_noted,
+            "URI",
+            "The graph: a path, file:// or s3://.",
+            senses.stored,
         ),
+        (["--server", "servers"], "URL", "A server: its address, or its name.", senses.served),
+        (["--graph", "--graph-id", "graphs"], "ID", "Which graph of the server.", senses.served),
+        (
+            ["--profile", "profiles"],
+            "NAME",
+            "A named address of the configuration.",
+            senses.stored or senses.served,
+        ),
+        (["--as", "actors"], "ACTOR", "Who writes.", senses.writes),
+    ]
+    options: list[click.Parameter] = [
         click.Option(
-            ["--as", "actors"],
-            multiple=True,
-            metavar="ACTOR",
-            hidden=not writes,
-            help="Who writes.",
+            names, multiple=True, metavar=metavar, help=told, hidden=not sensible, **_noted
+        )
+        for names, metavar, told, sensible in listed
+    ]
+    if senses.tabular:
+        options.append(
+            click.Option(
+                ["--format", "formats"],
+                multiple=True,
+                type=click.Choice([each.value for each in Format]),
+                help="How rows are shown; --json wins.",
+                **_noted,
+            )
+        )
+    return [
+        *options,
+        click.Option(
+            ["--yes"],
+            is_flag=True,
+            hidden=not senses.destroys,
+            help="Do it without asking, on a bucket or a server too.",
             **_noted,
         ),
         click.Option(["--json"], is_flag=True, help="Answer in JSON.", **_noted),
@@ -95,6 +192,17 @@ def _note(context: click.Context, param: click.Parameter, value: Any) -> None:
 _noted: dict[str, Any] = {"expose_value": False, "callback": _note}
 
 
+def _without_taken(shared: list[click.Parameter], own: list[click.Parameter]) -> list[Any]:
+    """The shared flags but for spellings that a verb uses itself, as ``log`` does ``--graph``."""
+    taken = {spelling for param in own for spelling in param.opts}
+    kept = []
+    for param in shared:
+        param.opts = [spelling for spelling in param.opts if spelling not in taken]
+        if param.opts:
+            kept.append(param)
+    return kept
+
+
 class _WithExamples(click.Command):
     """Help that ends with examples, printed as they are written."""
 
@@ -109,44 +217,54 @@ class _WithExamples(click.Command):
 
 
 class Verb(_WithExamples):
-    """A verb, with the shared flags that make sense for it.
-
-    ``stored``: the graph may be named by ``--store``. ``writes``: an actor may be named.
-    """
+    """A verb, with the shared flags that make sense for it."""
 
     def __init__(
-        self,
-        *args: Any,
-        stored: bool = True,
-        writes: bool = False,
-        examples: tuple[str, ...] = (),
-        **kwargs: Any,
+        self, *args: Any, senses: Senses, examples: tuple[str, ...] = (), **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.params += shared_options(stored=stored, writes=writes)
+        self.params += _without_taken(shared_options(senses), self.params)
         self.examples = examples
-        self._stored = stored
-        self._writes = writes
+        self._senses = senses
 
     def invoke(self, ctx: click.Context) -> Any:
         call = ctx.find_object(Invocation)
         if call is not None:
-            self._require_sense(call, ctx.command_path)
+            call.stored, call.served = self._senses.stored, self._senses.served
+            call.path = ctx.command_path
+            self._require_sense(call)
         return super().invoke(ctx)
 
-    def _require_sense(self, call: Invocation, path: str) -> None:
-        if call.stores and not self._stored:
-            raise InvalidInput(
-                "usage.store_refused",
-                f"`{path}` takes no --store",
-                remedy=f"see `{path} --help` for what it works on",
-            )
-        if call.actors and not self._writes:
-            raise InvalidInput(
-                "usage.actor_refused",
+    def _require_sense(self, call: Invocation) -> None:
+        """The first flag that means nothing here is refused."""
+        senses, path = self._senses, call.path
+        for said, sensible, code, message in (
+            (
+                call.servers,
+                senses.served,
+                "server_refused",
+                f"`{path}` asks no server and takes no --server",
+            ),
+            (call.graphs, senses.served, "graph_refused", f"`{path}` takes no --graph"),
+            (call.stores, senses.stored, "store_refused", f"`{path}` takes no --store"),
+            (
+                call.actors,
+                senses.writes,
+                "actor_refused",
                 f"--as names who writes, and `{path}` writes nothing to a graph",
-                remedy="leave --as out",
-            )
+            ),
+            (
+                call.profiles,
+                senses.stored or senses.served,
+                "profile_refused",
+                f"`{path}` takes no --profile",
+            ),
+            (call.yes, senses.destroys, "yes_refused", f"`{path}` asks nothing"),
+        ):
+            if said and not sensible:
+                raise InvalidInput(
+                    f"usage.{code}", message, remedy=f"see `{path} --help` for what it takes"
+                )
 
 
 class VerbGroup(click.Group):
@@ -154,7 +272,7 @@ class VerbGroup(click.Group):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params += shared_options()
+        self.params += shared_options(Senses())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -167,15 +285,27 @@ class VerbGroup(click.Group):
 
 
 def verb(
-    name: str, *, stored: bool = True, writes: bool = False, examples: tuple[str, ...] = ()
+    name: str,
+    *,
+    stored: bool = True,
+    served: bool | None = None,
+    writes: bool = False,
+    destroys: bool = False,
+    tabular: bool = False,
+    examples: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Verb]:
-    """Declare a verb. The function's docstring is its help."""
+    """Declare a verb. The function's docstring is its help.
+
+    ``stored``: it works on storage. ``served``: it can ask a server; like ``stored`` unless said.
+    ``writes``: an actor may be named. ``destroys``: it may ask for consent. ``tabular``: it answers
+    with rows, in any ``--format``.
+    """
+    reach = stored if served is None else served
     return click.command(
         name,
         cls=Verb,
         context_settings=CONTEXT_SETTINGS,
-        stored=stored,
-        writes=writes,
+        senses=Senses(stored, reach, writes, destroys, tabular),
         examples=examples,
     )
 

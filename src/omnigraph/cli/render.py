@@ -7,6 +7,7 @@ import io
 import json
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, assert_never
 
 from omnigraph.cli.terminal import (
@@ -46,6 +47,10 @@ class Page:
 
     columns: int | None = None
     unicode: bool = True
+    # The widest that a column may be; None is the default.
+    cell_max: int | None = None
+    # Whether what is too long for its column goes on below, or is cut.
+    wraps: bool = False
 
     @property
     def ellipsis(self) -> str:
@@ -94,7 +99,8 @@ def table(names: Sequence[str], rows: Sequence[Sequence[Any]], page: Page) -> It
     """Aligned columns under their names, as wide as the page allows; else one block per row."""
     cells = [[_cell(value) for value in row] for row in rows]
     heads = [escape_controls(name) for name in names]
-    widths = _fit([_widest(column) for column in zip(heads, *cells, strict=True)], page.columns)
+    natural = [_widest(column) for column in zip(heads, *cells, strict=True)]
+    widths = _fit(natural, page.columns, page.cell_max or COLUMN_WIDTH_MAX)
     if widths is None:
         yield from _records(names, rows)
         return
@@ -103,7 +109,7 @@ def table(names: Sequence[str], rows: Sequence[Sequence[Any]], page: Page) -> It
     yield _line(heads, layout, page)
     yield _GAP.join("-" * width for width in widths)
     for row in cells:
-        yield _line(row, layout, page)
+        yield from _wrapped(row, layout, page) if page.wraps else [_line(row, layout, page)]
 
 
 def _records(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
@@ -146,9 +152,9 @@ def _widest(cells: Iterable[str]) -> int:
     return max(map(cell_width, cells), default=0)
 
 
-def _fit(natural: Sequence[int], columns: int | None) -> list[int] | None:
+def _fit(natural: Sequence[int], columns: int | None, cell_max: int) -> list[int] | None:
     """Widths that fit, taken from the widest columns first; None where none are left to take."""
-    widths = [min(width, COLUMN_WIDTH_MAX) for width in natural]
+    widths = [min(width, cell_max) for width in natural]
     if columns is None:
         return widths
     excess = sum(widths) + len(_GAP) * (len(widths) - 1) - columns
@@ -159,6 +165,22 @@ def _fit(natural: Sequence[int], columns: int | None) -> list[int] | None:
         widths[widest] -= 1
         excess -= 1
     return widths
+
+
+def _wrapped(cells: Sequence[str], layout: Sequence[tuple[int, bool]], page: Page) -> Iterator[str]:
+    """A row as so many lines as its longest cell needs."""
+    pieces = [[*_pieces(cell, width)] for cell, (width, _) in zip(cells, layout, strict=True)]
+    for line in zip_longest(*pieces, fillvalue=""):
+        yield _line(line, layout, page)
+
+
+def _pieces(cell: str, width: int) -> Iterator[str]:
+    """A cell in pieces that fit; a character wider than its column stands alone."""
+    while cell_width(cell) > width:
+        head = shorten(cell, width, mark="") or cell[:1]
+        yield head
+        cell = cell[len(head) :]
+    yield cell
 
 
 def _line(cells: Sequence[str], layout: Sequence[tuple[int, bool]], page: Page) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -47,9 +48,16 @@ Cli = Callable[..., Outcome]
 
 
 @pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OMNIGRAPH_STORE", "OMNIGRAPH_DEBUG", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
+def operator_home(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """An environment that says nothing, and where the operator's files would be."""
+    for name in [*os.environ]:
+        if name.startswith("OMNIGRAPH_") or name == "COLUMNS":
+            monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("operator")
+    monkeypatch.setenv("OMNIGRAPH_HOME", str(home))
+    return home
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def test_two_addresses_are_one_too_many(cli: Cli, arguments: tuple[str, ...]) ->
     assert outcome.code == 2
     assert outcome.err.splitlines() == [
         "error [usage.two_addresses] the command line names 2 graphs: a.omni, b.omni",
-        "help: name one, either as an argument or by --store",
+        "help: name one, as an argument or by --store, --server or --profile",
     ]
 
 
@@ -65,7 +65,7 @@ def test_no_address_says_how_to_give_one(cli: Cli) -> None:
     outcome = cli("status")
     assert outcome.code == 2
     assert "error [usage.no_address] no graph addressed" in outcome.err
-    assert "help: name one by --store URI, or set OMNIGRAPH_STORE" in outcome.err
+    assert "help: name one by --store URI or --server URL, or set OMNIGRAPH_STORE" in outcome.err
 
 
 def test_a_read_has_no_actor(cli: Cli, prepared_graph: Path) -> None:
@@ -143,15 +143,15 @@ def test_a_bucket_is_not_local(uri: str, local: bool) -> None:
 
 
 def test_destroying_in_a_bucket_needs_consent(monkeypatch: pytest.MonkeyPatch) -> None:
-    require_consent(Invocation(), "here.omni", action="deleting", yes=False)
-    require_consent(Invocation(), "s3://b/g", action="deleting", yes=True)
+    require_consent(Invocation(), "here.omni", action="deleting")
+    require_consent(Invocation(yes=True), "s3://b/g", action="deleting")
     with pytest.raises(InvalidInput, match="cannot be undone"):
-        require_consent(Invocation(), "s3://b/g", action="deleting", yes=False)
+        require_consent(Invocation(), "s3://b/g", action="deleting")
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("click.prompt", lambda *_, **__: "Yes")
-    require_consent(Invocation(), "s3://b/g", action="deleting", yes=False)
+    require_consent(Invocation(), "s3://b/g", action="deleting")
     monkeypatch.setattr("click.prompt", lambda *_, **__: "no")
     with pytest.raises(InvalidInput, match="nothing was done"):
-        require_consent(Invocation(), "s3://b/g", action="deleting", yes=False)
+        require_consent(Invocation(), "s3://b/g", action="deleting")
     with pytest.raises(InvalidInput, match="cannot be undone"):
-        require_consent(Invocation(json=True), "s3://b/g", action="deleting", yes=False)
+        require_consent(Invocation(json=True), "s3://b/g", action="deleting")

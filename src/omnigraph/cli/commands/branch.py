@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from omnigraph.cli.address import announce, open_to_read, open_to_write, require_consent
 from omnigraph.cli.changes import decision_options, find_resolutions, merge_lines
 from omnigraph.cli.invocation import Invocation, verb, verb_group
-from omnigraph.cli.render import page_of, table
+from omnigraph.cli.render import Rows
 from omnigraph.runtime.clock import format_micros
 
 __all__ = ["command"]
@@ -54,7 +52,7 @@ def create(call: Invocation, name: str, source: str) -> None:
         call.answer(body, [f"created branch {name} from {source} at {ref.fork_commit}"])
 
 
-@verb("list", examples=("omnigraph branch list people.omni",))
+@verb("list", tabular=True, examples=("omnigraph branch list people.omni",))
 @click.argument("uri", required=False)
 @click.pass_obj
 def list_(call: Invocation, uri: str | None) -> None:
@@ -69,23 +67,23 @@ def list_(call: Invocation, uri: str | None) -> None:
         (info.ref.name, info.head.commit.id, format_micros(info.head.commit.time_micros))
         for info in found
     ]
-    call.answer(body, table(("branch", "head", "time"), rows, page_of(sys.stdout)))
+    call.answer_rows(body, Rows(("branch", "head", "time"), rows, {"row_count": len(rows)}))
 
 
 @verb(
     "delete",
     writes=True,
+    destroys=True,
     examples=("omnigraph branch delete review --store people.omni",),
 )
 @click.argument("name")
 @click.option("--force", is_flag=True, help="Also while branches forked from it are open.")
-@click.option("--yes", is_flag=True, help="Do it without asking, on a bucket too.")
 @click.pass_obj
-def delete(call: Invocation, name: str, force: bool, yes: bool) -> None:
+def delete(call: Invocation, name: str, force: bool) -> None:
     """Delete the branch NAME. Commits that tags or other branches hold stay readable."""
     with open_to_write(call) as graph:
         announce(call, "branch delete", graph.uri)
-        require_consent(call, graph.uri, action=f"deleting branch {name}", yes=yes)
+        require_consent(call, graph.uri, action=f"deleting branch {name}")
         graph.branches.delete(name, force=force)
         body = {"uri": graph.uri, "name": name}
         if call.actor is not None:

@@ -12,7 +12,7 @@ from omnigraph.cli.changes import change_lines, filter_options, json_list
 from omnigraph.cli.commits import COMMIT_COLUMNS, cause_line, commit_fields, commit_row
 from omnigraph.cli.inputs import parse_time
 from omnigraph.cli.invocation import Invocation, verb, verb_group
-from omnigraph.cli.render import block, page_of, table
+from omnigraph.cli.render import Rows, block, page_of, table
 from omnigraph.cli.terminal import write_lines
 from omnigraph.operations.changes.wire import cause_to_json, change_to_json
 from omnigraph.operations.history import CommitFilter, commit_to_json
@@ -34,6 +34,7 @@ def command() -> None:
 
 @verb(
     "list",
+    tabular=True,
     examples=(
         "omnigraph commit list people.omni",
         "omnigraph commit list --branch review --actor ada --since 2026-11-01",
@@ -73,7 +74,10 @@ def list_(
     )
     with open_to_read(call, uri) as graph:
         page = graph.commits.list(wanted)
-    call.answer(page.to_json(), _lines(page))
+    body = page.to_json()
+    rows = [commit_row(commit) for commit in page.commits]
+    about = {key: value for key, value in body.items() if key != "commits"}
+    call.answer_rows(body, Rows(COMMIT_COLUMNS, rows, about), lines=_lines(page))
 
 
 def _lines(page: CommitPage) -> Iterator[str]:

@@ -8,7 +8,7 @@ import click
 
 from omnigraph.cli.address import announce, open_to_read, open_to_write
 from omnigraph.cli.invocation import Invocation, verb, verb_group
-from omnigraph.cli.render import page_of, table
+from omnigraph.cli.render import Rows, page_of, table
 from omnigraph.cli.targets import find_target, target_options
 
 __all__ = ["command"]
@@ -21,6 +21,7 @@ def command() -> None:
 
 @verb(
     "ensure",
+    served=False,
     writes=True,
     examples=(
         "omnigraph index ensure people.omni",
@@ -52,6 +53,8 @@ def ensure(
 
 @verb(
     "list",
+    served=False,
+    tabular=True,
     examples=("omnigraph index list people.omni", "omnigraph index list --branch review"),
 )
 @click.argument("uri", required=False)
@@ -75,7 +78,7 @@ def list_(call: Invocation, uri: str | None, branch: str | None, at: str | None)
     ]
     head = ("type", "property", "index", "built as", "segments", "covers", "leaves out")
     body = {"indexes": [each.to_json() for each in found]}
-    call.answer(body, table(head, rows, page_of(sys.stdout)))
+    call.answer_rows(body, Rows(head, rows, {"row_count": len(rows)}))
 
 
 for each in (ensure, list_):

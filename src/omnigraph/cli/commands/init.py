@@ -38,6 +38,7 @@ def command(call: Invocation, uri: str, schema_file: str, force: bool, durabilit
 
     An existing graph is never touched, --force or not.
     """
+    call.default_actor = call.config.actor
     graph = omnigraph.init(
         uri,
         Path(schema_file),

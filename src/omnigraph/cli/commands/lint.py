@@ -27,6 +27,7 @@ LARGE_TYPE_ENTITIES = 10_000
 
 @verb(
     "lint",
+    served=False,
     examples=(
         "omnigraph lint --query people.gq --schema people.pg",
         "omnigraph lint people.omni --query people.gq",

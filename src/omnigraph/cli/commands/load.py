@@ -24,6 +24,7 @@ _STDIN = "-"
 @verb(
     "load",
     writes=True,
+    destroys=True,
     examples=(
         "omnigraph load people.omni --data people.jsonl --mode append",
         "omnigraph load people.omni --data people.csv --type Person --mode merge",
@@ -66,7 +67,6 @@ _STDIN = "-"
     "--idempotency-key", metavar="KEY", help="Repeating the request has no second effect."
 )
 @click.option("--dry-run", is_flag=True, help="Check and count, and write nothing.")
-@click.option("--yes", is_flag=True, help="Overwrite without asking, on a bucket too.")
 @click.pass_obj
 def command(
     call: Invocation,
@@ -82,7 +82,6 @@ def command(
     message: str | None,
     idempotency_key: str | None,
     dry_run: bool,
-    yes: bool,
 ) -> None:
     """Load nodes and edges from files as one commit on a branch.
 
@@ -94,7 +93,7 @@ def command(
         if not dry_run:
             announce(call, "load", graph.uri)
             if mode == "overwrite":
-                require_consent(call, graph.uri, action="overwriting types", yes=yes)
+                require_consent(call, graph.uri, action="overwriting types")
         result = graph.load(
             [sys.stdin.buffer if file == _STDIN else file for file in files],
             mode=mode,

@@ -42,7 +42,11 @@ _COUNT_DEFAULT = 30
     help="At most so many commits.",
 )
 @click.option(
-    "--graph", "drawn", is_flag=True, help="Draw them, of all branches unless one is said."
+    "--graph",
+    "drawn",
+    is_flag=True,
+    help="Draw them, of all branches unless one is said. A graph of a server is chosen by "
+    "--graph-id here.",
 )
 @click.pass_obj
 def command(call: Invocation, uri: str | None, branch: str | None, count: int, drawn: bool) -> None:

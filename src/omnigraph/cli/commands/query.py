@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.cli.render import Format, Rows, page_of, render_rows
+from omnigraph.cli.stored import answer_query, is_stored, run_stored
 from omnigraph.cli.targets import find_target, target_options
-from omnigraph.cli.terminal import write_lines
 
 __all__ = ["command"]
 
 
 @verb(
     "query",
+    tabular=True,
     examples=(
         "omnigraph query friends --query people.gq --store people.omni \\",
         """    --params '{"name": "Ada"}'""",
@@ -30,14 +28,6 @@ __all__ = ["command"]
 @query_options
 @params_options
 @target_options
-@click.option(
-    "--format",
-    "layout",
-    type=click.Choice([each.value for each in Format]),
-    default=Format.TABLE.value,
-    show_default=True,
-    help="How rows are shown; --json wins.",
-)
 @click.pass_obj
 def command(
     call: Invocation,
@@ -49,19 +39,18 @@ def command(
     params_file: str | None,
     branch: str | None,
     at: str | None,
-    layout: str,
 ) -> None:
     """Answer a read query from one snapshot.
 
-    NAME picks one of several queries in the text.
+    NAME picks one of several queries in the text. Without a text it names a stored query of a
+    server.
     """
-    query = find_query(query_file, query_string)
     values = find_params(params, params_file)
     target = find_target(branch, at)
+    if is_stored(name, query_file, query_string):
+        answer_query(call, run_stored(call, str(name), values, target=target))
+        return
+    query = find_query(query_file, query_string)
     with open_to_read(call) as graph:
         result = graph.at(target).query(query.text, values, name=name, source_name=query.name)
-    body = result.to_json()
-    rows = body.pop("rows")
-    answer = Rows(body["columns"], [list(row.values()) for row in rows], body)
-    chosen = Format.JSON if call.json else Format(layout)
-    write_lines(render_rows(answer, chosen, page_of(sys.stdout)))
+    answer_query(call, result.to_json())

@@ -10,7 +10,7 @@ import click
 
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.invocation import Invocation, verb, verb_group
-from omnigraph.cli.render import page_of, table
+from omnigraph.cli.render import Rows, page_of, table
 from omnigraph.runtime.clock import format_micros
 
 if TYPE_CHECKING:
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_HEADS = ("operation", "outcome", "at", "branch", "kind", "actor")
+
 
 @verb_group("recovery")
 def command() -> None:
     """What recovery did with writes that never finished."""
 
 
-@verb("list", examples=("omnigraph recovery list people.omni",))
+@verb("list", served=False, tabular=True, examples=("omnigraph recovery list people.omni",))
 @click.argument("uri", required=False)
 @click.pass_obj
 def list_(call: Invocation, uri: str | None) -> None:
@@ -38,24 +40,25 @@ def list_(call: Invocation, uri: str | None) -> None:
         "recoveries": [row.to_json() for row in done],
         "pending": [asdict(intent) for intent in left],
     }
-    call.answer(body, _lines(done, left))
+    rows = [*map(_row, done)]
+    call.answer_rows(body, Rows(_HEADS, rows, {"pending": len(left)}), lines=_lines(done, left))
+
+
+def _row(row: AuditRow) -> tuple[str, ...]:
+    return (
+        row.operation_id,
+        row.outcome.value,
+        format_micros(row.recovered_at_micros),
+        row.branch or "",
+        row.kind or "",
+        row.actor or "",
+    )
 
 
 def _lines(done: Sequence[AuditRow], left: Sequence[Pending]) -> Iterator[str]:
     page = page_of(sys.stdout)
     if done:
-        rows = [
-            (
-                row.operation_id,
-                row.outcome.value,
-                format_micros(row.recovered_at_micros),
-                row.branch or "",
-                row.kind or "",
-                row.actor or "",
-            )
-            for row in done
-        ]
-        yield from table(("operation", "outcome", "at", "branch", "kind", "actor"), rows, page)
+        yield from table(_HEADS, [*map(_row, done)], page)
     else:
         yield "nothing was ever recovered"
     if left:

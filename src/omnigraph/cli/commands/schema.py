@@ -96,6 +96,7 @@ def plan(
 @verb(
     "apply",
     writes=True,
+    destroys=True,
     examples=(
         "omnigraph schema apply people.omni --schema people.pg --as ada",
         "omnigraph schema apply people.omni --schema people.pg --branch review --dry-run",
@@ -110,7 +111,6 @@ def plan(
     "--if-commit", metavar="ID", help="Only while the branch is at this commit; else exit code 4."
 )
 @click.option("--dry-run", is_flag=True, help="Plan, check the data, and write nothing.")
-@click.option("--yes", is_flag=True, help="Do it without asking, on a bucket too.")
 @click.pass_obj
 def apply(
     call: Invocation,
@@ -123,7 +123,6 @@ def apply(
     message: str | None,
     if_commit: str | None,
     dry_run: bool,
-    yes: bool,
 ) -> None:
     """Make the schema in FILE that of a branch, as one commit.
 
@@ -135,7 +134,7 @@ def apply(
         if not dry_run:
             announce(call, "schema apply", graph.uri)
         if allow_data_loss and not dry_run:
-            require_consent(call, graph.uri, action="dropping data for good", yes=yes)
+            require_consent(call, graph.uri, action="dropping data for good")
         result = graph.apply_schema(
             wanted,
             branch=branch,

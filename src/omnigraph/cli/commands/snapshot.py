@@ -8,7 +8,7 @@ import click
 
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.cli.render import block, page_of, table
+from omnigraph.cli.render import Rows, block, page_of, table
 from omnigraph.cli.targets import find_target, target_options
 
 __all__ = ["command"]
@@ -24,6 +24,7 @@ _COLUMNS = {
 
 @verb(
     "snapshot",
+    tabular=True,
     examples=(
         "omnigraph snapshot people.omni",
         "omnigraph snapshot --store people.omni --at main@2026-11-01T12:00:00Z",
@@ -45,4 +46,7 @@ def command(call: Invocation, uri: str | None, branch: str | None, at: str | Non
         ]
     )
     rows = [[dataset[key] for key in _COLUMNS] for dataset in body["datasets"]]
-    call.answer(body, [*head, "", *table([*_COLUMNS.values()], rows, page_of(sys.stdout))])
+    heads = [*_COLUMNS.values()]
+    about = {key: value for key, value in body.items() if key != "datasets"}
+    lines = [*head, "", *table(heads, rows, page_of(sys.stdout))]
+    call.answer_rows(body, Rows(heads, rows, about), lines=lines)

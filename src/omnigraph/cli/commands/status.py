@@ -8,7 +8,7 @@ import click
 
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.cli.render import block
+from omnigraph.cli.render import Rows, block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@verb("status", examples=("omnigraph status people.omni", "omnigraph status --json"))
+@verb("status", tabular=True, examples=("omnigraph status people.omni", "omnigraph status --json"))
 @click.argument("uri", required=False)
 @click.pass_obj
 def command(call: Invocation, uri: str | None) -> None:
     """What the graph at URI is, how large it is, and what needs attention."""
     with open_to_read(call, uri) as graph:
         status = graph.status()
-        call.answer(status.to_json(), _lines(status))
+        body = status.to_json()
+        call.answer_rows(body, Rows([*body], [[*body.values()]], {}), lines=_lines(status))
 
 
 def _lines(status: Status) -> Iterator[str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from omnigraph.cli.address import open_to_read, open_to_write
 from omnigraph.cli.invocation import Invocation, verb, verb_group
-from omnigraph.cli.render import page_of, table
+from omnigraph.cli.render import Rows
 from omnigraph.runtime.clock import format_micros
 
 __all__ = ["command"]
@@ -46,7 +44,7 @@ def create(call: Invocation, name: str, at: str) -> None:
         call.answer(body, [f"tagged {tag.commit} as {name}"])
 
 
-@verb("list", examples=("omnigraph tag list people.omni",))
+@verb("list", tabular=True, examples=("omnigraph tag list people.omni",))
 @click.argument("uri", required=False)
 @click.pass_obj
 def list_(call: Invocation, uri: str | None) -> None:
@@ -68,7 +66,8 @@ def list_(call: Invocation, uri: str | None) -> None:
         (tag.name, tag.commit, format_micros(tag.created_at_micros), tag.actor or "")
         for tag in found
     ]
-    call.answer(body, table(("tag", "commit", "created", "by"), rows, page_of(sys.stdout)))
+    heads = ("tag", "commit", "created", "by")
+    call.answer_rows(body, Rows(heads, rows, {"row_count": len(rows)}))
 
 
 @verb("delete", writes=True, examples=("omnigraph tag delete v1 --store people.omni",))

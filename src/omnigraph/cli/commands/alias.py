@@ -1,0 +1,71 @@
+"""``omnigraph alias``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from omnigraph.cli.inputs import find_params, params_options
+from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.cli.scope import ServerScope, server_url
+from omnigraph.cli.stored import answer_query, run_stored
+from omnigraph.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from omnigraph.cli.config import Alias
+
+__all__ = ["command"]
+
+
+@verb(
+    "alias",
+    stored=False,
+    tabular=True,
+    examples=(
+        "omnigraph alias friends Ada",
+        """omnigraph alias friends --params '{"name": "Ada"}' --format csv""",
+    ),
+)
+@click.argument("name")
+@click.argument("args", nargs=-1)
+@params_options
+@click.pass_obj
+def command(
+    call: Invocation,
+    *,
+    name: str,
+    args: tuple[str, ...],
+    params: str | None,
+    params_file: str | None,
+) -> None:
+    """Ask the stored query that the configuration calls NAME.
+
+    ARGS are its parameters in the order that the alias gives; each is JSON, or else a text.
+    --params wins over ARGS, and ARGS over what the alias fixes.
+    """
+    alias = call.config.alias(name)
+    said = find_params(params, params_file)
+    values = {**alias.params, **_positional(alias, args), **said}
+    scope = ServerScope(server_url(call.config, alias.server), alias.graph)
+    body = run_stored(call, alias.query, values, target="main", scope=scope)
+    answer_query(call, body, preferred=alias.format)
+
+
+def _positional(alias: Alias, args: tuple[str, ...]) -> dict[str, Any]:
+    if len(args) > len(alias.args):
+        takes = ", ".join(alias.args) or "none"
+        raise InvalidInput(
+            "usage.too_many_arguments",
+            f"alias {alias.name!r} takes {len(alias.args)} arguments, and {len(args)} are given",
+            remedy=f"it takes: {takes}",
+        )
+    return {name: _value(text) for name, text in zip(alias.args, args, strict=False)}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
