@@ -123,6 +123,16 @@ def test_a_read_write_open_raises_the_format_and_keeps_everything(path: Path) ->
     require_whole(open_engine(path))
 
 
+def test_migration_keeps_what_it_does_not_know_in_the_stamp(path: Path) -> None:
+    age(path, 1)
+    stamp = json.loads((path / layout.STAMP).read_bytes())
+    stamp["settings"]["colour"] = "blue"
+    (path / layout.STAMP).write_text(json.dumps(stamp))
+    open_engine(path)
+    migrated = json.loads((path / layout.STAMP).read_bytes())
+    assert migrated == stamp | {"internal_schema_version": FORMAT}
+
+
 def test_migration_comes_before_any_branch_is_read(path: Path) -> None:
     """It succeeds even where no branch can be read at all."""
     age(path, 1)

@@ -1,4 +1,4 @@
-"""What Lance's commits are and are not: the ground that publishing stands on."""
+"""What Lance's commits are and are not: the ground that publishing stands on (INV-1)."""
 
 from __future__ import annotations
 

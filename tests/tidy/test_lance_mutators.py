@@ -1,7 +1,7 @@
 """Lance's in-place methods are called nowhere, and all that writes to Lance lies in one module.
 
 An in-place method moves the newest version, whoever it belongs to, behind the back of the protocol:
-no pin, no operation id, no check of the version.
+no pin, no operation id, no check of the version. Guards INV-1.
 """
 
 from __future__ import annotations

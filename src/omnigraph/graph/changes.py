@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from omnigraph.operations.changes.baseline import Baseline, BaselineRequest, take_baseline
 from omnigraph.operations.changes.commit import CommitChanges, CommitChangesRequest, commit_changes
 from omnigraph.operations.changes.feed import COMMITS_DEFAULT, FeedPage, PollRequest, poll
+from omnigraph.versioning.manifest import commit_id_of
 from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from omnigraph.graph.authorize import Gate
     from omnigraph.versioning.changes.model import EntityChange
+    from omnigraph.versioning.manifest import Commit
 
 __all__ = ["Changes"]
 
@@ -26,7 +28,7 @@ class Changes:
 
     def of_commit(
         self,
-        commit_id: str,
+        commit_id: str | Commit,
         *,
         limit: int | None = None,
         page_token: str | None = None,
@@ -35,10 +37,11 @@ class Changes:
         ops: Sequence[str] = (),
     ) -> CommitChanges:
         """A page of what one commit changed, relative to its first parent."""
+        commit_id = commit_id_of(commit_id)
         request = CommitChangesRequest(commit_id, limit, page_token, kinds, types, ops)
         return commit_changes(self._gate.read(commit_id), request)
 
-    def all_of_commit(self, commit_id: str) -> Iterator[EntityChange]:
+    def all_of_commit(self, commit_id: str | Commit) -> Iterator[EntityChange]:
         """Everything that one commit changed, page after page."""
         page = self.of_commit(commit_id)
         yield from page.block.changes

@@ -21,8 +21,10 @@ from omnigraph.operations.mutate import MutationRequest, MutationResult, run_mut
 from omnigraph.operations.reset import ResetRequest, ResetResult, reset_branch
 from omnigraph.policy.guard import OPEN
 from omnigraph.versioning import branches, tags
+from omnigraph.versioning.manifest import commit_id_of
 from omnigraph.versioning.merge.choices import parse_choices
 from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.targets import Target, target_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,8 +60,9 @@ class Branches:
         self._actor = actor
         self._gate = gate
 
-    def create(self, name: str, *, source: str = MAIN) -> BranchRef:
+    def create(self, name: str, *, source: Target = MAIN) -> BranchRef:
         """A new branch that begins at ``source``: a branch, a commit, a tag or a point in time."""
+        source = target_text(source)
         self._gate.create_branch(source, name)
         self._engine.recovery.sweep()
         manifest = self._engine.resolver.resolve(source)
@@ -86,12 +89,13 @@ class Branches:
         self,
         name: str,
         *,
-        to: str,
+        to: Target,
         actor: str | None = None,
         message: str | None = None,
         if_commit: str | None = None,
     ) -> ResetResult:
         """Make a branch hold what another target holds, as a new commit."""
+        to = target_text(to)
         self._gate.acting_as(actor).change_from(to, name)
         request = ResetRequest(name, to, actor or self._actor, message, if_commit)
         return reset_branch(self._engine, request)
@@ -105,7 +109,8 @@ class Tags:
         self._actor = actor
         self._gate = gate
 
-    def create(self, name: str, *, at: str = MAIN, actor: str | None = None) -> TagRef:
+    def create(self, name: str, *, at: Target = MAIN, actor: str | None = None) -> TagRef:
+        at = target_text(at)
         self._gate.acting_as(actor).create_tag(at, name)
         manifest = self._engine.resolver.resolve(at)
         return tags.create_tag(self._engine.root, name, manifest, actor=actor or self._actor)
@@ -127,16 +132,19 @@ class Commits:
     def list(self, wanted: CommitFilter | None = None) -> CommitPage:
         """Commits, newest first."""
         wanted = wanted or CommitFilter()
-        return list_commits(self._gate.read(wanted.target), wanted)
+        return list_commits(self._gate.read(target_text(wanted.target)), wanted)
 
-    def show(self, commit_id: str) -> Commit:
-        return self._gate.read(commit_id).lineage.get(commit_id)
+    def show(self, commit_id: str | Commit) -> Commit:
+        wanted = commit_id_of(commit_id)
+        return self._gate.read(wanted).lineage.get(wanted)
 
-    def is_ancestor(self, older: str, newer: str) -> bool:
-        return self._gate.read(older, newer).lineage.is_ancestor(older, newer)
+    def is_ancestor(self, older: str | Commit, newer: str | Commit) -> bool:
+        ids = commit_id_of(older), commit_id_of(newer)
+        return self._gate.read(*ids).lineage.is_ancestor(*ids)
 
-    def merge_base(self, left: str, right: str) -> Commit | None:
-        return self._gate.read(left, right).lineage.merge_base(left, right)
+    def merge_base(self, left: str | Commit, right: str | Commit) -> Commit | None:
+        ids = commit_id_of(left), commit_id_of(right)
+        return self._gate.read(*ids).lineage.merge_base(*ids)
 
 
 class Recoveries:
@@ -213,8 +221,10 @@ class Graph(GraphAt):
         """The graph's own id, the same wherever it is moved to."""
         return self._engine.root.stamp.graph_id
 
-    def at(self, target: str) -> GraphAt:
-        """The graph at a branch, a commit, a tag, ``BRANCH@TIME`` or ``BRANCH@vN``."""
+    def at(self, target: Target) -> GraphAt:
+        """The graph at a branch, a commit, a tag, ``BRANCH@TIME`` or ``BRANCH@vN``; also at a
+        commit or a branch that the graph handed out, and at a ``datetime`` of main."""
+        target = target_text(target)
         self._gate.read(target).resolver.resolve(target)
         return GraphAt(self._engine, target, actor=self._actor, guard=self._gate.guard)
 
@@ -334,18 +344,27 @@ class Graph(GraphAt):
 
     def diff(
         self,
-        before: str,
-        after: str,
+        before: Target,
+        after: Target,
         *,
         kinds: Sequence[str] = (),
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
     ) -> Diff:
         """What differs between two targets: iterate over it, or ask for its ``summary``."""
+        before, after = target_text(before), target_text(after)
         return diff(self._gate.read(before, after), DiffRequest(before, after, kinds, types, ops))
 
-    def blame(self, type: str, id: str, *, target: str = MAIN, limit: int = 1_000) -> EntityHistory:  # noqa: A002 - the words of the graph
+    def blame(
+        self,
+        type: str,  # noqa: A002 - the words of the graph
+        id: str,  # noqa: A002
+        *,
+        target: Target = MAIN,
+        limit: int = 1_000,
+    ) -> EntityHistory:
         """Every commit that changed one entity, newest first."""
+        target = target_text(target)
         return blame(self._gate.read(target), BlameRequest(type, id, target, limit))
 
     def merge(
@@ -383,7 +402,7 @@ class Graph(GraphAt):
 
     def revert(
         self,
-        commit_id: str,
+        commit_id: str | Commit,
         *,
         branch: str = MAIN,
         preview: bool = False,
@@ -394,6 +413,7 @@ class Graph(GraphAt):
         if_commit: str | None = None,
     ) -> PickResult:
         """Undo on a branch what one commit did, and keep what happened since."""
+        commit_id = commit_id_of(commit_id)
         self._gate.acting_as(actor).change_from(commit_id, branch)
         choices = parse_choices(strategy, resolutions)
         request = PickRequest(
@@ -403,7 +423,7 @@ class Graph(GraphAt):
 
     def cherry_pick(
         self,
-        commit_id: str,
+        commit_id: str | Commit,
         *,
         into: str = MAIN,
         preview: bool = False,
@@ -414,6 +434,7 @@ class Graph(GraphAt):
         if_commit: str | None = None,
     ) -> PickResult:
         """Do on a branch what one commit did elsewhere."""
+        commit_id = commit_id_of(commit_id)
         self._gate.acting_as(actor).change_from(commit_id, into)
         choices = parse_choices(strategy, resolutions)
         request = PickRequest(

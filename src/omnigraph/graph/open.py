@@ -12,6 +12,7 @@ from omnigraph.catalog.build import build_catalog
 from omnigraph.errors import InvalidInput
 from omnigraph.graph.authorize import Gate
 from omnigraph.graph.facade import Graph
+from omnigraph.graph.place import parse_place, require_outside_graphs
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 from omnigraph.operations.clone.clone import CloneResult, Target, copy_graph
@@ -78,9 +79,11 @@ def init_graph(
             remedy='choose "power" or "process"',
         )
     arm_from_environment()
+    place = parse_place(uri, storage_options)
     catalog = _read_schema(schema)
     stamp = Stamp(new_ulid(), FORMAT, SYSTEM_CLOCK.now_micros(), Settings(durability=durability))
-    root = _root(str(uri), stamp, storage_options, limits)
+    root = _root(place, stamp, storage_options, limits)
+    require_outside_graphs(root.objects.uri)
     guard = _guard(policy, stamp, actor)
     guard.require(Action.SCHEMA_APPLY, target_branch=MAIN)
     create_graph(root, catalog, actor=actor, force=force)
@@ -107,11 +110,12 @@ def open_graph(
     others acknowledge what stands on sand.
     """
     arm_from_environment()
-    stamp = read_stamp(open_objects(str(uri), storage_options))
+    place = parse_place(uri, storage_options)
+    stamp = read_stamp(open_objects(place, storage_options))
     if not read_only:
         durable = stamp.settings.durability == "power"
-        stamp = migrate(open_objects(str(uri), storage_options, durable=durable), stamp)
-    root = _root(str(uri), stamp, storage_options, limits, read_only=read_only)
+        stamp = migrate(open_objects(place, storage_options, durable=durable), stamp)
+    root = _root(place, stamp, storage_options, limits, read_only=read_only)
     engine = Engine(root, embedder=embedder)
     if not read_only:
         engine.recovery.sweep()
@@ -138,10 +142,11 @@ def clone_graph(
     """
     arm_from_environment()
     options = storage_options if target_storage_options is None else target_storage_options
-    files = open_objects(str(source), storage_options)
+    there, here = parse_place(source, storage_options), parse_place(target, options)
+    files = open_objects(there, storage_options)
     stamp = read_stamp(files)
     durable = stamp.settings.durability == "power"
-    engine = Engine(_root(str(source), stamp, storage_options, limits, read_only=True))
+    engine = Engine(_root(there, stamp, storage_options, limits, read_only=True))
     if policy is not None:
         # A copy holds everything that its branches ever held.
         named = branches or [ref.name for ref in engine.root.refs.branches() if ref.open]
@@ -151,8 +156,8 @@ def clone_graph(
         files,
         Target(
             # What stands in a copy is taken for complete, so it is synced whatever the graph wants.
-            open_objects(str(target), options, durable=True),
-            LanceTables(str(target), options, durable=durable),
+            open_objects(here, options, durable=True),
+            LanceTables(here, options, durable=durable),
         ),
         branches=tuple(branches),
         incremental=incremental,
@@ -217,7 +222,7 @@ def _read_schema(schema: str | Path) -> Catalog:
 def _read_text(path: str | Path, code: str, what: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, TypeError) as error:
         raise InvalidInput(code, f"the {what} {path} cannot be read: {error}") from error
 
 

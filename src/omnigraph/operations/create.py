@@ -19,6 +19,7 @@ from omnigraph.versioning.manifest import Commit, CommitRef, Manifest, WriterKin
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.refs import BranchRef, new_nonce
 from omnigraph.versioning.stamp import write_stamp
+from omnigraph.versioning.texts import require_actor
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, TypeId
@@ -32,6 +33,7 @@ def create_graph(
     root: GraphRoot, catalog: Catalog, *, actor: str | None = None, force: bool = False
 ) -> None:
     """Create the graph that ``root`` describes, or raise without leaving anything openable."""
+    require_actor(actor)
     root.objects.create_root()
     with claimed(root.objects, force=force):
         reach("init.claimed")

@@ -15,7 +15,7 @@ from omnigraph.versioning.lineage import Lineage
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.root import Cache
 from omnigraph.versioning.snapshot import Snapshot, open_snapshot
-from omnigraph.versioning.targets import Resolver
+from omnigraph.versioning.targets import Resolver, Target
 from omnigraph.writer.attempt import Attempts
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Engine:
         # Differences between pins: the next page of a long answer need not find them again.
         self.compared: Cache[Any, Differences] = Cache(8)
 
-    def snapshot(self, target: str = MAIN) -> Snapshot:
+    def snapshot(self, target: Target = MAIN) -> Snapshot:
         """The snapshot of a target; a branch is read fresh, whoever committed last."""
         manifest = self.resolver.resolve(target)
         last = self._last_snapshot

@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
     from omnigraph.operations.engine import Engine
     from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.targets import Target
 
 __all__ = ["CommitFilter", "CommitPage", "commit_to_json", "list_commits", "snapshot_to_json"]
 
 _PAGE_MAX = 10_000
+_FOREVER = 2**63
 
 
 @dataclass(frozen=True, slots=True)
 class CommitFilter:
     """Which commits of which branch. Times are microseconds; both ends are included."""
 
-    target: str = MAIN
+    target: Target = MAIN
     actor: str | None = None
     kind: str | None = None
     since_micros: int | None = None
@@ -141,7 +143,20 @@ def _require_valid(wanted: CommitFilter) -> None:
             f"there is no kind of commit called {wanted.kind!r}",
             remedy=f"one of: {', '.join(kinds)}",
         )
-    if wanted.limit is not None and not 1 <= wanted.limit <= _PAGE_MAX:
+    if wanted.limit is not None and not _is_number(wanted.limit, 1, _PAGE_MAX):
         raise InvalidInput("commits.bad_limit", f"a limit is between 1 and {_PAGE_MAX}")
-    if wanted.page_token is not None and not is_ulid(wanted.page_token):
-        raise InvalidInput("commits.bad_page_token", f"{wanted.page_token!r} is not a page token")
+    for moment in (wanted.since_micros, wanted.until_micros):
+        if moment is not None and not _is_number(moment, -_FOREVER, _FOREVER):
+            raise InvalidInput(
+                "commits.bad_time",
+                f"a time is a number of microseconds, not {type(moment).__name__}",
+                remedy="omnigraph.runtime.clock.datetime_to_micros makes one of a datetime",
+            )
+    if wanted.page_token is not None and not is_ulid(str(wanted.page_token)):
+        raise InvalidInput(
+            "commits.bad_page_token", f"{wanted.page_token!r:.100} is not a page token"
+        )
+
+
+def _is_number(value: object, low: int, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high

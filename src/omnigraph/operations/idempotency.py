@@ -29,8 +29,7 @@ def digest_of(*parts: Any) -> str:
 
 def find_earlier(engine: Engine, branch: str, key: str, digest: str) -> Commit | None:
     """The commit that this very request made before, if it did."""
-    if not 1 <= len(key) <= _KEY_LENGTH_MAX:
-        raise InvalidInput("idempotency.bad_key", f"a key has 1 to {_KEY_LENGTH_MAX} characters")
+    _require_key(key)
     oldest = engine.root.clock.now_micros() - _MEMORY_MICROS
     for commit in engine.lineage.history(engine.heads.of_branch(branch)[1]):
         if commit.time_micros < oldest:
@@ -45,3 +44,8 @@ def find_earlier(engine: Engine, branch: str, key: str, digest: str) -> Commit |
                 details={"commit_id": commit.id},
             )
     return None
+
+
+def _require_key(key: object) -> None:
+    if not isinstance(key, str) or not 1 <= len(key) <= _KEY_LENGTH_MAX:
+        raise InvalidInput("idempotency.bad_key", f"a key has 1 to {_KEY_LENGTH_MAX} characters")

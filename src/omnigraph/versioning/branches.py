@@ -19,6 +19,7 @@ from omnigraph.versioning.manifest import WriterKind, to_rows
 from omnigraph.versioning.names import MAIN, parse_branch_name
 from omnigraph.versioning.publish import Draft, Publication, SwapUnanswered, publish
 from omnigraph.versioning.refs import BranchRef, new_nonce
+from omnigraph.versioning.texts import require_actor
 
 if TYPE_CHECKING:
     from omnigraph.versioning.heads import Heads
@@ -75,7 +76,7 @@ def list_branches(root: GraphRoot, heads: Heads) -> list[BranchInfo]:
     found = []
     for ref in root.refs.branches():
         if ref.open:
-            head = heads.of_incarnation(ref.incarnation)
+            head = heads.of_ref(ref)
             if not head.tombstone:
                 found.append(BranchInfo(ref, head))
     return found
@@ -99,15 +100,18 @@ def delete_branch(
     With ``if_commit`` only while it stands there."""
     root.require_writable()
     branch = parse_branch_name(name)
+    require_actor(actor)
     if branch == MAIN:
         raise InvalidInput("branch.main", "main cannot be deleted")
     ref = _ruling_after_tombstone(root, heads, branch)
     if ref is None or not ref.open:
         raise branch_missing(branch)
     children = [
-        info.ref.name
-        for info in list_branches(root, heads)
-        if info.ref.fork_incarnation == ref.incarnation
+        child.name
+        for child in root.refs.branches()
+        if child.open
+        and child.fork_incarnation == ref.incarnation
+        and not heads.of_ref(child).tombstone
     ]
     if children and not force:
         raise Conflict(

@@ -37,6 +37,8 @@ class Heads:
 
     def of_branch(self, name: str) -> tuple[BranchRef, Manifest]:
         """The open branch of a name and its head, fresh; ``branch.missing`` otherwise."""
+        if not isinstance(name, str):
+            raise branch_missing(name)
         with self._lock:
             ref = self._refs.get(name)
         if ref is not None:
@@ -56,6 +58,18 @@ class Heads:
                 raise
         return self._root.manifest(incarnation, self._newest_version(incarnation))
 
+    def of_ref(self, ref: BranchRef) -> Manifest:
+        """The newest manifest of a branch whose ref stands: that it is missing is damage."""
+        try:
+            return self.of_incarnation(ref.incarnation)
+        except NotFound as error:
+            raise StorageFault(
+                "branch.manifest_missing",
+                f"branch {ref.name!r} has lost its manifest: {error.message}",
+                remedy=f"bring {layout.manifest_path(ref.incarnation)} back from a copy",
+                details={"branch": ref.name},
+            ) from error
+
     def learn(self, manifest: Manifest) -> None:
         """Remember a head that was just published."""
         self._root.manifests.put((manifest.incarnation, manifest.version), manifest)
@@ -71,7 +85,7 @@ class Heads:
         ref = self._root.refs.branch(name)
         if ref is None or not ref.open:
             raise branch_missing(name)
-        head = self.of_incarnation(ref.incarnation)
+        head = self.of_ref(ref)
         if head.tombstone:
             raise branch_missing(name)
         with self._lock:
@@ -110,5 +124,5 @@ def branch_missing(name: str) -> GraphError:
         # main cannot be deleted: without it the directory is damaged, not merely different.
         return StorageFault("graph.main_missing", "the graph has no main branch: it is damaged")
     return NotFound(
-        "branch.missing", f"there is no branch {name!r}", remedy="see `omnigraph branch list`"
+        "branch.missing", f"there is no branch {name!r:.100}", remedy="see `omnigraph branch list`"
     )

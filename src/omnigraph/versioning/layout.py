@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = [
     "incarnation_of",
     "init_claim",
     "init_number",
+    "is_branch_ref",
     "lease_ticket",
     "manifest_path",
     "schema_object",
@@ -43,6 +45,8 @@ AUDIT_TABLE = "_graph_commit_recoveries.lance"
 BRANCHES = "_refs/branches"
 TAGS = "_refs/tags"
 MANIFESTS = "__manifest"
+
+_BRANCH_REF = re.compile(rf"{BRANCHES}/[^/]+/[0-9]{{8,}}\.json")
 
 # Everything that a graph owns below its root: what ``init --force`` may sweep away.
 OWNED_PREFIXES = (
@@ -67,6 +71,11 @@ def branch_refs(encoded: str) -> str:
 def branch_ref(encoded: str, number: int) -> str:
     """One numbered ref; zero-padded so that keys sort as numbers do."""
     return f"{BRANCHES}/{encoded}/{number:08d}.json"
+
+
+def is_branch_ref(key: str) -> bool:
+    """Whether a key has the form of a numbered ref."""
+    return _BRANCH_REF.fullmatch(key) is not None
 
 
 def init_claim(number: int) -> str:

@@ -20,7 +20,7 @@ from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning import ancestry, layout
 from omnigraph.versioning.branches import list_branches
 from omnigraph.versioning.chain import read_commit
-from omnigraph.versioning.manifest import Commit, CommitRef
+from omnigraph.versioning.manifest import Commit, CommitRef, commit_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,8 +48,9 @@ class Lineage:
         self._indexed: set[str] = set()
         self._loaded = False
 
-    def get(self, commit_id: str) -> Commit:
+    def get(self, commit: str | Commit | CommitRef) -> Commit:
         """A commit by id, or ``commit.missing``."""
+        commit_id = commit_id_of(commit)
         found = self._commits.get(commit_id)
         if found is None:
             self.refresh()
@@ -57,7 +58,7 @@ class Lineage:
         if found is None:
             raise NotFound(
                 "commit.missing",
-                f"there is no commit {commit_id}",
+                f"there is no commit {commit_id:.100}",
                 remedy="see `omnigraph commit list`",
             )
         return found
@@ -82,11 +83,13 @@ class Lineage:
             yield commit
             commit = self._commits.get(commit.parent.id) if commit.parent else None
 
-    def is_ancestor(self, older: str, newer: str) -> bool:
+    def is_ancestor(self, older: str | Commit | CommitRef, newer: str | Commit | CommitRef) -> bool:
         """Whether ``older`` is ``newer`` or one of its ancestors."""
         return self.descends(self.get(newer), self.get(older))
 
-    def merge_base(self, left: str, right: str) -> Commit | None:
+    def merge_base(
+        self, left: str | Commit | CommitRef, right: str | Commit | CommitRef
+    ) -> Commit | None:
         """What two commits are compared with when they are merged; see ``ancestry.merge_base``."""
         return ancestry.merge_base(self.get(left), self.get(right), self.parents)
 

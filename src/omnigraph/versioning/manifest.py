@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import TypeId
-from omnigraph.errors import StorageFault
+from omnigraph.errors import InvalidInput, StorageFault
 from omnigraph.ports.tables import Pin
 from omnigraph.runtime.ids import CommitId
 
@@ -28,6 +28,7 @@ __all__ = [
     "Manifest",
     "Void",
     "WriterKind",
+    "commit_id_of",
     "from_rows",
     "to_rows",
 ]
@@ -133,6 +134,19 @@ class Commit:
                 "hard_drops": tuple(body.get("hard_drops", ())),
             }
         )
+
+
+def commit_id_of(commit: object) -> CommitId:
+    """The id of what a caller calls a commit: an id in either case, or the commit itself."""
+    if isinstance(commit, Commit | CommitRef):
+        return commit.id
+    if isinstance(commit, str):
+        return CommitId(commit.upper())
+    raise InvalidInput(
+        "commit.bad_id",
+        f"a commit is named by its id, not by {type(commit).__name__}",
+        remedy="give the id as a text, or the commit itself",
+    )
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,10 @@ def migrate(objects: ObjectStore, stamp: Stamp) -> Stamp:
         # Another opener may be ahead; never lower what it wrote.
         current = read_stamp(objects)
         if current.internal_schema_version < raised.internal_schema_version:
-            objects.put(layout.STAMP, raised.to_bytes())
+            # What a later build added beside what we know stays there.
+            body = json.loads(objects.get(layout.STAMP))
+            body["internal_schema_version"] = raised.internal_schema_version
+            objects.put(layout.STAMP, json.dumps(body, indent=2, sort_keys=True).encode())
             current = raised
         stamp = current
     return stamp

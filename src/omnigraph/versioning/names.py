@@ -14,6 +14,7 @@ __all__ = [
     "BranchName",
     "decode_name",
     "encode_name",
+    "is_name",
     "parse_branch_name",
     "parse_tag_name",
 ]
@@ -39,6 +40,11 @@ def parse_tag_name(text: str) -> str:
     return text
 
 
+def is_name(text: object) -> bool:
+    """Whether a branch or a tag can have this name: nothing else needs to be looked for."""
+    return isinstance(text, str) and _problem_with(text) is None
+
+
 def encode_name(name: str) -> str:
     """One path segment. Upper-case letters are escaped: file systems may ignore case."""
     return "".join(
@@ -51,12 +57,12 @@ def decode_name(encoded: str) -> str:
     return unquote(encoded)
 
 
-def _require_name(kind: str, text: str) -> None:
-    problem = _problem_with(text)
+def _require_name(kind: str, text: object) -> None:
+    problem = _problem_with(text) if isinstance(text, str) else "is not a text"
     if problem:
         raise InvalidInput(
             f"{kind}.bad_name",
-            f"{kind} name {text[:100]!r} {problem}",
+            f"{kind} name {text!r:.100} {problem}",
             remedy="use letters, digits, `.`, `_`, `-` and `/` between parts, at most 80 in all",
         )
 

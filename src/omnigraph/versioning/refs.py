@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from omnigraph.errors import NotFound, StorageFault
 from omnigraph.runtime.ids import CommitId, new_short_id
 from omnigraph.versioning import layout
-from omnigraph.versioning.names import BranchName, decode_name, encode_name
+from omnigraph.versioning.names import BranchName, decode_name, encode_name, is_name
 
 if TYPE_CHECKING:
     from omnigraph.ports.objects import ObjectStore
@@ -62,13 +62,15 @@ class RefStore:
 
     def branch(self, name: str) -> BranchRef | None:
         """The ruling ref of a name, open or not; None when the name was never used."""
-        keys = self._objects.list(layout.branch_refs(encode_name(name)))
+        if not is_name(name):
+            return None
+        keys = _numbered(self._objects.list(layout.branch_refs(encode_name(name))))
         return self._read(keys[-1]) if keys else None
 
     def branches(self) -> list[BranchRef]:
         """The ruling ref of every name, sorted by name; deleted ones included."""
         ruling: dict[str, str] = {}
-        for key in self._numbered():
+        for key in _numbered(self._objects.list(layout.BRANCHES)):
             ruling[key.rsplit("/", 1)[0]] = key
         return sorted((self._read(key) for key in ruling.values()), key=lambda ref: ref.name)
 
@@ -78,7 +80,7 @@ class RefStore:
 
     def every_branch(self) -> list[BranchRef]:
         """Every ref that was ever put, the numbers of a name in order."""
-        return [self._read(key) for key in self._numbered()]
+        return [self._read(key) for key in _numbered(self._objects.list(layout.BRANCHES))]
 
     def add_branch(self, ref: BranchRef) -> bool:
         """Put the next numbered ref; False when somebody else took the number."""
@@ -86,14 +88,16 @@ class RefStore:
         return self._objects.put_if_absent(key, _encode(ref))
 
     def tag(self, name: str) -> TagRef | None:
+        if not is_name(name):
+            return None
         try:
             return self._decode(layout.tag_ref(encode_name(name)), TagRef)
         except NotFound:
             return None
 
     def tags(self) -> list[TagRef]:
-        found = (self._decode(key, TagRef) for key in self._objects.list(layout.TAGS))
-        return sorted(found, key=lambda tag: tag.name)
+        keys = (key for key in self._objects.list(layout.TAGS) if key.endswith(".json"))
+        return sorted((self._decode(key, TagRef) for key in keys), key=lambda tag: tag.name)
 
     def add_tag(self, tag: TagRef) -> bool:
         """False when the name is taken."""
@@ -101,13 +105,6 @@ class RefStore:
 
     def remove_tag(self, name: str) -> None:
         self._objects.delete(layout.tag_ref(encode_name(name)))
-
-    def _numbered(self) -> list[str]:
-        """All numbered refs. What a migration removed may be back after a power cut: it is passed
-        over, for every format 1 ref has a number by then.
-        """
-        depth = layout.BRANCHES.count("/") + 2
-        return [key for key in self._objects.list(layout.BRANCHES) if key.count("/") == depth]
 
     def _read(self, key: str) -> BranchRef:
         ref = self._decode(key, BranchRef)
@@ -120,6 +117,14 @@ class RefStore:
             return kind(**json.loads(self._objects.get(key)))
         except (ValueError, TypeError) as error:
             raise StorageFault("ref.malformed", f"{key} cannot be read: {error}") from error
+
+
+def _numbered(keys: list[str]) -> list[str]:
+    """The numbered refs among some keys. Passed over are what a migration removed and a power cut
+    brought back, for every format 1 ref has a number by then, and what other programs leave in a
+    directory: backups, notes, folder settings.
+    """
+    return [key for key in keys if layout.is_branch_ref(key)]
 
 
 def new_nonce() -> str:

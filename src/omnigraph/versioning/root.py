@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from omnigraph.catalog.canonical import canonical_bytes, digest, from_json
-from omnigraph.errors import NotFound, StorageFault, Unsupported
+from omnigraph.errors import NotFound, SchemaFailure, StorageFault, Unsupported
 from omnigraph.runtime.clock import SYSTEM_CLOCK, Clock
 from omnigraph.runtime.limits import DEFAULT_LIMITS, Limits
 from omnigraph.versioning import layout
@@ -145,9 +145,23 @@ class GraphRoot:
             )
 
     def _read_catalog(self, key: str) -> Catalog:
-        catalog = from_json(json.loads(self.objects.get(layout.schema_object(key))))
+        try:
+            catalog = from_json(json.loads(self.objects.get(layout.schema_object(key))))
+        except NotFound as error:
+            raise _damaged_schema("missing", f"schema object {key} is gone") from error
+        except (ValueError, SchemaFailure) as error:
+            raise _damaged_schema("malformed", f"schema object {key}: {error}") from error
         if digest(catalog) != key:
-            raise StorageFault(
-                "schema.digest_mismatch", f"schema object {key} does not hold what it should"
+            raise _damaged_schema(
+                "digest_mismatch", f"schema object {key} does not hold what it should"
             )
         return catalog
+
+
+def _damaged_schema(what: str, message: str) -> StorageFault:
+    """Whoever asked is not to blame: a commit names a schema that is not there."""
+    return StorageFault(
+        f"schema.{what}",
+        message,
+        remedy="the graph is damaged: bring the object back from a copy; it never changes",
+    )

@@ -50,7 +50,7 @@ def read_stamp(objects: ObjectStore) -> Stamp:
     """The stamp of a graph that this build can read."""
     try:
         body = json.loads(objects.get(layout.STAMP))
-        version = int(body["internal_schema_version"])
+        version = _count(body, "internal_schema_version", at_least=1)
         # A newer build may write what we cannot read: its number comes first.
         stamp = _stamp_from(body) if version <= FORMAT else None
     except NotFound:
@@ -80,12 +80,21 @@ def _stamp_from(body: dict[str, Any]) -> Stamp:
     settings = {key: value for key, value in body.get("settings", {}).items() if key in known}
     if settings.get("durability", DURABILITIES[0]) not in DURABILITIES:
         raise ValueError(f"durability {settings['durability']!r} is not known")
+    for name in settings.keys() & {"retention_days", "retention_commits"}:
+        _count(settings, name)
     return Stamp(
         graph_id=str(body["graph_id"]),
-        internal_schema_version=int(body["internal_schema_version"]),
-        created_at_micros=int(body["created_at_micros"]),
+        internal_schema_version=_count(body, "internal_schema_version"),
+        created_at_micros=_count(body, "created_at_micros"),
         settings=Settings(**settings),
     )
+
+
+def _count(body: dict[str, Any], name: str, *, at_least: int = 0) -> int:
+    value = body[name]
+    if not isinstance(value, int) or isinstance(value, bool) or value < at_least:
+        raise ValueError(f"{name} is {value!r}")
+    return value
 
 
 def _no_graph(objects: ObjectStore) -> NotFound:

@@ -8,6 +8,7 @@ from omnigraph.errors import AlreadyExists, NotFound
 from omnigraph.runtime.faults import reach
 from omnigraph.versioning.names import parse_tag_name
 from omnigraph.versioning.refs import TagRef, new_nonce
+from omnigraph.versioning.texts import require_actor
 
 if TYPE_CHECKING:
     from omnigraph.versioning.manifest import Manifest
@@ -22,6 +23,7 @@ def create_tag(
     """Name a commit. The name must be free, among branches too: a target is one or the other."""
     root.require_writable()
     parse_tag_name(name)
+    require_actor(actor)
     branch = root.refs.branch(name)
     if branch is not None and branch.open:
         raise AlreadyExists("branch.exists", f"{name!r} is the name of a branch already")

@@ -1,7 +1,8 @@
 """What a user may write to name a point of history.
 
 ``main`` a branch · ``01J…`` a commit · ``v1.2`` a tag · ``main@2026-11-01T12:00:00Z`` the branch as
-it was at that time · ``main@v17`` a version of its manifest.
+it was at that time · ``main@v17`` a version of its manifest. In Python also what the graph itself
+hands out: a commit, its ref, a branch, a tag; and a ``datetime``, which means main at that time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from typing import TYPE_CHECKING
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.runtime.clock import datetime_to_micros
 from omnigraph.runtime.ids import is_ulid
-from omnigraph.versioning.manifest import CommitRef
+from omnigraph.versioning.branches import BranchInfo
+from omnigraph.versioning.manifest import Commit, CommitRef
+from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.refs import BranchRef, TagRef
 
 if TYPE_CHECKING:
     from omnigraph.versioning.heads import Heads
@@ -21,7 +25,9 @@ if TYPE_CHECKING:
     from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["Resolver", "is_branch_target"]
+__all__ = ["Resolver", "Target", "is_branch_target", "target_text"]
+
+Target = str | Commit | CommitRef | BranchRef | BranchInfo | TagRef | dt.datetime
 
 _VERSION = re.compile(r"v([0-9]{1,18})")
 
@@ -34,8 +40,9 @@ class Resolver:
         self._heads = heads
         self._lineage = lineage
 
-    def resolve(self, target: str) -> Manifest:
+    def resolve(self, target: Target) -> Manifest:
         """The manifest of a target, or an error that says what is wrong with it."""
+        target = target_text(target)
         branch, at, moment = target.partition("@")
         if at:
             return self._moment_of(branch, moment, target)
@@ -43,13 +50,15 @@ class Resolver:
             return self._commit(target.upper())
         try:
             return self._heads.of_branch(target)[1]
-        except NotFound:
+        except NotFound as missing:
+            if missing.code != "branch.missing":
+                raise
             tag = self._root.refs.tag(target)
             if tag is not None:
                 return self._manifest_at(CommitRef(tag.commit, tag.incarnation, tag.version))
             raise NotFound(
                 "target.missing",
-                f"{target!r} is neither a branch nor a tag",
+                f"{target!r:.100} is neither a branch nor a tag",
                 remedy="see `omnigraph branch list` and `omnigraph tag list`",
             ) from None
 
@@ -92,6 +101,38 @@ class Resolver:
         if manifest is None or manifest.commit.id != ref.id:
             raise _reclaimed(ref.id)
         return manifest
+
+
+def target_text(target: object) -> str:
+    """A target as a user would write it, or ``target.bad_type``."""
+    match target:
+        case str():
+            return target
+        case Commit() | CommitRef():
+            return target.id
+        case BranchRef() | TagRef():
+            return target.name
+        case BranchInfo():
+            return target.ref.name
+        case dt.datetime():
+            return f"{MAIN}@{_require_zone(target).isoformat()}"
+        case _:
+            raise InvalidInput(
+                "target.bad_type",
+                f"a target is a text, a commit, a branch, a tag or a datetime, not "
+                f"{type(target).__name__}",
+                remedy="write a branch, a tag, a commit id, BRANCH@TIME or BRANCH@v17",
+            )
+
+
+def _require_zone(moment: dt.datetime) -> dt.datetime:
+    if moment.tzinfo is None:
+        raise InvalidInput(
+            "target.bad_time",
+            f"{moment.isoformat()} has no time zone, so it may be any of 24 hours",
+            remedy="give it one: datetime.now(timezone.utc), or moment.astimezone()",
+        )
+    return moment
 
 
 def is_branch_target(target: str) -> bool:

@@ -34,7 +34,7 @@ from omnigraph.versioning.snapshot import open_snapshot
 from omnigraph.writer.advance import advance_tables
 from omnigraph.writer.gates import gates_of
 from omnigraph.writer.lease import Lease
-from omnigraph.writer.plan import Prepared, Request, View, Writer
+from omnigraph.writer.plan import Prepared, Request, View, Writer, parse_request
 
 if TYPE_CHECKING:
     from omnigraph.recovery.sweep import Recovery
@@ -63,6 +63,7 @@ class Attempts:
     def run(self, request: Request, writer: Writer) -> Manifest | None:
         """Write; the commit's manifest, or None when nothing changed."""
         self._root.require_writable()
+        request = parse_request(request)
         self._recovery.sweep()
         return self._rounds(request, writer)
 
@@ -73,6 +74,7 @@ class Attempts:
         however long it lasts. When it was given up for dead all the same, it stops.
         """
         self._root.require_writable()
+        request = parse_request(request)
         self._recovery.sweep()
         intents, limits = self._recovery.intents, self._root.limits
         job = self._announcement(request, writer)

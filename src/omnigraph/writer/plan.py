@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from omnigraph.versioning.manifest import CommitRef, Counts, Manifest, WriterKind
+from omnigraph.versioning.manifest import CommitRef, Counts, Manifest, WriterKind, commit_id_of
+from omnigraph.versioning.names import parse_branch_name
+from omnigraph.versioning.texts import require_actor, require_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from omnigraph.versioning.refs import BranchRef
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["Prepared", "Request", "TableEffect", "View", "Writer"]
+__all__ = ["Prepared", "Request", "TableEffect", "View", "Writer", "parse_request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,16 @@ class Request:
     if_commit: str | None = None
     idempotency_key: str | None = None
     request_digest: str | None = None
+
+
+def parse_request(request: Request) -> Request:
+    """A request as a caller gave it, checked before anything happens."""
+    parse_branch_name(request.branch)
+    require_actor(request.actor)
+    require_message(request.message)
+    if request.if_commit is None:
+        return request
+    return replace(request, if_commit=commit_id_of(request.if_commit))
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,26 @@ def test_what_a_migration_removed_and_a_power_cut_brought_back_is_passed_over(
     assert [found.name for found in refs.branches()] == ["main"]
 
 
+@pytest.mark.parametrize(
+    "name", [".DS_Store", "x.json", "00000001.json.bak", "99999999.json~", "9.json", "notes/1.json"]
+)
+def test_what_other_programs_leave_beside_refs_is_passed_over(
+    name: str, objects: ObjectStore
+) -> None:
+    refs = RefStore(objects)
+    refs.add_branch(ref("main", 1))
+    tag = TagRef("v1", CommitId("c"), "i", 3, 1, "ada", new_nonce())
+    refs.add_tag(tag)
+    objects.put(f"{layout.BRANCHES}/main/{name}", b"junk")
+    objects.put(f"{layout.BRANCHES}/.DS_Store", b"junk")
+    objects.put(f"{layout.TAGS}/.DS_Store", b"junk")
+    ruling = refs.branch("main")
+    assert ruling is not None
+    assert ruling.number == 1
+    assert refs.incarnations() == ["i"]
+    assert refs.tags() == [tag]
+
+
 def test_a_tag_is_put_once_and_can_be_removed(objects: ObjectStore) -> None:
     refs = RefStore(objects)
     tag = TagRef("v1", CommitId("c"), "i", 3, 1, "ada", new_nonce())

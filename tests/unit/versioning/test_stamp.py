@@ -59,6 +59,10 @@ def test_a_claim_without_a_stamp_is_a_half_made_graph(objects: ObjectStore) -> N
         b'{"internal_schema_version": "x"}',
         b'{"internal_schema_version": null}',
         b'{"internal_schema_version": 2}',
+        b'{"internal_schema_version": 0, "graph_id": "g", "created_at_micros": 1}',
+        b'{"internal_schema_version": -1, "graph_id": "g", "created_at_micros": 1}',
+        b'{"internal_schema_version": true, "graph_id": "g", "created_at_micros": 1}',
+        b'{"internal_schema_version": 2.5, "graph_id": "g", "created_at_micros": 1}',
         b'{"internal_schema_version": 2, "graph_id": "g", "created_at_micros": "soon"}',
     ],
 )
@@ -69,7 +73,9 @@ def test_a_damaged_stamp_is_a_storage_fault(body: bytes, objects: ObjectStore) -
     assert told.value.code == "graph.stamp_malformed"
 
 
-@pytest.mark.parametrize("settings", [{"durability": "hope"}, 7, [1]])
+@pytest.mark.parametrize(
+    "settings", [{"durability": "hope"}, 7, [1], {"retention_days": "x"}, {"retention_commits": -1}]
+)
 def test_settings_that_nobody_wrote_are_a_storage_fault(
     settings: Any, objects: ObjectStore
 ) -> None:

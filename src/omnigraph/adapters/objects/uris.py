@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import unquote, urlsplit
@@ -38,11 +39,15 @@ class Location:
                 return f"memory://{self.path}"
 
 
+# Neither Lance nor a terminal takes one of these for what it is.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
 def parse_uri(uri: str) -> Location:
     """Understand what the user wrote, or raise ``InvalidInput("uri.unsupported")``."""
     scheme, mark, rest = uri.partition("://")
-    if not uri or "\0" in uri:
-        raise _unsupported(uri, "it is empty" if not uri else "it holds a NUL character")
+    if not uri or _CONTROL.search(uri):
+        raise _unsupported(uri, "it is empty" if not uri else "it holds a control character")
     if not mark:
         return _local(uri)
     match scheme.lower():
@@ -57,9 +62,13 @@ def parse_uri(uri: str) -> Location:
 
 
 def _local(path: str) -> Location:
-    if path.lower().startswith("file:"):
-        raise _unsupported(path, "a file URI begins with 'file://'")
-    return Location(Scheme.LOCAL, os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111
+    scheme, mark, _ = path.partition(":")
+    if mark and scheme.lower() in set(Scheme):
+        raise _unsupported(path, f"a URI of this kind begins with '{scheme.lower()}://'")
+    at_home = os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser() raises something else
+    if at_home.startswith("~"):
+        raise _unsupported(path, f"there is no user {at_home.partition('/')[0][1:]!r}; or say ./~")
+    return Location(Scheme.LOCAL, os.path.abspath(at_home))  # noqa: PTH100 - keeps no '..'
 
 
 def _file(uri: str) -> Location:

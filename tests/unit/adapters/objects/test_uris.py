@@ -76,6 +76,11 @@ def test_places_in_a_bucket(uri: str, bucket: str, prefix: str, canonical: str) 
         "s3://bucket/../other",
         "s3://key:secret@bucket/a",
         "/a\0b",
+        "/a\nb",
+        "s3:/bucket/a",
+        "S3:bucket",
+        "memory:x",
+        "~nobody-of-this-name/graph",
     ],
 )
 def test_other_places_are_refused(uri: str) -> None:
