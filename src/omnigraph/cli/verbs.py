@@ -16,6 +16,7 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("status", "what a graph is, and what needs attention"),
             ("schema", "show the schema, plan and apply changes"),
             ("clone", "copy a graph, or bring a copy up to date"),
+            ("serve", "serve graphs over HTTP"),
         ),
     ),
     (

@@ -1,0 +1,90 @@
+"""``omnigraph serve``."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.address import STORE_VARIABLE
+from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.errors import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["command"]
+
+
+@verb(
+    "serve",
+    examples=(
+        "omnigraph serve ./people.omni --unauthenticated",
+        "OMNIGRAPH_SERVER_BEARER_TOKEN=… omnigraph serve ./people.omni --policy preset:team",
+        "omnigraph serve people=./a.omni films=s3://bucket/films.omni --queries ./queries",
+    ),
+)
+@click.argument("graphs", nargs=-1, metavar="[GRAPH]...")
+@click.option(
+    "--bind",
+    default="127.0.0.1:8080",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where to listen; port 0 takes a free one.",
+)
+@click.option("--policy", metavar="FILE", help="Who may do what: a bundle, or preset:team.")
+@click.option(
+    "--server-policy", metavar="FILE", help="Who may list the graphs: a bundle about the server."
+)
+@click.option("--queries", metavar="DIR", help="Stored queries: .gq files; DIR/ID for several.")
+@click.option("--unauthenticated", is_flag=True, help="Serve everybody: no tokens, no policy.")
+@click.option("--read-only", is_flag=True, help="Open the graphs without ever writing to them.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="What goes to stderr, as JSON lines.",
+)
+@click.pass_obj
+def command(
+    call: Invocation,
+    *,
+    graphs: Sequence[str],
+    bind: str,
+    policy: str | None,
+    server_policy: str | None,
+    queries: str | None,
+    unauthenticated: bool,
+    read_only: bool,
+    log_level: str,
+) -> None:
+    """Serve graphs over HTTP.
+
+    A graph is served under its file name without .omni, or as ID=GRAPH. Tokens come from
+    OMNIGRAPH_SERVER_BEARER_TOKEN, …_TOKENS_JSON or …_TOKENS_FILE; without a policy they read, and
+    nothing else. Prints OMNIGRAPH_LISTEN_ADDR=HOST:PORT when it listens.
+    """
+    named = [*graphs, *call.stores]
+    if not named and os.environ.get(STORE_VARIABLE):
+        named = [os.environ[STORE_VARIABLE]]
+    try:
+        from omnigraph.server.serve import ServeRequest, run_server  # noqa: PLC0415 - the door
+    except ImportError as error:
+        raise Unsupported(
+            "serve.not_installed",
+            f"serving needs {error.name}",
+            remedy="pip install 'omnigraph-py[server]'",
+        ) from error
+    request = ServeRequest(
+        named,
+        bind=bind,
+        policy=policy,
+        server_policy=server_policy,
+        queries=queries,
+        unauthenticated=unauthenticated or os.environ.get("OMNIGRAPH_UNAUTHENTICATED") == "1",
+        read_only=read_only,
+        log_level=log_level,
+    )
+    run_server(request, os.environ, lambda line: print(line, flush=True))

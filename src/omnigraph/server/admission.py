@@ -1,0 +1,53 @@
+"""How much one actor may write at once: nobody can crowd the others out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from omnigraph.server.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from omnigraph.server.settings import Limits
+
+__all__ = ["Admission"]
+
+
+class Admission:
+    """The writes in flight, by actor. Used by the event loop alone, so it needs no lock."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._writes: dict[str | None, int] = defaultdict(int)
+        self._bytes: dict[str | None, int] = defaultdict(int)
+
+    @contextmanager
+    def admit(self, actor: str | None, size: int) -> Iterator[None]:
+        """Let a write in for as long as it lasts, or answer 429."""
+        limits = self._limits
+        if self._writes[actor] >= limits.actor_writes_max:
+            raise self._refused("actor_writes", limits.actor_writes_max, self._writes[actor] + 1)
+        if self._bytes[actor] + size > limits.actor_bytes_max:
+            raise self._refused("actor_bytes", limits.actor_bytes_max, self._bytes[actor] + size)
+        self._writes[actor] += 1
+        self._bytes[actor] += size
+        try:
+            yield
+        finally:
+            self._writes[actor] -= 1
+            self._bytes[actor] -= size
+            if not self._writes[actor]:
+                del self._writes[actor], self._bytes[actor]
+
+    def _refused(self, name: str, limit: int, actual: int) -> Problem:
+        return Problem(
+            429,
+            "admission.actor_limit",
+            f"this actor has too much in flight: {name} {actual}, allowed {limit}",
+            remedy="wait for some of the writes to end",
+            more={"resource_limit": {"name": name, "limit": limit, "actual": actual}},
+            headers={"Retry-After": str(self._limits.actor_retry_seconds)},
+        )

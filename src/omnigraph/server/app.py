@@ -1,0 +1,295 @@
+"""The application: takes a request, finds out what and who, and sees to it that it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from omnigraph.errors import InvalidInput
+from omnigraph.runtime.clock import SYSTEM_CLOCK
+from omnigraph.runtime.ids import new_ulid
+from omnigraph.server.admission import Admission
+from omnigraph.server.decoding import decode_body, decode_query
+from omnigraph.server.exchange import Exchange, JsonAnswer
+from omnigraph.server.metrics import Metrics
+from omnigraph.server.operations import IDEMPOTENCY_KEY, IF_COMMIT
+from omnigraph.server.pools import Pools
+from omnigraph.server.problems import Problem, problem_of
+from omnigraph.server.routes import OPERATIONS
+from omnigraph.server.routing import Router, split_path
+from omnigraph.server.settings import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
+
+    from omnigraph.server.operations import Operation
+    from omnigraph.server.registry import Registry
+    from omnigraph.server.tokens import Tokens
+
+__all__ = ["Access", "Server", "choose_access"]
+
+_log = logging.getLogger("omnigraph.server")
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
+_PLAIN_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
+_LINGER_SECONDS = 2.0
+
+
+class Access(StrEnum):
+    """The three states of a server."""
+
+    # No tokens: everybody may everything but list the graphs.
+    OPEN = "open"
+    # Tokens without a policy: whoever has one reads.
+    DEFAULT_DENY = "default_deny"
+    # Tokens and a policy: the policy decides.
+    POLICY = "policy"
+
+
+def choose_access(*, tokens: bool, policy: bool, unauthenticated: bool) -> Access:
+    """The state that follows from what was configured; what makes no sense does not start."""
+    if tokens and unauthenticated:
+        raise InvalidInput(
+            "serve.tokens_ignored",
+            "tokens are configured and --unauthenticated would ignore them",
+            remedy="leave one of them out",
+        )
+    if policy and not tokens:
+        raise InvalidInput(
+            "serve.policy_without_tokens",
+            "a policy needs to know who asks, and no tokens are configured",
+            remedy="set OMNIGRAPH_SERVER_BEARER_TOKEN or …_TOKENS_FILE",
+        )
+    if tokens:
+        return Access.POLICY if policy else Access.DEFAULT_DENY
+    if unauthenticated:
+        return Access.OPEN
+    raise InvalidInput(
+        "serve.no_tokens",
+        "no tokens are configured",
+        remedy="set OMNIGRAPH_SERVER_BEARER_TOKEN, or say --unauthenticated to serve everybody",
+    )
+
+
+class Server:
+    """An ASGI application that serves the graphs of a registry."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        tokens: Tokens,
+        access: Access,
+        limits: Limits | None = None,
+        operations: Sequence[Operation] = OPERATIONS,
+    ) -> None:
+        self.registry = registry
+        self.access = access
+        self.limits = limits or Limits()
+        self.operations = operations
+        self.pools = Pools(self.limits)
+        self.admission = Admission(self.limits)
+        self.metrics = Metrics(self.pools)
+        self.stopping = False
+        self._tokens = tokens
+        self._router = Router(operations)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def close(self) -> None:
+        """Finish what has begun, then let go of the graphs."""
+        self.stopping = True
+        await asyncio.get_running_loop().run_in_executor(None, self._close)
+
+    def _close(self) -> None:
+        self.pools.close()
+        self.registry.close()
+
+    # --- one request ---------------------------------------------------------------------------
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = SYSTEM_CLOCK.monotonic()
+        exchange = Exchange(self, scope, receive)
+        exchange.request_id = _request_id(scope)
+        status = 499
+        self.metrics.begin()
+        try:
+            try:
+                response = await self._respond(exchange)
+            except Exception as error:  # noqa: BLE001 - the last place that can tell anybody
+                response = self._told(error, exchange)
+            status = response.status_code
+            response.raw_headers.append((b"x-request-id", exchange.request_id.encode()))
+            response.raw_headers.extend(_PLAIN_HEADERS)
+            if exchange.body_read or not _has_body(scope):
+                await response(scope, receive, send)
+            else:
+                await _answer_early(response, receive, send)
+        finally:
+            self._note(exchange, status, SYSTEM_CLOCK.monotonic() - started)
+
+    async def _respond(self, exchange: Exchange) -> Response:
+        scope = exchange.scope
+        if len(scope["query_string"]) > self.limits.query_string_bytes_max:
+            raise Problem(414, "request.long_query", "the query string is too long")
+        found, exchange.names = self._router.find(scope["method"], _segments(scope))
+        exchange.operation = found
+        if not found.public:
+            exchange.actor = self._authenticate(scope)
+        if found.is_of_graph:
+            self._find_graph(exchange)
+        exchange.note_deadline()
+        _require_sense(exchange, found)
+        exchange.query = decode_query(found, scope["query_string"])
+        if found.body is not None:
+            exchange.body = await decode_body(found, exchange)
+        elif found.takes is None:
+            await _require_no_body(exchange)
+        return await found.handler(exchange)
+
+    def _authenticate(self, scope: Scope) -> str | None:
+        """The actor of the token, and of nothing else that the request may say."""
+        if self.access is Access.OPEN:
+            return None
+        given = [value for key, value in scope["headers"] if key == b"authorization"]
+        actor = self._tokens.actor_of(given[0]) if len(given) == 1 else None
+        if actor is not None:
+            return actor
+        challenge = 'Bearer realm="omnigraph"'
+        raise Problem(
+            401,
+            "token.wrong" if given else "token.missing",
+            "the bearer token is not known" if given else "a bearer token is needed",
+            remedy="send one Authorization: Bearer TOKEN",
+            headers={
+                "WWW-Authenticate": f'{challenge}, error="invalid_token"' if given else challenge
+            },
+        )
+
+    def _find_graph(self, exchange: Exchange) -> None:
+        served = self.registry.get(exchange.names["graph_id"])
+        if served is None:
+            raise Problem(404, "graph.missing", "there is no such graph")
+        exchange.served = served
+        exchange.graph = served.acting_as(exchange.actor)
+
+    # --- afterwards ----------------------------------------------------------------------------
+
+    def _told(self, error: Exception, exchange: Exchange) -> Response:
+        problem = problem_of(error)
+        if problem.status >= 500 and not isinstance(error, Problem):
+            _log.error(
+                "request failed",
+                exc_info=error,
+                extra={"request_id": exchange.request_id, "actor": exchange.actor},
+            )
+        body = msgspec.json.encode(problem.body(exchange.request_id), enc_hook=str)
+        return JsonAnswer(body, problem.status, problem.headers)
+
+    def _note(self, exchange: Exchange, status: int, seconds: float) -> None:
+        name = exchange.operation.id if exchange.operation else "none"
+        self.metrics.end(name, status, seconds)
+        if not _log.isEnabledFor(logging.INFO):
+            return
+        _log.info(
+            "request",
+            extra={
+                "request_id": exchange.request_id,
+                "actor": exchange.actor,
+                "graph": exchange.names.get("graph_id"),
+                "operation": name,
+                "method": exchange.scope["method"][:20],
+                "status": status,
+                "ms": round(seconds * 1000, 3),
+                "bytes_in": exchange.size,
+            },
+        )
+
+
+def _request_id(scope: Scope) -> str:
+    """Echoed if it can stand in a log and a header, else a new one."""
+    given = [value for key, value in scope["headers"] if key == b"x-request-id"]
+    if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
+        return str(given[0].decode("ascii"))
+    return new_ulid()
+
+
+def _segments(scope: Scope) -> list[str]:
+    raw = scope.get("raw_path")
+    return split_path(raw if raw is not None else scope["path"].encode())
+
+
+def _require_sense(exchange: Exchange, found: Operation) -> None:
+    """A condition that an operation does not know must not be taken for one that holds."""
+    for header, reason in ((IF_COMMIT, "if_commit"), (IDEMPOTENCY_KEY, "idempotency")):
+        given = exchange.header(header.name)
+        if given is not None and header not in found.headers:
+            raise Problem(
+                400,
+                f"request.{reason}_refused",
+                f"this operation does not take {header.name}",
+                remedy="see /openapi.json for the operations that do",
+            )
+        if given is None and header.required and header in found.headers:
+            raise Problem(400, f"request.{reason}_missing", f"{header.name} is needed")
+
+
+def _has_body(scope: Scope) -> bool:
+    """Whether a request comes with a body that nobody may have read yet."""
+    return any(
+        key == b"transfer-encoding" or (key == b"content-length" and value.strip(b"0"))
+        for key, value in scope["headers"]
+    )
+
+
+async def _require_no_body(exchange: Exchange) -> None:
+    if not _has_body(exchange.scope):
+        return
+    if await exchange.whole_body():
+        raise Problem(400, "request.unexpected_body", "this operation takes no body")
+
+
+async def _answer_early(response: Response, receive: Receive, send: Send) -> None:
+    """Answer before the body has come. Closing at once would throw the answer away with what is
+    still being sent, so a moment is given to whoever stops sending."""
+    response.raw_headers.append((b"connection", b"close"))
+    await send(
+        {
+            "type": "http.response.start",
+            "status": response.status_code,
+            "headers": response.raw_headers,
+        }
+    )
+    await send({"type": "http.response.body", "body": response.body, "more_body": True})
+    try:
+        async with asyncio.timeout(_LINGER_SECONDS):
+            while (await _next(receive)).get("more_body", False):
+                pass
+    except TimeoutError:
+        pass
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _next(receive: Receive) -> dict[str, Any]:
+    message = await receive()
+    return {} if message["type"] == "http.disconnect" else dict(message)

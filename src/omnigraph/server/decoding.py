@@ -1,0 +1,102 @@
+"""From bytes to the types of ``wire``; everything that does not fit is told as 400."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from omnigraph.server.problems import Problem
+
+if TYPE_CHECKING:
+    from omnigraph.server.exchange import Exchange
+    from omnigraph.server.operations import Operation
+
+__all__ = ["decode_body", "decode_query"]
+
+_PARAMETERS_MAX = 256
+_JSON = "application/json"
+
+
+async def decode_body(operation: Operation, exchange: Exchange) -> Any:
+    """The JSON body of a request, as its operation declares it."""
+    exchange.require_length(exchange.server.limits.body_bytes_max)
+    # A body of no type is none; one of another type is a misunderstanding, whatever it holds.
+    if exchange.header("Content-Type") is not None or not operation.body_optional:
+        exchange.require_media_type(_JSON)
+    data = await exchange.whole_body()
+    assert operation.body is not None  # noqa: S101 - asked by the caller
+    if not data and operation.body_optional:
+        return operation.body()
+    try:
+        return _decoder(operation.body).decode(data)
+    except msgspec.ValidationError as error:
+        raise _misfit("body", error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise Problem(400, "request.bad_json", f"the body is not JSON: {reason}") from None
+
+
+def decode_query(operation: Operation, raw: bytes) -> Any:
+    """The query string, as its operation declares it."""
+    if operation.query is None and not raw:
+        return None
+    given = _parameters(raw)
+    if operation.query is None:
+        if given:
+            raise Problem(400, "request.unknown_parameter", "this operation takes no parameters")
+        return None
+    repeated = _lists(operation.query)
+    said = {
+        name: values if name in repeated or len(values) > 1 else values[0]
+        for name, values in given.items()
+    }
+    try:
+        return msgspec.convert(said, operation.query, strict=False)
+    except msgspec.ValidationError as error:
+        raise _misfit("query string", error) from None
+
+
+def _parameters(raw: bytes) -> dict[str, list[str]]:
+    try:
+        pairs = parse_qsl(
+            raw.decode("ascii"),
+            keep_blank_values=True,
+            strict_parsing=bool(raw),
+            errors="strict",
+            max_num_fields=_PARAMETERS_MAX,
+        )
+    except ValueError:
+        raise Problem(
+            400, "request.bad_query", "the query string is not NAME=VALUE&…, escaped"
+        ) from None
+    found: dict[str, list[str]] = {}
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    return found
+
+
+@cache
+def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+@cache
+def _lists(kind: type[msgspec.Struct]) -> frozenset[str]:
+    """The parameters that may be repeated."""
+    return frozenset(
+        field.encode_name
+        for field in msgspec.structs.fields(kind)
+        if isinstance(field.default_factory, type) and issubclass(field.default_factory, list)
+    )
+
+
+def _misfit(where: str, error: msgspec.ValidationError) -> Problem:
+    return Problem(
+        400,
+        "request.invalid",
+        f"the {where} does not fit: {error}",
+        remedy="see /openapi.json",
+    )

@@ -1,0 +1,284 @@
+"""One request on its way through the server, and what a handler may ask of it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from starlette.responses import Response
+
+from omnigraph.executor.budget import Cancellation
+from omnigraph.runtime.clock import SYSTEM_CLOCK
+from omnigraph.server.names import parse_branch, parse_commit
+from omnigraph.server.operations import DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT
+from omnigraph.server.outflow import Outflow, stream
+from omnigraph.server.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+
+    from starlette.types import Receive, Scope
+
+    from omnigraph.executor.budget import Budget
+    from omnigraph.graph.facade import Graph
+    from omnigraph.policy.actions import Action
+    from omnigraph.server.app import Server
+    from omnigraph.server.operations import Operation
+    from omnigraph.server.pools import Pool
+    from omnigraph.server.registry import ServedGraph
+
+__all__ = ["Exchange", "JsonAnswer"]
+
+T = TypeVar("T")
+_DEADLINE_MS_MAX = 86_400_000
+
+
+class JsonAnswer(Response):
+    """A body that is encoded already."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return bytes(content)
+
+
+class Exchange:
+    """A request, who sent it, and the graph that it is about."""
+
+    __slots__ = (
+        "actor",
+        "body",
+        "body_read",
+        "cancellation",
+        "deadline",
+        "graph",
+        "names",
+        "operation",
+        "query",
+        "receive",
+        "request_id",
+        "scope",
+        "served",
+        "server",
+        "size",
+    )
+
+    def __init__(self, server: Server, scope: Scope, receive: Receive) -> None:
+        self.server = server
+        self.scope = scope
+        self.receive = receive
+        self.request_id = ""
+        self.operation: Operation | None = None
+        self.names: dict[str, str] = {}
+        self.actor: str | None = None
+        # What the body and the query string said, as the operation declares them.
+        self.body: Any = None
+        self.query: Any = None
+        self.body_read = False
+        self.size = 0
+        self.cancellation = Cancellation()
+        # On the clock that never goes back; None: whoever asks will wait.
+        self.deadline: float | None = None
+        self.served: ServedGraph
+        self.graph: Graph
+
+    # --- headers -------------------------------------------------------------------------------
+
+    def header(self, name: str) -> str | None:
+        """A header that may be given once at most."""
+        wanted = name.lower().encode("ascii")
+        found = [value for key, value in self.scope["headers"] if key == wanted]
+        if len(found) > 1:
+            raise Problem(400, "request.repeated_header", f"the header {name} is given twice")
+        try:
+            return found[0].decode("ascii").strip() if found else None
+        except UnicodeDecodeError:
+            raise Problem(
+                400, "request.bad_header", f"the header {name} is not plain text"
+            ) from None
+
+    @property
+    def if_commit(self) -> str | None:
+        """The commit that the branch must be at."""
+        given = self.header(IF_COMMIT.name)
+        return None if given is None else parse_commit(given)
+
+    @property
+    def idempotency_key(self) -> str | None:
+        return self.header(IDEMPOTENCY_KEY.name)
+
+    def note_deadline(self) -> None:
+        """Begin to count, if the caller says how long it waits."""
+        given = self.header(DEADLINE.name)
+        if given is None:
+            return
+        if not given.isdigit() or not 1 <= int(given[:12]) <= _DEADLINE_MS_MAX:
+            raise Problem(
+                400,
+                "request.bad_deadline",
+                f"{DEADLINE.name} is a number of milliseconds, 1 to {_DEADLINE_MS_MAX}",
+            )
+        self.deadline = SYSTEM_CLOCK.monotonic() + int(given) / 1000
+
+    # --- names ---------------------------------------------------------------------------------
+
+    @staticmethod
+    def branch(given: str | None) -> str:
+        """A branch as it is asked about and worked on: trimmed, checked, ``main`` if none."""
+        return parse_branch(given)
+
+    # --- the body ------------------------------------------------------------------------------
+
+    async def chunks(self, limit: int) -> AsyncIterator[bytes]:
+        """The body, piece by piece; 413 as soon as it is too long, 408 when its sender sleeps."""
+        limits = self.server.limits
+        more = True
+        while more:
+            try:
+                async with asyncio.timeout(limits.body_idle_seconds):
+                    message = await self.receive()
+            except TimeoutError:
+                raise Problem(408, "request.slow_body", "the body did not arrive in time") from None
+            if message["type"] == "http.disconnect":
+                self.body_read = True
+                raise Problem(400, "request.disconnected", "the sender went away")
+            more = message.get("more_body", False)
+            chunk = message.get("body", b"")
+            self.size += len(chunk)
+            if self.size > limit:
+                raise _too_large(limit, self.size)
+            if chunk:
+                yield chunk
+        self.body_read = True
+
+    async def whole_body(self) -> bytes:
+        """A small body."""
+        limits = self.server.limits
+        found: list[bytes] = []
+        try:
+            async with asyncio.timeout(limits.body_seconds_max):
+                async for chunk in self.chunks(limits.body_bytes_max):
+                    found.append(chunk)  # noqa: PERF401 - a comprehension would hide the limit
+        except TimeoutError:
+            raise Problem(408, "request.slow_body", "the body did not arrive in time") from None
+        return found[0] if len(found) == 1 else b"".join(found)
+
+    def require_length(self, limit: int) -> None:
+        """Refuse a body by what is said of it, before any of it is read."""
+        given = self.header("Content-Length")
+        if given is not None and given.isdigit() and int(given[:20]) > limit:
+            raise _too_large(limit, int(given[:20]))
+
+    def require_media_type(self, *wanted: str) -> None:
+        """415 for a body that is something else."""
+        given = (self.header("Content-Type") or "").split(";", 1)[0].strip().lower()
+        if given not in wanted:
+            raise Problem(
+                415,
+                "request.media_type",
+                f"the body is {given[:80] or 'of no type'!r}, not {wanted[0]}",
+                remedy=f"send Content-Type: {wanted[0]}",
+            )
+
+    # --- working -------------------------------------------------------------------------------
+
+    def require(self, action: Action, **about: Any) -> None:
+        """Ask policy now; the facade asks again when the verb runs."""
+        self.graph.guard.require(action, **about)
+
+    @contextmanager
+    def admitted(self, size: int | None = None) -> Iterator[None]:
+        """Among the writes of this actor that run at once."""
+        with self.server.admission.admit(self.actor, self.size if size is None else size):
+            yield
+
+    @property
+    def budget(self) -> Budget:
+        """What a query of this request may cost: the graph's budget, within the deadline."""
+        budget = self.graph.budget
+        if self.deadline is None:
+            return replace(budget, cancellation=self.cancellation)
+        left = max(self.deadline - SYSTEM_CLOCK.monotonic(), 0.001)
+        seconds = left if budget.seconds is None else min(budget.seconds, left)
+        return replace(budget, seconds=seconds, cancellation=self.cancellation)
+
+    async def read(self, work: Callable[[Graph], Any]) -> Response:
+        """Answer with what a read gives; it stops when whoever asked has gone."""
+        future = self.server.pools.reads.start(lambda: self._encoded(work))
+        limits = self.server.limits
+        done, _ = await asyncio.wait((future,), timeout=limits.watch_after_seconds)
+        if not done:
+            await self._watched(future)
+        return JsonAnswer(future.result())
+
+    async def write(self, work: Callable[[Graph], Any], *, status: int = 200) -> Response:
+        """Answer with what a write gives. Once begun it is finished, whoever is there to hear."""
+        return JsonAnswer(await self._finished(self.server.pools.writes, work), status)
+
+    async def load(self, work: Callable[[Graph], Any]) -> Response:
+        """Like ``write``, among the loads."""
+        return JsonAnswer(await self._finished(self.server.pools.loads, work))
+
+    async def stream(
+        self,
+        work: Callable[[Graph, Outflow], None],
+        *,
+        media_type: str,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Answer with what a read writes, however much it is."""
+        graph = self.graph
+        return await stream(
+            self.server.pools.streams,
+            self.server.limits,
+            lambda outflow: work(graph, outflow),
+            media_type=media_type,
+            headers=headers,
+        )
+
+    async def _finished(self, pool: Pool, work: Callable[[Graph], Any]) -> bytes:
+        return await asyncio.shield(pool.start(lambda: self._encoded(work)))
+
+    async def _watched(self, future: asyncio.Future[bytes]) -> None:
+        """Wait for a read and for its reader, whichever ends first."""
+        gone = asyncio.ensure_future(self.disconnected())
+        try:
+            await asyncio.wait((future, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not future.done():
+                self.cancellation.cancel()
+                await asyncio.wait((future,))
+        except asyncio.CancelledError:
+            self.cancellation.cancel()
+            raise
+        finally:
+            gone.cancel()
+            with suppress(asyncio.CancelledError):
+                await gone
+
+    async def disconnected(self) -> None:
+        """Return when the other side is gone. The body must have been read."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+    def _encoded(self, work: Callable[[Graph], Any]) -> bytes:
+        """Runs in a thread: encoding a large answer would hold up everybody else."""
+        if self.deadline is not None and SYSTEM_CLOCK.monotonic() > self.deadline:
+            raise Problem(
+                504,
+                "request.deadline",
+                "the deadline passed before a thread was free; nothing was done",
+                remedy="try again, or wait longer",
+            )
+        return msgspec.json.encode(work(self.graph))
+
+
+def _too_large(limit: int, actual: int) -> Problem:
+    return Problem(
+        413,
+        "request.too_large",
+        f"the body is larger than {limit:,} bytes",
+        more={"resource_limit": {"name": "request_bytes", "limit": limit, "actual": actual}},
+    )

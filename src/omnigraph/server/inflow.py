@@ -1,0 +1,80 @@
+"""A body on its way into the engine: read by a thread, fed by the event loop, never whole."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from typing import TYPE_CHECKING
+
+from omnigraph.server.problems import Problem
+
+if TYPE_CHECKING:
+    from omnigraph.server.exchange import Exchange
+
+__all__ = ["Inflow"]
+
+_AHEAD = 8
+
+
+class Inflow:
+    """A file to whoever reads it. Its sender waits while the reader is behind."""
+
+    # What messages about the data call it.
+    name = "request body"
+
+    def __init__(self) -> None:
+        self._chunks: queue.SimpleQueue[bytes | Problem] = queue.SimpleQueue()
+        self._room = asyncio.Semaphore(_AHEAD)
+        self._loop = asyncio.get_running_loop()
+        self._left = b""
+        self._ended: Problem | None = None
+        self._at_end = False
+        self._closed = threading.Event()
+
+    # --- the event loop ------------------------------------------------------------------------
+
+    async def feed(self, exchange: Exchange, limit: int) -> None:
+        """Pass the body on, chunk by chunk; what is wrong with it reaches the reader."""
+        try:
+            async for chunk in exchange.chunks(limit):
+                await self._room.acquire()
+                if self._closed.is_set():
+                    return
+                self._chunks.put(chunk)
+        except Problem as problem:
+            self._chunks.put(problem)
+        except BaseException:
+            self._chunks.put(Problem(503, "server.stopping", "the body was not read to its end"))
+            raise
+        else:
+            self._chunks.put(b"")
+
+    def close(self) -> None:
+        """Nobody reads any more."""
+        self._closed.set()
+        self._room.release()
+
+    # --- the thread ----------------------------------------------------------------------------
+
+    def read(self, size: int = -1, /) -> bytes:
+        """As much as there is, up to ``size``; nothing at the end."""
+        if self._ended is not None:
+            raise self._ended
+        if self._at_end:
+            return b""
+        if not self._left:
+            found = self._chunks.get()
+            if isinstance(found, Problem):
+                self._ended = found
+                raise found
+            self._loop.call_soon_threadsafe(self._room.release)
+            if not found:
+                self._at_end = True
+                return b""
+            self._left = found
+        if size < 0 or size >= len(self._left):
+            taken, self._left = self._left, b""
+        else:
+            taken, self._left = self._left[:size], self._left[size:]
+        return taken

@@ -1,0 +1,43 @@
+"""Names as they come in: trimmed and checked before anybody is asked about them."""
+
+from __future__ import annotations
+
+from omnigraph.errors import InvalidInput
+from omnigraph.runtime.ids import is_ulid
+from omnigraph.versioning.names import MAIN, parse_branch_name
+
+__all__ = ["parse_branch", "parse_commit", "parse_target"]
+
+
+def parse_branch(given: str | None) -> str:
+    """The name of a branch; ``main`` if none is given."""
+    return MAIN if given is None else parse_branch_name(given.strip())
+
+
+def parse_commit(given: str) -> str:
+    """The id of a commit, in upper case."""
+    text = given.strip().upper()
+    if not is_ulid(text):
+        raise InvalidInput(
+            "commit.bad_id",
+            f"{given[:80]!r} is not the id of a commit",
+            remedy="see `GET …/commits`",
+        )
+    return text
+
+
+def parse_target(branch: str | None, snapshot: str | None) -> str:
+    """A branch or a snapshot, never both: a commit, a tag, ``BRANCH@TIME`` or ``BRANCH@vN``."""
+    if snapshot is None:
+        return parse_branch(branch)
+    if branch is not None:
+        raise InvalidInput(
+            "request.two_targets",
+            "both a branch and a snapshot are named",
+            remedy="name one of them",
+        )
+    text = snapshot.strip()
+    if is_ulid(text.upper()):
+        return text.upper()
+    name, at, moment = text.partition("@")
+    return f"{parse_branch_name(name)}{at}{moment}"

@@ -1,0 +1,178 @@
+"""The OpenAPI 3.1 document, from the same types that decode the requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from omnigraph import __version__
+from omnigraph.server.wire.problems import ErrorOutput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from omnigraph.server.operations import Operation
+
+__all__ = ["make_document"]
+
+_REF = "#/components/schemas/{name}"
+_STATUSES = {
+    400: "The request is wrong.",
+    401: "No token, or one that is not known.",
+    403: "Policy does not allow it; the body names the action.",
+    404: "It is not there.",
+    405: "Not a method of this path.",
+    408: "The body did not arrive in time.",
+    409: "The graph moved, or something exists already.",
+    410: "History that is needed was removed by cleanup.",
+    412: "The branch is not at the commit that was named.",
+    413: "A limit would be exceeded.",
+    414: "The query string is too long.",
+    415: "The body is of another type.",
+    416: "The range lies outside.",
+    429: "Too many writes of this actor at once.",
+    500: "The server failed.",
+    503: "Not now, or the outcome is not known.",
+    504: "The time is up.",
+}
+_EVERYWHERE = (400, 401, 404, 500, 503)
+
+
+def make_document(operations: Sequence[Operation], *, secured: bool = True) -> dict[str, Any]:
+    """The document of a server; without ``secured`` nobody needs a token."""
+    types = _types_of(operations)
+    schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
+    schema_of = dict(zip(map(_key, types), schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for each in operations:
+        paths.setdefault(each.path, {})[each.method.lower()] = _operation(
+            each, schema_of, components, secured=secured
+        )
+    used = {name: schema for name, schema in components.items() if not name.endswith("Query")}
+    document: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "OmniGraph",
+            "version": __version__,
+            "description": "A typed property graph, versioned like Git, over HTTP.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "paths": dict(sorted(paths.items())),
+        "components": {"schemas": dict(sorted(used.items()))},
+    }
+    if secured:
+        scheme = {"type": "http", "scheme": "bearer"}
+        document["components"]["securitySchemes"] = {"bearer_token": scheme}
+    return document
+
+
+def _types_of(operations: Sequence[Operation]) -> list[Any]:
+    found: dict[Any, Any] = {_key(ErrorOutput): ErrorOutput}
+    for each in operations:
+        for kind in (each.body, each.answer, each.query):
+            if kind is not None:
+                found.setdefault(_key(kind), kind)
+    return list(found.values())
+
+
+def _key(kind: Any) -> str:
+    return str(kind)
+
+
+def _operation(
+    each: Operation,
+    schema_of: dict[str, dict[str, Any]],
+    components: dict[str, Any],
+    *,
+    secured: bool,
+) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "operationId": each.id,
+        "summary": each.summary.split(". ", 1)[0].rstrip("."),
+        "tags": [each.tag],
+        "responses": _responses(each, schema_of, secured=secured),
+    }
+    if ". " in each.summary:
+        said["description"] = each.summary
+    parameters = [*_path_parameters(each), *_query_parameters(each, components), *_headers(each)]
+    if parameters:
+        said["parameters"] = parameters
+    if each.body is not None:
+        content = {"application/json": {"schema": schema_of[_key(each.body)]}}
+        said["requestBody"] = {"required": not each.body_optional, "content": content}
+    elif each.takes is not None:
+        content = {each.takes: {"schema": {"type": "string"}}}
+        said["requestBody"] = {"required": True, "content": content}
+    if secured and not each.public:
+        said["security"] = [{"bearer_token": []}]
+    return said
+
+
+def _responses(
+    each: Operation, schema_of: dict[str, dict[str, Any]], *, secured: bool
+) -> dict[str, Any]:
+    success: dict[str, Any] = {"description": "Done."}
+    if each.answer is not None:
+        success["content"] = {each.gives: {"schema": schema_of[_key(each.answer)]}}
+    else:
+        success["content"] = {each.gives: {"schema": {"type": "string"}}}
+    statuses = {*each.problems, *_EVERYWHERE, *((403,) if each.is_of_graph else ())}
+    if each.body is not None or each.takes is not None:
+        statuses |= {408, 413, 415}
+    if not secured or each.public:
+        statuses.discard(401)
+    failure = {"application/json": {"schema": schema_of[_key(ErrorOutput)]}}
+    told = {
+        str(status): {"description": _STATUSES[status], "content": failure}
+        for status in sorted(statuses)
+    }
+    return {str(each.status): success, **told}
+
+
+def _path_parameters(each: Operation) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": part[1:-1],
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "minLength": 1},
+        }
+        for part in each.segments
+        if part.startswith("{")
+    ]
+
+
+def _query_parameters(each: Operation, components: dict[str, Any]) -> list[dict[str, Any]]:
+    if each.query is None:
+        return []
+    schema = components[each.query.__name__]
+    required = schema.get("required", ())
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": _plain(said)}
+        for name, said in schema["properties"].items()
+    ]
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter cannot be null: it is there or it is not."""
+    choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
+    if len(choices) != 1:
+        return schema
+    return {
+        **{key: value for key, value in schema.items() if key not in ("anyOf", "default")},
+        **choices[0],
+    }
+
+
+def _headers(each: Operation) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": header.name,
+            "in": "header",
+            "required": header.required,
+            "description": header.summary,
+            "schema": dict(header.schema),
+        }
+        for header in each.headers
+    ]

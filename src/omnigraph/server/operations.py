@@ -1,0 +1,111 @@
+"""What the server can do, as data: routing, decoding and the OpenAPI document come from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from msgspec import Struct
+    from starlette.responses import Response
+
+    from omnigraph.server.exchange import Exchange
+
+    Handler = Callable[[Exchange], Awaitable[Response]]
+
+__all__ = [
+    "DEADLINE",
+    "GRAPH",
+    "IDEMPOTENCY_KEY",
+    "IF_COMMIT",
+    "NDJSON",
+    "OCTETS",
+    "Header",
+    "Operation",
+    "operation",
+]
+
+GRAPH = "/graphs/{graph_id}"
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+OCTETS = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A header of ours that an operation understands."""
+
+    name: str
+    summary: str
+    required: bool = False
+    schema: tuple[tuple[str, Any], ...] = (("type", "string"),)
+
+
+DEADLINE = Header(
+    "Omnigraph-Deadline-Ms",
+    "Milliseconds after which nobody waits for the answer; a write that has begun is finished.",
+    schema=(("type", "integer"), ("minimum", 1), ("maximum", 86_400_000)),
+)
+IDEMPOTENCY_KEY = Header(
+    "Idempotency-Key",
+    "Repeating the request with the same key has no second effect, for seven days.",
+    schema=(("type", "string"), ("minLength", 1), ("maxLength", 255)),
+)
+IF_COMMIT = Header(
+    "Omnigraph-If-Graph-Commit",
+    "Only while the branch is at this commit; otherwise 412.",
+    required=True,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One method on one path."""
+
+    id: str
+    method: str
+    path: str
+    handler: Handler
+    summary: str
+    # The JSON body, and whether it may be left out.
+    body: type[Struct] | None = None
+    body_optional: bool = False
+    # A body that is not JSON but of this media type, and is read by the handler.
+    takes: str | None = None
+    # The query string; unknown parameters are refused.
+    query: type[Struct] | None = None
+    headers: tuple[Header, ...] = ()
+    answer: Any = None
+    gives: str = JSON
+    status: int = 200
+    problems: tuple[int, ...] = ()
+    # Answered to anybody, token or not.
+    public: bool = False
+    tag: str = "graph"
+
+    @property
+    def segments(self) -> tuple[str, ...]:
+        return tuple(self.path.strip("/").split("/"))
+
+    @property
+    def is_of_graph(self) -> bool:
+        return self.path.startswith(GRAPH)
+
+
+def operation(method: str, path: str, **said: Any) -> Callable[[Handler], Operation]:
+    """Declare an operation; the function's name is its id, its docstring its summary."""
+
+    def declare(handler: Handler) -> Operation:
+        summary = " ".join((handler.__doc__ or "").split())
+        return Operation(
+            id=handler.__name__,
+            method=method,
+            path=path,
+            handler=handler,
+            summary=summary,
+            **said,
+        )
+
+    return declare

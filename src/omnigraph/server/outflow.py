@@ -1,0 +1,156 @@
+"""An answer on its way out of the engine: written by a thread, sent by the event loop.
+
+The status is decided by the first chunk: what fails before it is an ordinary error. What fails
+later breaks the stream off, so that nobody takes a part for the whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    from starlette.types import Receive, Scope, Send
+
+    from omnigraph.server.pools import Pool
+    from omnigraph.server.settings import Limits
+
+__all__ = ["Abandoned", "Outflow", "StreamAnswer", "stream"]
+
+_log = logging.getLogger("omnigraph.server")
+
+
+class Abandoned(Exception):
+    """Nobody takes the stream any more; raised in the thread that writes it."""
+
+
+class Outflow:
+    """A file to whoever writes it. The writer waits while the reader is behind."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._loop = asyncio.get_running_loop()
+        self._chunks: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._room = threading.Semaphore(limits.chunks_ahead)
+        self._abandoned = False
+
+    # --- the thread ----------------------------------------------------------------------------
+
+    def write(self, data: bytes) -> int:
+        """Hand bytes over, in chunks of a bounded size."""
+        view = memoryview(data)
+        for start in range(0, len(view), self._limits.chunk_bytes):
+            self._room.acquire()
+            if self._abandoned:
+                raise Abandoned
+            chunk = bytes(view[start : start + self._limits.chunk_bytes])
+            self._loop.call_soon_threadsafe(self._chunks.put_nowait, chunk)
+        return len(view)
+
+    def end(self) -> None:
+        self._loop.call_soon_threadsafe(self._chunks.put_nowait, None)
+
+    # --- the event loop ------------------------------------------------------------------------
+
+    async def take(self) -> bytes | None:
+        """The next chunk; None at the end."""
+        chunk = await self._chunks.get()
+        if chunk is not None:
+            self._room.release()
+        return chunk
+
+    def abandon(self) -> None:
+        """Nobody takes any more: the writer stops at its next chunk."""
+        self._abandoned = True
+        self._room.release()
+
+
+async def stream(
+    pool: Pool,
+    limits: Limits,
+    work: Callable[[Outflow], None],
+    *,
+    media_type: str,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Begin to stream what ``work`` writes. Errors before its first chunk are raised here."""
+    outflow = Outflow(limits)
+
+    def run() -> None:
+        try:
+            work(outflow)
+        except Abandoned:
+            return
+        finally:
+            outflow.end()
+
+    writing = pool.start(run)
+    try:
+        first = await outflow.take()
+    except asyncio.CancelledError:
+        outflow.abandon()
+        raise
+    if first is None:
+        await writing
+    return StreamAnswer(_chunks(first, outflow), outflow, writing, limits, media_type, headers)
+
+
+async def _chunks(first: bytes | None, outflow: Outflow) -> AsyncIterator[bytes]:
+    chunk = first
+    while chunk is not None:
+        yield chunk
+        chunk = await outflow.take()
+
+
+class StreamAnswer(Response):
+    """A response that is sent as fast as it is taken."""
+
+    def __init__(
+        self,
+        chunks: AsyncIterator[bytes],
+        outflow: Outflow,
+        writing: asyncio.Future[None],
+        limits: Limits,
+        media_type: str,
+        headers: Mapping[str, str] | None,
+    ) -> None:
+        self.media_type = media_type
+        self.status_code = 200
+        self.background = None
+        self.body = b""
+        self._chunks = chunks
+        self._outflow = outflow
+        self._writing = writing
+        self._limits = limits
+        self.init_headers(headers)
+        if "content-length" in self.headers:
+            del self.headers["content-length"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - as ASGI calls it
+        start = {
+            "type": "http.response.start",
+            "status": self.status_code,
+            "headers": self.raw_headers,
+        }
+        try:
+            await send(start)
+            async for chunk in self._chunks:
+                async with asyncio.timeout(self._limits.drain_seconds_max):
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        except (OSError, TimeoutError):
+            return
+        finally:
+            self._outflow.abandon()
+        try:
+            await self._writing
+        except Exception:
+            # Returning without the end of the body makes the server cut the connection.
+            _log.exception("a stream broke off")
+            return
+        await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,0 +1,160 @@
+"""From errors to statuses and bodies: the one place that knows both.
+
+``code`` is the coarse, closed vocabulary of the wire; ``reason`` is the fine, stable code of the
+error tree. At most one detail object stands beside them, named by its kind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph import errors
+from omnigraph.errors import GraphError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CODES", "Problem", "problem_of"]
+
+CODES: dict[int, str] = {
+    400: "bad_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "bad_request",
+    409: "conflict",
+    411: "bad_request",
+    413: "bad_request",
+    414: "bad_request",
+    415: "bad_request",
+    416: "bad_request",
+    429: "too_many_requests",
+    500: "internal",
+}
+
+
+class Problem(Exception):
+    """An answer that is not a success."""
+
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        *,
+        remedy: str | None = None,
+        more: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.remedy = remedy
+        # Detail objects and further details, as they stand in the body.
+        self.more = dict(more or {})
+        self.headers = dict(headers or {})
+
+    def body(self, request_id: str) -> dict[str, Any]:
+        body: dict[str, Any] = {"error": self.message}
+        if self.status in CODES:
+            body["code"] = CODES[self.status]
+        body["reason"] = self.reason
+        if self.remedy:
+            body["remedy"] = self.remedy
+        body["request_id"] = request_id
+        return {**body, **self.more}
+
+
+def problem_of(error: BaseException) -> Problem:
+    """What to tell of an error. Of one that is ours to mend nothing is told but that it happened:
+    its text may name places and things that are none of the caller's business."""
+    match error:
+        case Problem():
+            return error
+        case errors.StorageFault():
+            return _internal(error.code, "the storage of the graph failed")
+        case GraphError():
+            return Problem(
+                _status_of(error),
+                error.code,
+                error.message,
+                remedy=error.remedy,
+                more=_details_of(error),
+                headers={"Retry-After": "1"} if isinstance(error, errors.OutcomeUnknown) else None,
+            )
+        case _:
+            return _internal("internal", "the server failed")
+
+
+def _internal(reason: str, message: str) -> Problem:
+    return Problem(
+        500,
+        reason,
+        message,
+        remedy="tell the operator the request id; the log has what happened",
+    )
+
+
+# The first class that fits decides.
+_STATUSES: tuple[tuple[type[GraphError], int], ...] = (
+    (errors.PreconditionFailed, 412),
+    (errors.Conflict, 409),
+    (errors.AlreadyExists, 409),
+    (errors.NotFound, 404),
+    (errors.Forbidden, 403),
+    (errors.LimitExceeded, 413),
+    (errors.OutcomeUnknown, 503),
+    (errors.InvalidInput, 400),
+    (errors.Unsupported, 400),
+)
+_STATUS_OF_CODE = {
+    # The budget of time is the gateway's, the others are of the request.
+    "query.time_limit": 504,
+    "change_feed.gap": 410,
+    "snapshot.reclaimed": 410,
+    "query.cancelled": 409,
+}
+
+
+def _status_of(error: GraphError) -> int:
+    if error.code in _STATUS_OF_CODE:
+        return _STATUS_OF_CODE[error.code]
+    return next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
+
+
+_NAMED = ("merge_conflicts", "resource_limit", "change_feed_gap")
+
+
+def _details_of(error: GraphError) -> dict[str, Any]:
+    """The detail object of an error, and whatever else it knows under ``details``."""
+    details = dict(error.details)
+    named: dict[str, Any] = {}
+    match error:
+        case errors.PreconditionFailed():
+            named = {"precondition_failure": details}
+        case errors.PinChanged() if "table_key" in details:
+            named = {"manifest_conflict": details}
+        case errors.StaleHead() if "expected" in details:
+            named = {"read_set_conflict": {"member": "schema", **details}}
+        case errors.KeyConflict():
+            ids = details.get("ids") or [None]
+            told = {"type_name": details.get("type_name"), "entity_id": ids[0]}
+            named = {
+                "key_conflict": {key: value for key, value in told.items() if value is not None},
+                "details": details,
+            }
+        case errors.OutcomeUnknown():
+            named = {
+                "outcome_unknown": {"graph_commit_id": details.get("commit_id")},
+                "details": details,
+            }
+        case _:
+            return _plain_details(details)
+    return {key: value for key, value in named.items() if value}
+
+
+def _plain_details(details: dict[str, Any]) -> dict[str, Any]:
+    named = {key: details.pop(key) for key in _NAMED if key in details}
+    return {**named, "details": details} if details else named

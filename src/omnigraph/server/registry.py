@@ -1,0 +1,94 @@
+"""Which graphs are served, behind an interface: a list today, a cluster tomorrow."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from omnigraph.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from omnigraph.graph.facade import Graph
+    from omnigraph.policy.guard import Guard
+    from omnigraph.server.stored import StoredQueries
+
+__all__ = ["GraphList", "Registry", "ServedGraph", "parse_graph_id"]
+
+_GRAPH_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
+_RESERVED = frozenset({"policies", "healthz", "readyz", "metrics", "openapi", "graphs"})
+
+
+@dataclass(slots=True)
+class ServedGraph:
+    """An open graph under its id, with the queries that are stored for it."""
+
+    id: str
+    graph: Graph
+    queries: StoredQueries
+    _acting: dict[str, Graph] = field(default_factory=dict)
+
+    def acting_as(self, actor: str | None) -> Graph:
+        """The graph in the name of an actor. There are as many as tokens, so each is kept."""
+        if actor is None:
+            return self.graph
+        found = self._acting.get(actor)
+        if found is None:
+            found = self._acting[actor] = self.graph.acting_as(actor)
+        return found
+
+
+class Registry(Protocol):
+    """The graphs of a server. Asked for every request, so that what it holds may change."""
+
+    def get(self, graph_id: str) -> ServedGraph | None:
+        """The graph of an id; None if it is not served, or not now."""
+        ...
+
+    def list(self) -> Sequence[ServedGraph]:
+        """All graphs, by id."""
+        ...
+
+    @property
+    def guard(self) -> Guard | None:
+        """Who may list them; None: nobody has said, so nobody may."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the graphs."""
+        ...
+
+
+class GraphList:
+    """Graphs that were named when the server was started."""
+
+    def __init__(self, graphs: Iterable[ServedGraph], guard: Guard | None = None) -> None:
+        self._graphs = {served.id: served for served in sorted(graphs, key=lambda each: each.id)}
+        self._guard = guard
+
+    def get(self, graph_id: str) -> ServedGraph | None:
+        return self._graphs.get(graph_id)
+
+    def list(self) -> Sequence[ServedGraph]:
+        return tuple(self._graphs.values())
+
+    @property
+    def guard(self) -> Guard | None:
+        return self._guard
+
+    def close(self) -> None:
+        for served in self._graphs.values():
+            served.graph.close()
+
+
+def parse_graph_id(text: str) -> str:
+    """An id that can stand in a path, or ``graph.bad_id``."""
+    if not _GRAPH_ID.fullmatch(text) or text in _RESERVED:
+        raise InvalidInput(
+            "graph.bad_id",
+            f"{text[:80]!r} cannot be the id of a served graph",
+            remedy="name it: ID=PATH, with letters, digits and `-`, at most 64",
+        )
+    return text

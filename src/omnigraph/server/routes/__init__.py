@@ -1,0 +1,47 @@
+"""What the server does, one module per resource; ``OPERATIONS`` is all of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.server.operations import Operation
+from omnigraph.server.routes import (
+    branches,
+    changes,
+    commits,
+    export,
+    graph,
+    load,
+    mutate,
+    query,
+    running,
+    schema,
+    server,
+    stored,
+    tags,
+)
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["OPERATIONS"]
+
+_MODULES: tuple[ModuleType, ...] = (
+    server,
+    graph,
+    query,
+    mutate,
+    stored,
+    load,
+    export,
+    schema,
+    branches,
+    tags,
+    commits,
+    changes,
+    running,
+)
+
+OPERATIONS: tuple[Operation, ...] = tuple(
+    each for module in _MODULES for each in vars(module).values() if isinstance(each, Operation)
+)

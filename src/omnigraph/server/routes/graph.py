@@ -1,0 +1,36 @@
+"""A graph as a whole: its state, and the datasets behind a target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.server.names import parse_target
+from omnigraph.server.operations import DEADLINE, GRAPH, operation
+from omnigraph.server.wire.graphs import SnapshotOutput, SnapshotQuery, StatusOutput
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from omnigraph.server.exchange import Exchange
+
+__all__ = ["get_snapshot", "get_status"]
+
+
+@operation("GET", f"{GRAPH}/status", answer=StatusOutput, headers=(DEADLINE,))
+async def get_status(exchange: Exchange) -> Response:
+    """What the graph is, how large it is, and what needs attention."""
+    return await exchange.read(lambda graph: graph.status().to_json())
+
+
+@operation(
+    "GET",
+    f"{GRAPH}/snapshot",
+    query=SnapshotQuery,
+    answer=SnapshotOutput,
+    headers=(DEADLINE,),
+    problems=(400, 410),
+)
+async def get_snapshot(exchange: Exchange) -> Response:
+    """The dataset versions behind a target."""
+    target = parse_target(exchange.query.branch, exchange.query.snapshot)
+    return await exchange.read(lambda graph: graph.at(target).snapshot())

@@ -1,0 +1,109 @@
+"""Taking data in."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.policy.actions import Action
+from omnigraph.server.inflow import Inflow
+from omnigraph.server.names import parse_branch, parse_target
+from omnigraph.server.operations import DEADLINE, GRAPH, IDEMPOTENCY_KEY, NDJSON, operation
+from omnigraph.server.problems import Problem
+from omnigraph.server.wire.data import LoadInput, LoadOutput, LoadQuery
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from omnigraph.graph.facade import Graph
+    from omnigraph.server.exchange import Exchange
+
+__all__ = ["load", "load_ndjson"]
+
+_PROBLEMS = (400, 404, 409, 413, 429, 503, 504)
+
+
+@operation(
+    "POST",
+    f"{GRAPH}/load",
+    body=LoadInput,
+    answer=LoadOutput,
+    headers=(DEADLINE, IDEMPOTENCY_KEY),
+    problems=_PROBLEMS,
+)
+async def load(exchange: Exchange) -> Response:
+    """Load records that stand in the body as a string; one commit or none."""
+    asked: LoadInput = exchange.body
+    data = asked.data.encode()
+    said = _said(exchange, asked)
+    with exchange.admitted():
+        return await exchange.load(lambda graph: _load(graph, data, said))
+
+
+@operation(
+    "POST",
+    f"{GRAPH}/load/ndjson",
+    takes=NDJSON,
+    query=LoadQuery,
+    answer=LoadOutput,
+    headers=(DEADLINE, IDEMPOTENCY_KEY),
+    problems=(*_PROBLEMS, 408, 415),
+)
+async def load_ndjson(exchange: Exchange) -> Response:
+    """Load JSON lines as they are, read while they arrive; one commit or none."""
+    asked: LoadQuery = exchange.query
+    said = _said(exchange, asked)
+    exchange.require_media_type(NDJSON, "application/ndjson", "application/jsonl")
+    limit = exchange.server.limits.load_bytes_max
+    given = exchange.header("Content-Length")
+    try:
+        exchange.require_length(limit)
+        with exchange.admitted(int(given) if given and given.isdigit() else 0):
+            return await _stream_in(exchange, said, limit)
+    except Problem as problem:
+        raise _to_spark(problem) if problem.status == 413 else problem from None
+
+
+async def _stream_in(exchange: Exchange, said: dict[str, Any], limit: int) -> Response:
+    inflow = Inflow()
+    feeding = asyncio.ensure_future(inflow.feed(exchange, limit))
+    try:
+        return await exchange.load(lambda graph: _load(graph, inflow, said))
+    finally:
+        inflow.close()
+        feeding.cancel()
+        with suppress(asyncio.CancelledError):
+            await feeding
+
+
+def _said(exchange: Exchange, asked: LoadInput | LoadQuery) -> dict[str, Any]:
+    """What the request says about the load, once policy has agreed to it."""
+    branch = parse_branch(asked.branch)
+    source = None if asked.source is None else parse_target(None, asked.source)
+    exchange.require(Action.CHANGE, branch=branch)
+    return {
+        "mode": asked.mode,
+        "branch": branch,
+        "from_": source,
+        "type": asked.type,
+        "format": "ndjson",
+        "message": asked.message,
+        "idempotency_key": exchange.idempotency_key,
+        "dry_run": asked.dry_run,
+    }
+
+
+def _load(graph: Graph, data: Any, said: dict[str, Any]) -> Any:
+    return {"uri": graph.uri, **graph.load(data, **said).to_json()}
+
+
+def _to_spark(problem: Problem) -> Problem:
+    problem.remedy = (
+        "load it with Spark, which has no such limit: "
+        "omnigraph load GRAPH --data FILE --mode MODE --engine spark"
+    )
+    limit = problem.more.get("resource_limit")
+    if limit is not None:
+        limit["name"] = "graph_batch_request_bytes"
+    return problem

@@ -1,0 +1,107 @@
+"""Read queries: answered, explained, measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.server.names import parse_target
+from omnigraph.server.operations import DEADLINE, GRAPH, operation
+from omnigraph.server.wire.queries import (
+    ExplainInput,
+    ExplainOutput,
+    ProfileInput,
+    QueryInput,
+    ReadOutput,
+)
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from omnigraph.graph.at import GraphAt
+    from omnigraph.graph.facade import Graph
+    from omnigraph.server.exchange import Exchange
+
+__all__ = ["explain", "profile", "query", "reader_at"]
+
+_PROBLEMS = (400, 404, 409, 410, 413, 504)
+
+
+def reader_at(graph: Graph, target: str) -> GraphAt:
+    """The graph at a target; the usual one needs no second look at its head."""
+    return graph if target == MAIN else graph.at(target)
+
+
+@operation(
+    "POST",
+    f"{GRAPH}/query",
+    body=QueryInput,
+    answer=ReadOutput,
+    headers=(DEADLINE,),
+    problems=_PROBLEMS,
+)
+async def query(exchange: Exchange) -> Response:
+    """Answer a read query from one snapshot."""
+    asked: QueryInput = exchange.body
+    target = parse_target(asked.branch, asked.snapshot)
+    return await exchange.read(
+        lambda graph: (
+            reader_at(graph, target)
+            .query(
+                asked.query,
+                asked.params,
+                name=asked.name,
+                budget=exchange.budget,
+                traversal=asked.traversal,
+            )
+            .to_json()
+        )
+    )
+
+
+@operation(
+    "POST",
+    f"{GRAPH}/explain",
+    body=ExplainInput,
+    answer=ExplainOutput,
+    headers=(DEADLINE,),
+    problems=_PROBLEMS,
+)
+async def explain(exchange: Exchange) -> Response:
+    """How a read query would be answered now."""
+    asked: ExplainInput = exchange.body
+    target = parse_target(asked.branch, asked.snapshot)
+    return await exchange.read(
+        lambda graph: (
+            reader_at(graph, target)
+            .explain(asked.query, name=asked.name, traversal=asked.traversal)
+            .to_json()
+        )
+    )
+
+
+@operation(
+    "POST",
+    f"{GRAPH}/profile",
+    body=ProfileInput,
+    answer=ExplainOutput,
+    headers=(DEADLINE,),
+    problems=_PROBLEMS,
+)
+async def profile(exchange: Exchange) -> Response:
+    """Answer a read query and tell the rows, time and bytes of every step."""
+    asked: ProfileInput = exchange.body
+    target = parse_target(asked.branch, asked.snapshot)
+    return await exchange.read(
+        lambda graph: (
+            reader_at(graph, target)
+            .profile(
+                asked.query,
+                asked.params,
+                name=asked.name,
+                budget=exchange.budget,
+                traversal=asked.traversal,
+            )
+            .to_json()
+        )
+    )

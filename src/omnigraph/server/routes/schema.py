@@ -1,0 +1,89 @@
+"""The schema: shown, planned, applied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.policy.actions import Action
+from omnigraph.server.names import parse_branch, parse_commit, parse_target
+from omnigraph.server.operations import DEADLINE, GRAPH, operation
+from omnigraph.server.wire.data import (
+    SchemaApplyInput,
+    SchemaApplyOutput,
+    SchemaOutput,
+    SchemaPlanInput,
+    SchemaPlanOutput,
+)
+from omnigraph.server.wire.graphs import SnapshotQuery
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from omnigraph.graph.facade import Graph
+    from omnigraph.server.exchange import Exchange
+
+__all__ = ["apply_schema", "get_schema", "plan_schema"]
+
+
+@operation(
+    "GET",
+    f"{GRAPH}/schema",
+    query=SnapshotQuery,
+    answer=SchemaOutput,
+    headers=(DEADLINE,),
+    problems=(400, 410),
+)
+async def get_schema(exchange: Exchange) -> Response:
+    """The schema at a target, as `.pg`."""
+    target = parse_target(exchange.query.branch, exchange.query.snapshot)
+    return await exchange.read(lambda graph: {"schema_source": graph.at(target).schema})
+
+
+@operation(
+    "POST",
+    f"{GRAPH}/schema/plan",
+    body=SchemaPlanInput,
+    answer=SchemaPlanOutput,
+    headers=(DEADLINE,),
+    problems=(400, 413),
+)
+async def plan_schema(exchange: Exchange) -> Response:
+    """The steps from the schema of a branch to another one; nothing is changed."""
+    asked: SchemaPlanInput = exchange.body
+    branch = parse_branch(asked.branch)
+
+    def work(graph: Graph) -> Any:
+        plan = graph.at(branch).plan_schema(
+            asked.schema_source, allow_data_loss=asked.allow_data_loss, backfill=asked.backfill
+        )
+        return {"uri": graph.uri, **plan.to_json()}
+
+    return await exchange.read(work)
+
+
+@operation(
+    "POST",
+    f"{GRAPH}/schema/apply",
+    body=SchemaApplyInput,
+    answer=SchemaApplyOutput,
+    headers=(DEADLINE,),
+    problems=(400, 409, 412, 413, 429, 503, 504),
+)
+async def apply_schema(exchange: Exchange) -> Response:
+    """Make a schema that of a branch: checks, rewrites and catalog in one commit."""
+    asked: SchemaApplyInput = exchange.body
+    branch = parse_branch(asked.branch)
+    if_commit = None if asked.if_commit is None else parse_commit(asked.if_commit)
+    exchange.require(Action.SCHEMA_APPLY, target_branch=branch)
+    with exchange.admitted():
+        return await exchange.write(
+            lambda graph: graph.apply_schema(
+                asked.schema_source,
+                branch=branch,
+                allow_data_loss=asked.allow_data_loss,
+                backfill=asked.backfill,
+                message=asked.message,
+                if_commit=if_commit,
+                dry_run=asked.dry_run,
+            ).to_json()
+        )

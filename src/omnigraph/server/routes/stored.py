@@ -1,0 +1,133 @@
+"""Stored queries: listed as a typed catalogue, invoked by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import Forbidden
+from omnigraph.policy.actions import Action
+from omnigraph.server.names import parse_branch, parse_target
+from omnigraph.server.operations import DEADLINE, GRAPH, IDEMPOTENCY_KEY, IF_COMMIT, operation
+from omnigraph.server.problems import Problem
+from omnigraph.server.routes.query import reader_at
+from omnigraph.server.wire.queries import (
+    ChangeOutput,
+    InvokeInput,
+    ReadOutput,
+    StoredQueriesOutput,
+)
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from omnigraph.graph.facade import Graph
+    from omnigraph.server.exchange import Exchange
+    from omnigraph.server.stored import StoredQuery
+
+__all__ = ["invoke_query", "invoke_query_if_graph_commit", "list_queries"]
+
+_PROBLEMS = (400, 404, 409, 410, 413, 429, 503, 504)
+
+
+@operation("GET", f"{GRAPH}/queries", answer=StoredQueriesOutput, headers=(DEADLINE,))
+async def list_queries(exchange: Exchange) -> Response:
+    """The stored queries that are shown, with their typed parameters."""
+    stored = exchange.served.queries
+
+    def work(graph: Graph) -> Any:
+        graph.guard.require(Action.READ, branch=MAIN)
+        return {"queries": [query.to_json() for query in stored.shown]}
+
+    return await exchange.read(work)
+
+
+@operation(
+    "POST",
+    f"{GRAPH}/queries/{{name}}",
+    body=InvokeInput,
+    body_optional=True,
+    answer=ReadOutput | ChangeOutput,
+    headers=(DEADLINE, IDEMPOTENCY_KEY),
+    problems=_PROBLEMS,
+)
+async def invoke_query(exchange: Exchange) -> Response:
+    """Run a stored query. One that is unknown and one that may not be invoked look the same."""
+    found = _find(exchange)
+    asked: InvokeInput = exchange.body
+    if asked.expect_mutation is not None and asked.expect_mutation != found.mutation:
+        kind = "a mutation" if found.mutation else "a read"
+        raise Problem(400, "query.other_kind", f"stored query {found.name!r} is {kind}")
+    return await (_change(exchange, found) if found.mutation else _read(exchange, found))
+
+
+@operation(
+    "POST",
+    f"{GRAPH}/queries/{{name}}/if-graph-commit",
+    body=InvokeInput,
+    body_optional=True,
+    answer=ChangeOutput,
+    headers=(DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT),
+    problems=(*_PROBLEMS, 412),
+)
+async def invoke_query_if_graph_commit(exchange: Exchange) -> Response:
+    """Run a stored mutation only while the branch is at the commit that the header names."""
+    found = _find(exchange)
+    if not found.mutation or exchange.body.expect_mutation is False:
+        raise Problem(400, "query.other_kind", f"stored query {found.name!r} only reads")
+    return await _change(exchange, found)
+
+
+def _find(exchange: Exchange) -> StoredQuery:
+    """A query that the actor may invoke, or one and the same 404."""
+    name = exchange.names["name"]
+    found = exchange.served.queries.get(name)
+    try:
+        exchange.require(Action.INVOKE_QUERY, query=name)
+    except Forbidden:
+        found = None
+    if found is None:
+        raise Problem(404, "query.missing", f"there is no stored query {name[:80]!r}")
+    return found
+
+
+async def _read(exchange: Exchange, found: StoredQuery) -> Response:
+    asked: InvokeInput = exchange.body
+    if exchange.idempotency_key is not None or asked.message is not None:
+        raise Problem(400, "query.only_reads", f"stored query {found.name!r} only reads")
+    target = parse_target(asked.branch, asked.snapshot)
+    return await exchange.read(
+        lambda graph: (
+            reader_at(graph, target)
+            .query(
+                found.text,
+                asked.params,
+                name=found.name,
+                source_name=found.source_name,
+                budget=exchange.budget,
+            )
+            .to_json()
+        )
+    )
+
+
+async def _change(exchange: Exchange, found: StoredQuery) -> Response:
+    asked: InvokeInput = exchange.body
+    if asked.snapshot is not None:
+        raise Problem(400, "query.snapshot", "a mutation is of a branch, not of a snapshot")
+    branch = parse_branch(asked.branch)
+    if_commit, key = exchange.if_commit, exchange.idempotency_key
+    exchange.require(Action.CHANGE, branch=branch)
+    with exchange.admitted():
+        return await exchange.write(
+            lambda graph: graph.mutate(
+                found.text,
+                asked.params,
+                name=found.name,
+                branch=branch,
+                message=asked.message,
+                if_commit=if_commit,
+                idempotency_key=key,
+                source_name=found.source_name,
+            ).to_json()
+        )

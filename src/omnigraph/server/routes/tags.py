@@ -1,0 +1,89 @@
+"""Tags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.policy.actions import Action
+from omnigraph.server.names import parse_target
+from omnigraph.server.operations import DEADLINE, GRAPH, operation
+from omnigraph.server.wire.history import (
+    TagCreateInput,
+    TagCreateOutput,
+    TagDeleteOutput,
+    TagsOutput,
+)
+from omnigraph.versioning.names import parse_tag_name
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from omnigraph.graph.facade import Graph
+    from omnigraph.server.exchange import Exchange
+
+__all__ = ["create_tag", "delete_tag", "list_tags"]
+
+_WRITES = (400, 404, 409, 429, 503, 504)
+_NAME_BYTES = 256
+
+
+@operation("GET", f"{GRAPH}/tags", answer=TagsOutput, headers=(DEADLINE,))
+async def list_tags(exchange: Exchange) -> Response:
+    """The tags with their commits, by name."""
+
+    def work(graph: Graph) -> Any:
+        found = [
+            {
+                "name": tag.name,
+                "graph_commit_id": tag.commit,
+                "created_at": tag.created_at_micros,
+                "actor_id": tag.actor,
+            }
+            for tag in graph.tags.list()
+        ]
+        return {"tags": found}
+
+    return await exchange.read(work)
+
+
+@operation(
+    "POST",
+    f"{GRAPH}/tags",
+    body=TagCreateInput,
+    answer=TagCreateOutput,
+    headers=(DEADLINE,),
+    problems=_WRITES,
+)
+async def create_tag(exchange: Exchange) -> Response:
+    """Name a commit for good."""
+    asked: TagCreateInput = exchange.body
+    name = parse_tag_name(asked.name.strip())
+    at = parse_target(None, "main" if asked.at is None else asked.at)
+
+    def work(graph: Graph) -> Any:
+        tag = graph.tags.create(name, at=at)
+        body = {"uri": graph.uri, "name": tag.name, "graph_commit_id": tag.commit}
+        return body if tag.actor is None else {**body, "actor_id": tag.actor}
+
+    with exchange.admitted(_NAME_BYTES):
+        return await exchange.write(work)
+
+
+@operation(
+    "DELETE",
+    f"{GRAPH}/tags/{{name}}",
+    answer=TagDeleteOutput,
+    headers=(DEADLINE,),
+    problems=_WRITES,
+)
+async def delete_tag(exchange: Exchange) -> Response:
+    """Delete a tag; its commit stays for as long as retention keeps it."""
+    name = parse_tag_name(exchange.names["name"].strip())
+    exchange.require(Action.BRANCH_DELETE, target_branch=name)
+
+    def work(graph: Graph) -> Any:
+        graph.tags.delete(name)
+        return {"uri": graph.uri, "name": name}
+
+    with exchange.admitted(_NAME_BYTES):
+        return await exchange.write(work)

@@ -1,0 +1,219 @@
+"""The process: opens the graphs, binds the address, and stops without losing a write."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from omnigraph.errors import InvalidInput
+from omnigraph.graph.open import open_graph, open_policy
+from omnigraph.policy.guard import Guard
+from omnigraph.server.app import Access, Server, choose_access
+from omnigraph.server.logs import start_logs
+from omnigraph.server.registry import GraphList, ServedGraph, parse_graph_id
+from omnigraph.server.settings import Limits
+from omnigraph.server.stored import EMPTY, read_stored_queries
+from omnigraph.server.tokens import read_tokens
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from omnigraph.graph.open import PolicySource
+
+__all__ = ["ServeRequest", "make_server", "parse_bind", "run_server"]
+
+_OPENED_AT_ONCE = 4
+_READ_ONLY = "preset:read-only"
+_GRAPH_SUFFIX = ".omni"
+
+
+@dataclass(frozen=True, slots=True)
+class ServeRequest:
+    """What to serve, to whom, and where.
+
+    ``graphs`` are paths and URIs, each maybe with an id in front: ``people=./people.omni``.
+    ``queries`` is a directory of ``.gq`` files; for several graphs, one directory per id in it.
+    """
+
+    graphs: Sequence[str]
+    bind: str = "127.0.0.1:8080"
+    policy: str | None = None
+    server_policy: str | None = None
+    queries: str | None = None
+    unauthenticated: bool = False
+    read_only: bool = False
+    log_level: str = "info"
+    limits: Limits = field(default_factory=Limits)
+
+
+def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server:
+    """Open everything that is served. What is wrong with any of it stops the start."""
+    tokens = read_tokens(environment)
+    access = choose_access(
+        tokens=len(tokens) > 0,
+        policy=request.policy is not None,
+        unauthenticated=request.unauthenticated,
+    )
+    policy = open_policy(_policy_of(access, request))
+    addresses = _addresses(request.graphs)
+
+    def open_one(graph_id: str) -> ServedGraph:
+        graph = open_graph(addresses[graph_id], read_only=request.read_only, policy=policy)
+        directory = _directory(request, graph_id, len(addresses))
+        # Asked behind the facade: nobody in particular reads it, the server does.
+        catalog = graph.engine.snapshot().catalog
+        stored = EMPTY if directory is None else read_stored_queries(directory, catalog)
+        return ServedGraph(graph_id, graph, stored)
+
+    with ThreadPoolExecutor(_OPENED_AT_ONCE) as opening:
+        served = list(opening.map(open_one, addresses))
+    _require_distinct(served)
+    lister = open_policy(request.server_policy)
+    return Server(
+        GraphList(served, None if lister is None else Guard(lister)),
+        tokens=tokens,
+        access=access,
+        limits=_with_environment(request.limits, environment),
+    )
+
+
+def run_server(
+    request: ServeRequest, environment: Mapping[str, str], announce: Callable[[str], None]
+) -> None:
+    """Serve until a signal says stop; what has begun by then is finished."""
+    host, port = parse_bind(request.bind)
+    start_logs(request.log_level)
+    server = make_server(request, environment)
+    limits = server.limits
+    config = uvicorn.Config(
+        server,
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="on",
+        backlog=limits.connections_max,
+        limit_concurrency=limits.connections_max,
+        timeout_keep_alive=limits.idle_connection_seconds,
+        timeout_graceful_shutdown=limits.shutdown_seconds,
+    )
+    _Process(config, announce).run()
+
+
+class _Process(uvicorn.Server):
+    """Says where it listens, and leaves by the front door when it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[str], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in self.servers:
+            for bound in listening.sockets:
+                host, port = bound.getsockname()[:2]
+                shown = f"[{host}]" if ":" in host else host
+                self._announce(f"OMNIGRAPH_LISTEN_ADDR={shown}:{port}")
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop by SIGINT and SIGTERM, and exit with 0: a stop that was asked for is no failure."""
+        signals = (signal.SIGINT, signal.SIGTERM)
+        before = {each: signal.signal(each, self.handle_exit) for each in signals}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+
+def parse_bind(text: str) -> tuple[str, int]:
+    """Host and port; ``[::1]:8080`` for IPv6, port 0 for any that is free."""
+    host, mark, port = text.rpartition(":")
+    if not mark or not host or not port.isdigit() or int(port[:6]) > 65_535:
+        raise InvalidInput(
+            "serve.bad_bind", f"{text[:80]!r} is not HOST:PORT", remedy="write 127.0.0.1:8080"
+        )
+    return host.strip("[]"), int(port)
+
+
+def _policy_of(access: Access, request: ServeRequest) -> PolicySource:
+    """Tokens without a policy read, and nothing else."""
+    return _READ_ONLY if access is Access.DEFAULT_DENY else request.policy
+
+
+def _addresses(graphs: Sequence[str]) -> dict[str, str]:
+    """What is served, by id: the one that is given, or the name of the directory."""
+    found: dict[str, str] = {}
+    for text in graphs:
+        name, mark, address = text.partition("=")
+        # An equals sign within a path is part of it.
+        given = mark and "/" not in name and not Path(text).exists()
+        uri = address if given else text
+        graph_id = parse_graph_id(name if given else _name_of(uri))
+        if graph_id in found:
+            raise InvalidInput(
+                "serve.duplicate_id",
+                f"two graphs would be served as {graph_id!r}: {found[graph_id]} and {uri}",
+                remedy="give them ids: ID=PATH",
+            )
+        found[graph_id] = uri
+    if not found:
+        raise InvalidInput("serve.no_graph", "no graph is named", remedy="name one or several")
+    return found
+
+
+def _name_of(uri: str) -> str:
+    path = uri if "://" in uri else str(Path(uri).resolve())
+    return path.rstrip("/").rpartition("/")[2].removesuffix(_GRAPH_SUFFIX)
+
+
+def _directory(request: ServeRequest, graph_id: str, graphs: int) -> Path | None:
+    if request.queries is None:
+        return None
+    base = Path(request.queries)
+    if graphs == 1:
+        return base
+    own = base / graph_id
+    return own if own.is_dir() else None
+
+
+def _require_distinct(served: Sequence[ServedGraph]) -> None:
+    """One directory under two ids would have two policies and one set of locks."""
+    known: dict[str, str] = {}
+    for each in served:
+        other = known.setdefault(each.graph.uri, each.id)
+        if other != each.id:
+            raise InvalidInput(
+                "serve.same_graph", f"{other!r} and {each.id!r} are one graph: {each.graph.uri}"
+            )
+
+
+_VARIABLES = {
+    "OMNIGRAPH_PER_ACTOR_INFLIGHT_MAX": "actor_writes_max",
+    "OMNIGRAPH_PER_ACTOR_BYTES_MAX": "actor_bytes_max",
+    "OMNIGRAPH_LOAD_BYTES_MAX": "load_bytes_max",
+}
+
+
+def _with_environment(limits: Limits, environment: Mapping[str, str]) -> Limits:
+    given = {}
+    for variable, name in _VARIABLES.items():
+        text = environment.get(variable)
+        if text is None:
+            continue
+        if not text.isdigit() or int(text[:18]) < 1:
+            raise InvalidInput("serve.bad_limit", f"{variable} is not a positive number")
+        given[name] = int(text)
+    return replace(limits, **given)

@@ -1,0 +1,185 @@
+"""Stored queries: ``.gq`` files that were checked against the schema when the server started."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.compiler import compile_document
+from omnigraph.datatypes.types import (
+    FLOATS,
+    DataType,
+    EnumType,
+    ListType,
+    Scalar,
+    ScalarType,
+    VectorType,
+)
+from omnigraph.errors import InvalidInput
+from omnigraph.ir.queries import MutationIR
+from omnigraph.language.gq.parser import parse_queries
+from omnigraph.language.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from omnigraph.catalog.model import Catalog
+    from omnigraph.ir.queries import ParamSpec
+
+__all__ = ["EMPTY", "StoredQueries", "StoredQuery", "read_stored_queries"]
+
+SETTINGS_FILE = "queries.json"
+_KINDS = {
+    Scalar.STRING: "string",
+    Scalar.BOOL: "bool",
+    Scalar.I32: "int",
+    Scalar.U32: "int",
+    Scalar.I64: "bigint",
+    Scalar.U64: "bigint",
+    **dict.fromkeys(FLOATS, "float"),
+    Scalar.DATE: "date",
+    Scalar.DATETIME: "datetime",
+    Scalar.BLOB: "blob",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredQuery:
+    """One query of a file."""
+
+    name: str
+    # The whole file: queries are compiled by text and name, and files are few.
+    text: str
+    source_name: str
+    mutation: bool
+    params: tuple[ParamSpec, ...]
+    description: str | None = None
+    instruction: str | None = None
+    tool_name: str | None = None
+    # Whether the catalogue shows it; whoever knows its name may invoke it all the same.
+    expose: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "name": self.name,
+            "tool_name": self.tool_name or self.name,
+            "mutation": self.mutation,
+            "params": [_param_to_json(spec) for spec in self.params],
+            "description": self.description,
+            "instruction": self.instruction,
+        }
+        return {key: value for key, value in body.items() if value is not None}
+
+
+class StoredQueries:
+    """The stored queries of one graph, by name."""
+
+    def __init__(self, queries: Iterable[StoredQuery] = ()) -> None:
+        self._queries = {query.name: query for query in sorted(queries, key=lambda each: each.name)}
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def get(self, name: str) -> StoredQuery | None:
+        return self._queries.get(name)
+
+    @property
+    def shown(self) -> tuple[StoredQuery, ...]:
+        return tuple(query for query in self._queries.values() if query.expose)
+
+
+EMPTY = StoredQueries()
+
+
+def read_stored_queries(directory: Path, catalog: Catalog) -> StoredQueries:
+    """Every query in the ``.gq`` files of a directory, or what is wrong with them.
+
+    ``queries.json`` may say more: ``{"name": {"expose": false, "tool_name": "…"}}``.
+    """
+    if not directory.is_dir():
+        raise InvalidInput("queries.no_directory", f"{directory} is not a directory of queries")
+    settings = _read_settings(directory / SETTINGS_FILE)
+    found: dict[str, StoredQuery] = {}
+    for path in sorted(directory.rglob("*.gq")):
+        for query in _read_file(path, catalog, settings):
+            if query.name in found:
+                raise InvalidInput(
+                    "queries.duplicate",
+                    f"query {query.name!r} stands in {found[query.name].source_name} "
+                    f"and in {query.source_name}",
+                    remedy="a stored query is known by its name alone",
+                )
+            found[query.name] = query
+    unknown = sorted(set(settings) - set(found))
+    if unknown:
+        raise InvalidInput(
+            "queries.unknown",
+            f"{SETTINGS_FILE} is about {unknown[0]!r}, and no file has that query",
+        )
+    return StoredQueries(found.values())
+
+
+def _read_file(
+    path: Path, catalog: Catalog, settings: Mapping[str, Mapping[str, Any]]
+) -> Iterable[StoredQuery]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput("queries.unreadable", f"{path} cannot be read: {error}") from error
+    source = Source(text, path.name)
+    document = parse_queries(source)
+    for query, ir in zip(
+        document.queries, compile_document(catalog, document, source), strict=True
+    ):
+        yield StoredQuery(
+            query.name,
+            text,
+            path.name,
+            isinstance(ir, MutationIR),
+            ir.params,
+            query.description,
+            query.instruction,
+            **settings.get(query.name, {}),
+        )
+
+
+_SETTINGS: dict[str, type] = {"expose": bool, "tool_name": str}
+
+
+def _read_settings(path: Path) -> dict[str, dict[str, Any]]:
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidInput("queries.bad_settings", f"{path} cannot be read: {error}") from error
+    fits = isinstance(found, dict) and all(
+        isinstance(said, dict)
+        and all(isinstance(value, _SETTINGS.get(key, type(None))) for key, value in said.items())
+        for said in found.values()
+    )
+    if not fits:
+        raise InvalidInput(
+            "queries.bad_settings",
+            f"{path} does not fit",
+            remedy='write {"query_name": {"expose": false, "tool_name": "…"}}',
+        )
+    return dict(found)
+
+
+def _param_to_json(spec: ParamSpec) -> dict[str, Any]:
+    return {"name": spec.name, "nullable": spec.nullable, **_kind_of(spec.dtype)}
+
+
+def _kind_of(dtype: DataType) -> dict[str, Any]:
+    match dtype:
+        case ScalarType(scalar):
+            return {"kind": _KINDS[scalar]}
+        case EnumType(values):
+            return {"kind": "string", "values": list(values)}
+        case ListType(item):
+            return {"kind": "list", "item_kind": _KINDS[item]}
+        case VectorType(dim):
+            return {"kind": "vector", "vector_dim": dim}

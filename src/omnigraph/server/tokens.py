@@ -1,0 +1,149 @@
+"""Who asks: bearer tokens, their sources, and what of them stays in memory.
+
+A token is hashed when the server starts, and forgotten. A request is compared with all of them,
+however early one fits, so that the time of an answer says nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ANYONE", "Tokens", "read_tokens"]
+
+# The actor of the one token that has no name.
+ANYONE = "default"
+
+_VARIABLE = "OMNIGRAPH_SERVER_BEARER_TOKEN"
+_JSON_VARIABLE = "OMNIGRAPH_SERVER_BEARER_TOKENS_JSON"
+_FILE_VARIABLE = "OMNIGRAPH_SERVER_BEARER_TOKENS_FILE"
+_AWS_VARIABLE = "OMNIGRAPH_SERVER_BEARER_TOKENS_AWS_SECRET"
+# What RFC 6750 allows, and no longer than any token is.
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,4096}")
+_ACTOR = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,253}[^\s\x00-\x1f\x7f])?")
+_SCHEME = b"bearer "
+
+
+class Tokens:
+    """The digests of all tokens, with their actors."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self, by_actor: Mapping[str, str]) -> None:
+        known = [(_digest(token.encode()), actor) for actor, token in by_actor.items()]
+        if len({digest for digest, _ in known}) != len(known):
+            raise InvalidInput(
+                "token.shared",
+                "two actors have the same token",
+                remedy="give every actor a token of its own",
+            )
+        self._known = tuple(known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @property
+    def actors(self) -> tuple[str, ...]:
+        return tuple(actor for _, actor in self._known)
+
+    def actor_of(self, header: bytes) -> str | None:
+        """The actor of an ``Authorization`` header; None: nobody."""
+        if header[: len(_SCHEME)].lower() != _SCHEME:
+            return None
+        given = _digest(header[len(_SCHEME) :])
+        found = None
+        for digest, actor in self._known:
+            if hmac.compare_digest(digest, given):
+                found = actor
+        return found
+
+
+def read_tokens(environment: Mapping[str, str]) -> Tokens:
+    """The tokens that the environment names; the first source that is set is the only one."""
+    if environment.get(_AWS_VARIABLE):
+        return Tokens(_parse(_read_aws(environment[_AWS_VARIABLE]), _AWS_VARIABLE))
+    if environment.get(_FILE_VARIABLE):
+        return Tokens(_parse(_read_file(environment[_FILE_VARIABLE]), _FILE_VARIABLE))
+    if environment.get(_JSON_VARIABLE):
+        return Tokens(_parse(environment[_JSON_VARIABLE], _JSON_VARIABLE))
+    token = environment.get(_VARIABLE, "").strip()
+    return Tokens({ANYONE: _checked(ANYONE, token, _VARIABLE)} if token else {})
+
+
+def _digest(token: bytes) -> bytes:
+    return hashlib.sha256(token).digest()
+
+
+def _parse(text: str, where: str) -> dict[str, str]:
+    """``{"actor": "token"}``. No message shows what the text says: it is all secrets."""
+    try:
+        found = json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not found:
+        raise InvalidInput(
+            "token.bad_source",
+            f"{where} does not hold tokens",
+            remedy='write {"actor": "token", …}, each actor once',
+        )
+    return {actor: _checked(actor, token, where) for actor, token in found.items()}
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name twice")
+    return found
+
+
+def _checked(actor: str, token: object, where: str) -> str:
+    if not _ACTOR.fullmatch(actor) or actor.startswith("omnigraph:"):
+        raise InvalidInput(
+            "token.bad_actor",
+            f"{where}: {actor[:80]!r} is not the name of an actor",
+            remedy="use up to 255 printable characters; names with `omnigraph:` are the system's",
+        )
+    if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+        raise InvalidInput(
+            "token.bad_token",
+            f"{where}: the token of {actor!r} is not a bearer token",
+            remedy="use letters, digits and ._~+/=- only",
+        )
+    return token
+
+
+def _read_file(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InvalidInput(
+            "token.unreadable", f"{_FILE_VARIABLE}: {path} cannot be read: {reason}"
+        ) from None
+
+
+def _read_aws(secret: str) -> str:
+    """The text of a secret; the client library is nobody's dependency but theirs who want this."""
+    try:
+        import boto3  # type: ignore[import-not-found,import-untyped,unused-ignore] # noqa: PLC0415 - the one door to it
+    except ImportError:
+        raise InvalidInput(
+            "token.no_aws", f"{_AWS_VARIABLE} needs boto3", remedy="pip install boto3"
+        ) from None
+    try:
+        found = boto3.client("secretsmanager").get_secret_value(SecretId=secret)
+    except Exception as error:  # noqa: BLE001 - whatever the library says is told as ours
+        raise InvalidInput(
+            "token.unreadable",
+            f"{_AWS_VARIABLE}: the secret cannot be read: {type(error).__name__}",
+        ) from None
+    return str(found.get("SecretString", ""))

@@ -1,0 +1,43 @@
+"""What the bodies have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+__all__ = [
+    "Answer",
+    "BranchName",
+    "CommitId",
+    "Details",
+    "EntityKind",
+    "Input",
+    "Op",
+    "Params",
+    "Rows",
+]
+
+
+class Input(Struct, forbid_unknown_fields=True):
+    """Something that a request says."""
+
+
+class Answer(Struct, omit_defaults=True):
+    """Something that an answer says; what it does not have is left out. Later versions may add
+    fields."""
+
+
+BranchName = Annotated[str, Meta(description="A branch: `main`, `fix/typo`.", max_length=200)]
+CommitId = Annotated[str, Meta(description="The id of a graph commit, a ULID.")]
+EntityKind = Literal["node", "edge"]
+Op = Literal["insert", "update", "delete"]
+Params = Annotated[
+    dict[str, Any],
+    Meta(
+        description="Values by parameter. Dates, datetimes and large integers travel as strings, "
+        "bytes as `base64:…`."
+    ),
+]
+Rows = list[dict[str, Any]]
+Details = dict[str, Any]

@@ -1,0 +1,97 @@
+"""Bodies about the server, its graphs, and a graph as a whole."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from omnigraph.server.wire.base import Answer, CommitId, EntityKind, Input
+
+__all__ = [
+    "DatasetOutput",
+    "GraphOutput",
+    "GraphsOutput",
+    "HealthOutput",
+    "OperationOutput",
+    "OperationsOutput",
+    "ReadinessOutput",
+    "SnapshotOutput",
+    "SnapshotQuery",
+    "StatusOutput",
+]
+
+
+class HealthOutput(Answer):
+    status: Literal["ok"]
+    version: str
+    internal_schema_version: int
+
+
+class ReadinessOutput(Answer):
+    """Ready to take requests, and by which rules."""
+
+    status: Literal["ready"]
+    access: Literal["open", "default_deny", "policy"]
+    graphs: int
+
+
+class GraphOutput(Answer):
+    graph_id: str
+    uri: str
+
+
+class GraphsOutput(Answer):
+    graphs: list[GraphOutput]
+
+
+class SnapshotQuery(Input):
+    branch: str | None = None
+    snapshot: str | None = None
+
+
+class DatasetOutput(Answer):
+    entity_kind: EntityKind
+    type_name: str
+    entity_count: int
+    dataset_path: str
+    published_dataset_version: int
+
+
+class SnapshotOutput(Answer):
+    graph_branch: str
+    graph_commit_id: CommitId
+    graph_manifest_version: int
+    internal_schema_version: int
+    datasets: list[DatasetOutput]
+
+
+class StatusOutput(Answer):
+    """What a graph is, how large it is, and what needs attention."""
+
+    uri: str
+    graph_id: str
+    internal_schema_version: int
+    durability: str
+    head: CommitId
+    schema: str
+    branches: int
+    tags: int
+    node_types: int
+    edge_types: int
+    nodes: int
+    edges: int
+    pending: list[dict[str, Any]]
+
+
+class OperationOutput(Answer):
+    """A query that runs."""
+
+    id: str
+    kind: str
+    name: str
+    target: str
+    actor_id: str | None
+    started_at: str
+
+
+class OperationsOutput(Answer):
+    operations: list[OperationOutput]

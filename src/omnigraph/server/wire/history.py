@@ -1,0 +1,323 @@
+"""Bodies of branches, tags, commits and changes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, field
+
+from omnigraph.server.wire.base import (
+    Answer,
+    BranchName,
+    CommitId,
+    Details,
+    EntityKind,
+    Input,
+    Op,
+)
+
+__all__ = [
+    "BaselineInput",
+    "BranchCreateInput",
+    "BranchCreateOutput",
+    "BranchDeleteOutput",
+    "BranchDeleteQuery",
+    "BranchMergeInput",
+    "BranchMergeOutput",
+    "BranchResetInput",
+    "BranchResetOutput",
+    "BranchesOutput",
+    "ChangeBlock",
+    "ChangeFeedOutput",
+    "CommitChangesOutput",
+    "CommitChangesQuery",
+    "CommitOutput",
+    "CommitsOutput",
+    "CommitsQuery",
+    "DiffOutput",
+    "DiffQuery",
+    "EntityHistoryOutput",
+    "FeedQuery",
+    "HistoryQuery",
+    "PickInput",
+    "PickOutput",
+    "TagCreateInput",
+    "TagCreateOutput",
+    "TagDeleteOutput",
+    "TagOutput",
+    "TagsOutput",
+]
+
+Strategy = Literal["ours", "theirs"]
+PageLimit = Annotated[int, Meta(ge=1, le=10_000)]
+
+
+# --- branches ----------------------------------------------------------------------------------
+
+
+class BranchesOutput(Answer):
+    branches: list[str]
+    heads: dict[str, CommitId]
+
+
+class BranchCreateInput(Input):
+    name: BranchName
+    source: str | None = field(name="from", default=None)
+
+
+class BranchCreateOutput(Answer):
+    uri: str
+    source: str = field(name="from")
+    name: str
+    graph_commit_id: CommitId
+    actor_id: str | None = None
+
+
+class BranchDeleteQuery(Input):
+    force: bool = False
+
+
+class BranchDeleteOutput(Answer):
+    uri: str
+    name: str
+    actor_id: str | None = None
+
+
+class Resolution(Input):
+    """How one conflict of a preview is decided."""
+
+    conflict_id: str
+    take: Any
+
+
+class BranchMergeInput(Input):
+    source: BranchName
+    target: BranchName | None = None
+    preview: bool = False
+    strategy: Strategy | None = None
+    resolutions: list[Resolution] | None = None
+    delete_branch: bool = False
+    message: str | None = None
+
+
+class BranchMergeOutput(Answer):
+    source: str
+    target: str
+    outcome: Literal["already_up_to_date", "fast_forward", "merged"]
+    summary: list[Details]
+    base_commit_id: CommitId | None = None
+    commit: CommitId | None = None
+    actor_id: str | None = None
+    branch_deleted: bool | None = None
+    branch_delete_error: str | None = None
+    preview: bool = False
+    conflicts: list[Details] | None = None
+
+
+class BranchResetInput(Input):
+    to: str
+    message: str | None = None
+    if_commit: CommitId | None = None
+
+
+class BranchResetOutput(Answer):
+    branch: str
+    to: str
+    snapshot_commit_id: CommitId
+    commit: CommitId | None = None
+    actor_id: str | None = None
+
+
+class PickInput(Input):
+    """A commit to revert or to pick, and the branch to do it on."""
+
+    commit: CommitId
+    branch: BranchName | None = None
+    preview: bool = False
+    strategy: Strategy | None = None
+    resolutions: list[Resolution] | None = None
+    message: str | None = None
+
+
+class PickOutput(Answer):
+    branch: str
+    picked_commit_id: CommitId
+    summary: list[Details]
+    commit: CommitId | None = None
+    actor_id: str | None = None
+    preview: bool = False
+    conflicts: list[Details] | None = None
+
+
+# --- tags --------------------------------------------------------------------------------------
+
+
+class TagCreateInput(Input):
+    name: str
+    at: str | None = None
+
+
+class TagCreateOutput(Answer):
+    uri: str
+    name: str
+    graph_commit_id: CommitId
+    actor_id: str | None = None
+
+
+class TagOutput(Answer):
+    name: str
+    graph_commit_id: CommitId
+    created_at: int
+    actor_id: str | None = None
+
+
+class TagsOutput(Answer):
+    tags: list[TagOutput]
+
+
+class TagDeleteOutput(Answer):
+    uri: str
+    name: str
+
+
+# --- commits -----------------------------------------------------------------------------------
+
+
+class CommitsQuery(Input):
+    branch: str | None = None
+    actor: str | None = None
+    kind: str | None = None
+    since: str | None = None
+    until: str | None = None
+    limit: PageLimit | None = None
+    page_token: str | None = None
+
+
+class CommitOutput(Answer):
+    """A commit; times are microseconds since 1970, UTC."""
+
+    graph_commit_id: CommitId
+    graph_branch: str
+    graph_manifest_version: int
+    created_at: int
+    created_at_text: str
+    kind: str
+    schema: str
+    affected_nodes: int
+    affected_edges: int
+    parent_commit_id: CommitId | None = None
+    merged_parent_commit_id: CommitId | None = None
+    actor_id: str | None = None
+    message: str | None = None
+    idempotency_key: str | None = None
+
+
+class CommitsOutput(Answer):
+    commits: list[CommitOutput]
+    next_page_token: str | None = None
+
+
+# --- changes -----------------------------------------------------------------------------------
+
+
+class CommitChangesQuery(Input):
+    page_token: str | None = None
+    limit: int | None = None
+    kind: list[str] = field(default_factory=list)
+    type: list[str] = field(default_factory=list)
+    op: list[str] = field(default_factory=list)
+
+
+class FeedQuery(CommitChangesQuery):
+    branch: str | None = None
+    cursor: str | None = None
+    start: str | None = None
+
+
+class DiffQuery(Input):
+    before: str = field(name="from")
+    after: str = field(name="to")
+    kind: list[str] = field(default_factory=list)
+    type: list[str] = field(default_factory=list)
+    op: list[str] = field(default_factory=list)
+    summary: bool = False
+
+
+class HistoryQuery(Input):
+    branch: str | None = None
+    snapshot: str | None = None
+    limit: PageLimit | None = None
+
+
+class BaselineInput(Input):
+    branch: BranchName | None = None
+    kind: list[EntityKind] = field(default_factory=list)
+    type: list[str] = field(default_factory=list)
+    op: list[Op] = field(default_factory=list)
+
+
+class TypeName(Answer):
+    id: str
+    name: str
+
+
+class Change(Answer):
+    kind: EntityKind
+    type: TypeName
+    id: str
+    op: Op
+    before: Details | None = None
+    after: Details | None = None
+    changed: list[str] | None = None
+
+
+class Cause(Answer):
+    graph_commit_id: CommitId
+    authored_branch: str
+    authored_at: int
+    parent_commit_id: CommitId | None = None
+    merged_parent_commit_id: CommitId | None = None
+    actor_id: str | None = None
+
+
+class ChangeBlock(Answer):
+    cause: Cause
+    changes: list[Change]
+
+
+class CommitChangesOutput(ChangeBlock):
+    next_page_token: str | None = None
+
+
+class ChangeFeedOutput(Answer):
+    """A page: it has a cursor, or a token for the rest of its last commit."""
+
+    blocks: list[ChangeBlock]
+    cursor: str | None = None
+    caught_up: bool | None = None
+    next_page_token: str | None = None
+
+
+class DiffSide(Answer):
+    target: str
+    graph_commit_id: CommitId
+
+
+class DiffOutput(Answer):
+    before: DiffSide = field(name="from")
+    after: DiffSide = field(name="to")
+    summary: list[Details]
+    changes: list[Change] | None = None
+
+
+class EntityEntry(Answer):
+    cause: Cause
+    change: Change
+
+
+class EntityHistoryOutput(Answer):
+    type: str
+    id: str
+    history: list[EntityEntry]
+    reaches_back_to: CommitId | None = None
+    more: bool = False

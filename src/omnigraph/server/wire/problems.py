@@ -1,0 +1,100 @@
+"""The body of every answer that is not a success."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from omnigraph.server.wire.base import Answer
+
+__all__ = [
+    "ChangeFeedGap",
+    "ErrorOutput",
+    "KeyConflict",
+    "ManifestConflict",
+    "OutcomeUnknown",
+    "PreconditionFailure",
+    "ReadSetConflict",
+    "ResourceLimit",
+]
+
+
+class ManifestConflict(Answer):
+    """A table that the write depends on has moved."""
+
+    table_key: str
+    expected: str | None = None
+    actual: str | None = None
+
+
+class ReadSetConflict(Answer):
+    """Something that the write was prepared on has moved."""
+
+    member: str
+    expected: str | None = None
+    actual: str | None = None
+
+
+class KeyConflict(Answer):
+    """A strict insert met an id that exists."""
+
+    type_name: str | None = None
+    entity_id: str | None = None
+
+
+class ResourceLimit(Answer):
+    """A limit and what would have exceeded it."""
+
+    name: str
+    limit: float | None = None
+    actual: float | None = None
+
+
+class PreconditionFailure(Answer):
+    """The branch is not at the commit that was named."""
+
+    expected: str | None = None
+    actual: str | None = None
+
+
+class ChangeFeedGap(Answer):
+    """History that the feed needs is not there any more."""
+
+    first_unreadable_commit_id: str
+    cursor: str | None = None
+
+
+class OutcomeUnknown(Answer):
+    """The commit may have landed: look for it before anything else."""
+
+    graph_commit_id: str | None = None
+
+
+class ErrorOutput(Answer):
+    """What went wrong. `code` is coarse and closed; `reason` is fine and stable."""
+
+    error: str
+    reason: str
+    request_id: str
+    code: (
+        Literal[
+            "unauthorized",
+            "forbidden",
+            "bad_request",
+            "not_found",
+            "method_not_allowed",
+            "conflict",
+            "too_many_requests",
+            "internal",
+        ]
+        | None
+    ) = None
+    remedy: str | None = None
+    details: dict[str, Any] | None = None
+    merge_conflicts: list[dict[str, Any]] | None = None
+    manifest_conflict: ManifestConflict | None = None
+    read_set_conflict: ReadSetConflict | None = None
+    key_conflict: KeyConflict | None = None
+    resource_limit: ResourceLimit | None = None
+    precondition_failure: PreconditionFailure | None = None
+    change_feed_gap: ChangeFeedGap | None = None
+    outcome_unknown: OutcomeUnknown | None = None

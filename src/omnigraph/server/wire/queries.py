@@ -1,0 +1,141 @@
+"""Bodies of queries, mutations and stored queries."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import field
+
+from omnigraph.server.wire.base import Answer, BranchName, CommitId, Input, Params, Rows
+
+__all__ = [
+    "ChangeOutput",
+    "ExplainInput",
+    "ExplainOutput",
+    "InvokeInput",
+    "MutateInput",
+    "ParamDescriptor",
+    "ProfileInput",
+    "QueryInput",
+    "ReadOutput",
+    "StoredQueriesOutput",
+    "StoredQueryOutput",
+    "TargetOutput",
+]
+
+Traversal = Literal["csr", "indexed"]
+
+
+class QueryInput(Input):
+    """A read query in `.gq`; `name` picks one of several."""
+
+    query: str
+    name: str | None = None
+    params: Params = field(default_factory=dict)
+    branch: BranchName | None = None
+    snapshot: str | None = None
+    traversal: Traversal | None = None
+
+
+class ExplainInput(Input):
+    query: str
+    name: str | None = None
+    branch: BranchName | None = None
+    snapshot: str | None = None
+    traversal: Traversal | None = None
+
+
+class ProfileInput(QueryInput):
+    """A read query that is run to be measured."""
+
+
+class MutateInput(Input):
+    """A mutation in `.gq`, committed as one."""
+
+    query: str
+    name: str | None = None
+    params: Params = field(default_factory=dict)
+    branch: BranchName | None = None
+    message: str | None = None
+    dry_run: bool = False
+
+
+class InvokeInput(Input):
+    """Parameters of a stored query, and where to run it."""
+
+    params: Params = field(default_factory=dict)
+    branch: BranchName | None = None
+    snapshot: str | None = None
+    expect_mutation: bool | None = None
+    message: str | None = None
+
+
+class TargetOutput(Answer):
+    branch: str | None = None
+    snapshot: str | None = None
+
+
+class ReadOutput(Answer):
+    query_name: str
+    target: TargetOutput
+    row_count: int
+    columns: list[str]
+    rows: Rows
+    graph_commit_id: CommitId | None = None
+
+
+class ExplainOutput(Answer):
+    """A plan, operator by operator; a profile also has what was measured."""
+
+    query_name: str
+    target: TargetOutput
+    graph_commit_id: CommitId
+    plan: dict[str, Any]
+    row_count: int | None = None
+    seconds: float | None = None
+    cache: dict[str, int] | None = None
+
+
+class ChangeOutput(Answer):
+    branch: str
+    query_name: str
+    affected_nodes: int
+    affected_edges: int
+    actor_id: str | None = None
+    commit: CommitId | None = None
+    dry_run: bool = False
+
+
+class ParamDescriptor(Answer):
+    """A parameter; bigint, date, datetime and blob travel as JSON strings."""
+
+    name: str
+    kind: Literal[
+        "string",
+        "bool",
+        "int",
+        "bigint",
+        "float",
+        "date",
+        "datetime",
+        "blob",
+        "vector",
+        "list",
+    ]
+    nullable: bool
+    item_kind: str | None = None
+    vector_dim: int | None = None
+    values: list[str] | None = None
+
+
+class StoredQueryOutput(Answer):
+    name: str
+    tool_name: str
+    mutation: bool
+    params: list[ParamDescriptor]
+    description: str | None = None
+    instruction: str | None = None
+
+
+class StoredQueriesOutput(Answer):
+    queries: list[StoredQueryOutput]
