@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,12 +15,14 @@ from omnigraph.runtime.ids import new_ulid
 from omnigraph.server.admission import Admission
 from omnigraph.server.decoding import decode_body, decode_query
 from omnigraph.server.exchange import Exchange, JsonAnswer
+from omnigraph.server.headers import IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.metrics import Metrics
-from omnigraph.server.operations import IDEMPOTENCY_KEY, IF_COMMIT
+from omnigraph.server.openapi import make_document
 from omnigraph.server.pools import Pools
 from omnigraph.server.problems import Problem, problem_of
 from omnigraph.server.routes import OPERATIONS
 from omnigraph.server.routing import Router, split_path
+from omnigraph.server.service import Access, Service
 from omnigraph.server.settings import Limits
 
 if TYPE_CHECKING:
@@ -34,23 +35,12 @@ if TYPE_CHECKING:
     from omnigraph.server.registry import Registry
     from omnigraph.server.tokens import Tokens
 
-__all__ = ["Access", "Server", "choose_access"]
+__all__ = ["Server", "choose_access"]
 
 _log = logging.getLogger("omnigraph.server")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 _PLAIN_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
 _LINGER_SECONDS = 2.0
-
-
-class Access(StrEnum):
-    """The three states of a server."""
-
-    # No tokens: everybody may everything but list the graphs.
-    OPEN = "open"
-    # Tokens without a policy: whoever has one reads.
-    DEFAULT_DENY = "default_deny"
-    # Tokens and a policy: the policy decides.
-    POLICY = "policy"
 
 
 def choose_access(*, tokens: bool, policy: bool, unauthenticated: bool) -> Access:
@@ -90,14 +80,18 @@ class Server:
         limits: Limits | None = None,
         operations: Sequence[Operation] = OPERATIONS,
     ) -> None:
-        self.registry = registry
-        self.access = access
-        self.limits = limits or Limits()
-        self.operations = operations
-        self.pools = Pools(self.limits)
-        self.admission = Admission(self.limits)
-        self.metrics = Metrics(self.pools)
-        self.stopping = False
+        limits = limits or Limits()
+        pools = Pools(limits)
+        document = make_document(operations, secured=access is not Access.OPEN)
+        self.service = Service(
+            registry,
+            access,
+            limits,
+            pools,
+            Admission(limits),
+            Metrics(pools),
+            msgspec.json.encode(document),
+        )
         self._tokens = tokens
         self._router = Router(operations)
 
@@ -118,21 +112,21 @@ class Server:
 
     async def close(self) -> None:
         """Finish what has begun, then let go of the graphs."""
-        self.stopping = True
+        self.service.stopping = True
         await asyncio.get_running_loop().run_in_executor(None, self._close)
 
     def _close(self) -> None:
-        self.pools.close()
-        self.registry.close()
+        self.service.pools.close()
+        self.service.registry.close()
 
     # --- one request ---------------------------------------------------------------------------
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = SYSTEM_CLOCK.monotonic()
-        exchange = Exchange(self, scope, receive)
+        exchange = Exchange(self.service, scope, receive)
         exchange.request_id = _request_id(scope)
         status = 499
-        self.metrics.begin()
+        self.service.metrics.begin()
         try:
             try:
                 response = await self._respond(exchange)
@@ -150,10 +144,10 @@ class Server:
 
     async def _respond(self, exchange: Exchange) -> Response:
         scope = exchange.scope
-        if len(scope["query_string"]) > self.limits.query_string_bytes_max:
+        if len(scope["query_string"]) > self.service.limits.query_string_bytes_max:
             raise Problem(414, "request.long_query", "the query string is too long")
         found, exchange.names = self._router.find(scope["method"], _segments(scope))
-        exchange.operation = found
+        exchange.operation_id = found.id
         if not found.public:
             exchange.actor = self._authenticate(scope)
         if found.is_of_graph:
@@ -169,7 +163,7 @@ class Server:
 
     def _authenticate(self, scope: Scope) -> str | None:
         """The actor of the token, and of nothing else that the request may say."""
-        if self.access is Access.OPEN:
+        if self.service.access is Access.OPEN:
             return None
         given = [value for key, value in scope["headers"] if key == b"authorization"]
         actor = self._tokens.actor_of(given[0]) if len(given) == 1 else None
@@ -187,7 +181,7 @@ class Server:
         )
 
     def _find_graph(self, exchange: Exchange) -> None:
-        served = self.registry.get(exchange.names["graph_id"])
+        served = self.service.registry.get(exchange.names["graph_id"])
         if served is None:
             raise Problem(404, "graph.missing", "there is no such graph")
         exchange.served = served
@@ -207,8 +201,8 @@ class Server:
         return JsonAnswer(body, problem.status, problem.headers)
 
     def _note(self, exchange: Exchange, status: int, seconds: float) -> None:
-        name = exchange.operation.id if exchange.operation else "none"
-        self.metrics.end(name, status, seconds)
+        name = exchange.operation_id
+        self.service.metrics.end(name, status, seconds)
         if not _log.isEnabledFor(logging.INFO):
             return
         _log.info(

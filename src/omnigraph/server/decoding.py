@@ -22,7 +22,7 @@ _JSON = "application/json"
 
 async def decode_body(operation: Operation, exchange: Exchange) -> Any:
     """The JSON body of a request, as its operation declares it."""
-    exchange.require_length(exchange.server.limits.body_bytes_max)
+    exchange.require_length(exchange.service.limits.body_bytes_max)
     # A body of no type is none; one of another type is a misunderstanding, whatever it holds.
     if exchange.header("Content-Type") is not None or not operation.body_optional:
         exchange.require_media_type(_JSON)

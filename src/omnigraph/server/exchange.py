@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from omnigraph.executor.budget import Cancellation
 from omnigraph.runtime.clock import SYSTEM_CLOCK
+from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.names import parse_branch, parse_commit
-from omnigraph.server.operations import DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.outflow import Outflow, stream
 from omnigraph.server.problems import Problem
 
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from omnigraph.executor.budget import Budget
     from omnigraph.graph.facade import Graph
     from omnigraph.policy.actions import Action
-    from omnigraph.server.app import Server
-    from omnigraph.server.operations import Operation
     from omnigraph.server.pools import Pool
     from omnigraph.server.registry import ServedGraph
+    from omnigraph.server.service import Service
 
 __all__ = ["Exchange", "JsonAnswer"]
 
@@ -56,22 +55,22 @@ class Exchange:
         "deadline",
         "graph",
         "names",
-        "operation",
+        "operation_id",
         "query",
         "receive",
         "request_id",
         "scope",
         "served",
-        "server",
+        "service",
         "size",
     )
 
-    def __init__(self, server: Server, scope: Scope, receive: Receive) -> None:
-        self.server = server
+    def __init__(self, service: Service, scope: Scope, receive: Receive) -> None:
+        self.service = service
         self.scope = scope
         self.receive = receive
         self.request_id = ""
-        self.operation: Operation | None = None
+        self.operation_id = "none"
         self.names: dict[str, str] = {}
         self.actor: str | None = None
         # What the body and the query string said, as the operation declares them.
@@ -134,7 +133,7 @@ class Exchange:
 
     async def chunks(self, limit: int) -> AsyncIterator[bytes]:
         """The body, piece by piece; 413 as soon as it is too long, 408 when its sender sleeps."""
-        limits = self.server.limits
+        limits = self.service.limits
         more = True
         while more:
             try:
@@ -156,7 +155,7 @@ class Exchange:
 
     async def whole_body(self) -> bytes:
         """A small body."""
-        limits = self.server.limits
+        limits = self.service.limits
         found: list[bytes] = []
         try:
             async with asyncio.timeout(limits.body_seconds_max):
@@ -192,7 +191,7 @@ class Exchange:
     @contextmanager
     def admitted(self, size: int | None = None) -> Iterator[None]:
         """Among the writes of this actor that run at once."""
-        with self.server.admission.admit(self.actor, self.size if size is None else size):
+        with self.service.admission.admit(self.actor, self.size if size is None else size):
             yield
 
     @property
@@ -207,8 +206,8 @@ class Exchange:
 
     async def read(self, work: Callable[[Graph], Any]) -> Response:
         """Answer with what a read gives; it stops when whoever asked has gone."""
-        future = self.server.pools.reads.start(lambda: self._encoded(work))
-        limits = self.server.limits
+        future = self.service.pools.reads.start(lambda: self._encoded(work))
+        limits = self.service.limits
         done, _ = await asyncio.wait((future,), timeout=limits.watch_after_seconds)
         if not done:
             await self._watched(future)
@@ -216,11 +215,11 @@ class Exchange:
 
     async def write(self, work: Callable[[Graph], Any], *, status: int = 200) -> Response:
         """Answer with what a write gives. Once begun it is finished, whoever is there to hear."""
-        return JsonAnswer(await self._finished(self.server.pools.writes, work), status)
+        return JsonAnswer(await self._finished(self.service.pools.writes, work), status)
 
     async def load(self, work: Callable[[Graph], Any]) -> Response:
         """Like ``write``, among the loads."""
-        return JsonAnswer(await self._finished(self.server.pools.loads, work))
+        return JsonAnswer(await self._finished(self.service.pools.loads, work))
 
     async def stream(
         self,
@@ -232,8 +231,8 @@ class Exchange:
         """Answer with what a read writes, however much it is."""
         graph = self.graph
         return await stream(
-            self.server.pools.streams,
-            self.server.limits,
+            self.service.pools.streams,
+            self.service.limits,
             lambda outflow: work(graph, outflow),
             media_type=media_type,
             headers=headers,

@@ -70,7 +70,7 @@ def make_document(operations: Sequence[Operation], *, secured: bool = True) -> d
 def _types_of(operations: Sequence[Operation]) -> list[Any]:
     found: dict[Any, Any] = {_key(ErrorOutput): ErrorOutput}
     for each in operations:
-        for kind in (each.body, each.answer, each.query):
+        for kind in (each.body, *each.answers, each.query):
             if kind is not None:
                 found.setdefault(_key(kind), kind)
     return list(found.values())
@@ -113,10 +113,10 @@ def _responses(
     each: Operation, schema_of: dict[str, dict[str, Any]], *, secured: bool
 ) -> dict[str, Any]:
     success: dict[str, Any] = {"description": "Done."}
-    if each.answer is not None:
-        success["content"] = {each.gives: {"schema": schema_of[_key(each.answer)]}}
-    else:
-        success["content"] = {each.gives: {"schema": {"type": "string"}}}
+    shapes = [schema_of[_key(kind)] for kind in each.answers] or [{"type": "string"}]
+    success["content"] = {
+        each.gives: {"schema": shapes[0] if len(shapes) == 1 else {"anyOf": shapes}}
+    }
     statuses = {*each.problems, *_EVERYWHERE, *((403,) if each.is_of_graph else ())}
     if each.body is not None or each.takes is not None:
         statuses |= {408, 413, 415}

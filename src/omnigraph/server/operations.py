@@ -12,52 +12,16 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from omnigraph.server.exchange import Exchange
+    from omnigraph.server.headers import Header
 
     Handler = Callable[[Exchange], Awaitable[Response]]
 
-__all__ = [
-    "DEADLINE",
-    "GRAPH",
-    "IDEMPOTENCY_KEY",
-    "IF_COMMIT",
-    "NDJSON",
-    "OCTETS",
-    "Header",
-    "Operation",
-    "operation",
-]
+__all__ = ["GRAPH", "NDJSON", "OCTETS", "Operation", "operation"]
 
 GRAPH = "/graphs/{graph_id}"
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
 OCTETS = "application/octet-stream"
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """A header of ours that an operation understands."""
-
-    name: str
-    summary: str
-    required: bool = False
-    schema: tuple[tuple[str, Any], ...] = (("type", "string"),)
-
-
-DEADLINE = Header(
-    "Omnigraph-Deadline-Ms",
-    "Milliseconds after which nobody waits for the answer; a write that has begun is finished.",
-    schema=(("type", "integer"), ("minimum", 1), ("maximum", 86_400_000)),
-)
-IDEMPOTENCY_KEY = Header(
-    "Idempotency-Key",
-    "Repeating the request with the same key has no second effect, for seven days.",
-    schema=(("type", "string"), ("minLength", 1), ("maxLength", 255)),
-)
-IF_COMMIT = Header(
-    "Omnigraph-If-Graph-Commit",
-    "Only while the branch is at this commit; otherwise 412.",
-    required=True,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +41,8 @@ class Operation:
     # The query string; unknown parameters are refused.
     query: type[Struct] | None = None
     headers: tuple[Header, ...] = ()
-    answer: Any = None
+    # What a success says: one of these.
+    answers: tuple[Any, ...] = ()
     gives: str = JSON
     status: int = 200
     problems: tuple[int, ...] = ()

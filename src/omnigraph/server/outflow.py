@@ -149,7 +149,7 @@ class StreamAnswer(Response):
             self._outflow.abandon()
         try:
             await self._writing
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever it was, the stream is cut
             # Returning without the end of the body makes the server cut the connection.
             _log.exception("a stream broke off")
             return

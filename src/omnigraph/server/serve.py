@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import queue
 import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,9 +16,10 @@ import uvicorn
 from omnigraph.errors import InvalidInput
 from omnigraph.graph.open import open_graph, open_policy
 from omnigraph.policy.guard import Guard
-from omnigraph.server.app import Access, Server, choose_access
+from omnigraph.server.app import Server, choose_access
 from omnigraph.server.logs import start_logs
 from omnigraph.server.registry import GraphList, ServedGraph, parse_graph_id
+from omnigraph.server.service import Access
 from omnigraph.server.settings import Limits
 from omnigraph.server.stored import EMPTY, read_stored_queries
 from omnigraph.server.tokens import read_tokens
@@ -27,9 +30,10 @@ if TYPE_CHECKING:
 
     from omnigraph.graph.open import PolicySource
 
-__all__ = ["ServeRequest", "make_server", "parse_bind", "run_server"]
+__all__ = ["ServeRequest", "make_server", "parse_bind", "run_server", "serving"]
 
 _OPENED_AT_ONCE = 4
+_START_SECONDS_MAX = 60
 _READ_ONLY = "preset:read-only"
 _GRAPH_SUFFIX = ".omni"
 
@@ -88,11 +92,29 @@ def run_server(
     request: ServeRequest, environment: Mapping[str, str], announce: Callable[[str], None]
 ) -> None:
     """Serve until a signal says stop; what has begun by then is finished."""
-    host, port = parse_bind(request.bind)
     start_logs(request.log_level)
     server = make_server(request, environment)
-    limits = server.limits
-    config = uvicorn.Config(
+    _Process(_config(server, request.bind), announce).run()
+
+
+@contextlib.contextmanager
+def serving(server: Server, bind: str = "127.0.0.1:0") -> Iterator[str]:
+    """Serve from a thread of this process for as long as the block lasts; the URL."""
+    found: queue.SimpleQueue[str] = queue.SimpleQueue()
+    process = _Process(_config(server, bind), found.put)
+    thread = threading.Thread(target=process.run, name="server", daemon=True)
+    thread.start()
+    try:
+        yield "http://" + found.get(timeout=_START_SECONDS_MAX).partition("=")[2]
+    finally:
+        process.should_exit = True
+        thread.join()
+
+
+def _config(server: Server, bind: str) -> uvicorn.Config:
+    host, port = parse_bind(bind)
+    limits = server.service.limits
+    return uvicorn.Config(
         server,
         host=host,
         port=port,
@@ -108,7 +130,6 @@ def run_server(
         timeout_keep_alive=limits.idle_connection_seconds,
         timeout_graceful_shutdown=limits.shutdown_seconds,
     )
-    _Process(config, announce).run()
 
 
 class _Process(uvicorn.Server):
@@ -129,6 +150,9 @@ class _Process(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop by SIGINT and SIGTERM, and exit with 0: a stop that was asked for is no failure."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
         signals = (signal.SIGINT, signal.SIGTERM)
         before = {each: signal.signal(each, self.handle_exit) for each in signals}
         try:

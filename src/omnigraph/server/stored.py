@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.compiler import compile_document
@@ -24,6 +23,7 @@ from omnigraph.language.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.ir.queries import ParamSpec

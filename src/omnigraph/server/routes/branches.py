@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from omnigraph.policy.actions import Action
+from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_branch, parse_commit, parse_target
-from omnigraph.server.operations import DEADLINE, GRAPH, operation
+from omnigraph.server.operations import GRAPH, operation
 from omnigraph.server.wire.history import (
     BranchCreateInput,
     BranchCreateOutput,
@@ -44,7 +45,7 @@ _WRITES = (400, 404, 409, 412, 413, 429, 503, 504)
 _NAME_BYTES = 256
 
 
-@operation("GET", f"{GRAPH}/branches", answer=BranchesOutput, headers=(DEADLINE,))
+@operation("GET", f"{GRAPH}/branches", answers=(BranchesOutput,), headers=(DEADLINE,))
 async def list_branches(exchange: Exchange) -> Response:
     """The open branches with their heads, by name."""
 
@@ -62,7 +63,7 @@ async def list_branches(exchange: Exchange) -> Response:
     "POST",
     f"{GRAPH}/branches",
     body=BranchCreateInput,
-    answer=BranchCreateOutput,
+    answers=(BranchCreateOutput,),
     headers=(DEADLINE,),
     problems=_WRITES,
 )
@@ -90,7 +91,7 @@ async def create_branch(exchange: Exchange) -> Response:
     "DELETE",
     f"{GRAPH}/branches/{{branch}}",
     query=BranchDeleteQuery,
-    answer=BranchDeleteOutput,
+    answers=(BranchDeleteOutput,),
     headers=(DEADLINE,),
     problems=_WRITES,
 )
@@ -112,7 +113,7 @@ async def delete_branch(exchange: Exchange) -> Response:
     "POST",
     f"{GRAPH}/branches/{{branch}}/reset",
     body=BranchResetInput,
-    answer=BranchResetOutput,
+    answers=(BranchResetOutput,),
     headers=(DEADLINE,),
     problems=_WRITES,
 )
@@ -133,7 +134,7 @@ async def reset_branch(exchange: Exchange) -> Response:
     "POST",
     f"{GRAPH}/branches/merge",
     body=BranchMergeInput,
-    answer=BranchMergeOutput,
+    answers=(BranchMergeOutput,),
     headers=(DEADLINE,),
     problems=_WRITES,
 )
@@ -164,7 +165,7 @@ async def merge_branches(exchange: Exchange) -> Response:
     "POST",
     f"{GRAPH}/revert",
     body=PickInput,
-    answer=PickOutput,
+    answers=(PickOutput,),
     headers=(DEADLINE,),
     problems=_WRITES,
 )
@@ -185,7 +186,7 @@ async def revert(exchange: Exchange) -> Response:
     "POST",
     f"{GRAPH}/cherry-pick",
     body=PickInput,
-    answer=PickOutput,
+    answers=(PickOutput,),
     headers=(DEADLINE,),
     problems=_WRITES,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import Forbidden, NotFound
+from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_branch, parse_commit, parse_target
-from omnigraph.server.operations import DEADLINE, GRAPH, NDJSON, operation
+from omnigraph.server.operations import GRAPH, NDJSON, operation
 from omnigraph.server.wire.history import (
     BaselineInput,
     ChangeFeedOutput,
@@ -35,7 +36,7 @@ _PROBLEMS = (400, 409, 410, 413)
     "GET",
     f"{GRAPH}/commits/{{commit_id}}/changes",
     query=CommitChangesQuery,
-    answer=CommitChangesOutput,
+    answers=(CommitChangesOutput,),
     headers=(DEADLINE,),
     problems=_PROBLEMS,
 )
@@ -64,7 +65,7 @@ async def get_commit_changes(exchange: Exchange) -> Response:
     "GET",
     f"{GRAPH}/changes",
     query=FeedQuery,
-    answer=ChangeFeedOutput,
+    answers=(ChangeFeedOutput,),
     headers=(DEADLINE,),
     problems=_PROBLEMS,
 )
@@ -114,7 +115,7 @@ async def get_baseline(exchange: Exchange) -> Response:
     "GET",
     f"{GRAPH}/diff",
     query=DiffQuery,
-    answer=DiffOutput,
+    answers=(DiffOutput,),
     headers=(DEADLINE,),
     problems=_PROBLEMS,
 )
@@ -136,7 +137,7 @@ async def get_diff(exchange: Exchange) -> Response:
     "GET",
     f"{GRAPH}/entities/{{kind}}/{{type}}/{{id}}/history",
     query=HistoryQuery,
-    answer=EntityHistoryOutput,
+    answers=(EntityHistoryOutput,),
     headers=(DEADLINE,),
     problems=_PROBLEMS,
 )

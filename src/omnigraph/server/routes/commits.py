@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.errors import InvalidInput
 from omnigraph.operations.history import CommitFilter, commit_to_json
 from omnigraph.runtime.clock import datetime_to_micros
+from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_commit, parse_target
-from omnigraph.server.operations import DEADLINE, GRAPH, operation
+from omnigraph.server.operations import GRAPH, operation
 from omnigraph.server.wire.history import CommitOutput, CommitsOutput, CommitsQuery
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ __all__ = ["get_commit", "list_commits"]
     "GET",
     f"{GRAPH}/commits",
     query=CommitsQuery,
-    answer=CommitsOutput,
+    answers=(CommitsOutput,),
     headers=(DEADLINE,),
     problems=(400, 410),
 )
@@ -47,7 +48,7 @@ async def list_commits(exchange: Exchange) -> Response:
 @operation(
     "GET",
     f"{GRAPH}/commits/{{commit_id}}",
-    answer=CommitOutput,
+    answers=(CommitOutput,),
     headers=(DEADLINE,),
     problems=(400,),
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_target
-from omnigraph.server.operations import DEADLINE, GRAPH, NDJSON, operation
+from omnigraph.server.operations import GRAPH, NDJSON, operation
 from omnigraph.server.wire.data import ExportInput
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_target
-from omnigraph.server.operations import DEADLINE, GRAPH, operation
+from omnigraph.server.operations import GRAPH, operation
 from omnigraph.server.wire.graphs import SnapshotOutput, SnapshotQuery, StatusOutput
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["get_snapshot", "get_status"]
 
 
-@operation("GET", f"{GRAPH}/status", answer=StatusOutput, headers=(DEADLINE,))
+@operation("GET", f"{GRAPH}/status", answers=(StatusOutput,), headers=(DEADLINE,))
 async def get_status(exchange: Exchange) -> Response:
     """What the graph is, how large it is, and what needs attention."""
     return await exchange.read(lambda graph: graph.status().to_json())
@@ -26,7 +27,7 @@ async def get_status(exchange: Exchange) -> Response:
     "GET",
     f"{GRAPH}/snapshot",
     query=SnapshotQuery,
-    answer=SnapshotOutput,
+    answers=(SnapshotOutput,),
     headers=(DEADLINE,),
     problems=(400, 410),
 )

@@ -7,9 +7,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.policy.actions import Action
+from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY
 from omnigraph.server.inflow import Inflow
 from omnigraph.server.names import parse_branch, parse_target
-from omnigraph.server.operations import DEADLINE, GRAPH, IDEMPOTENCY_KEY, NDJSON, operation
+from omnigraph.server.operations import GRAPH, NDJSON, operation
 from omnigraph.server.problems import Problem
 from omnigraph.server.wire.data import LoadInput, LoadOutput, LoadQuery
 
@@ -28,7 +29,7 @@ _PROBLEMS = (400, 404, 409, 413, 429, 503, 504)
     "POST",
     f"{GRAPH}/load",
     body=LoadInput,
-    answer=LoadOutput,
+    answers=(LoadOutput,),
     headers=(DEADLINE, IDEMPOTENCY_KEY),
     problems=_PROBLEMS,
 )
@@ -46,7 +47,7 @@ async def load(exchange: Exchange) -> Response:
     f"{GRAPH}/load/ndjson",
     takes=NDJSON,
     query=LoadQuery,
-    answer=LoadOutput,
+    answers=(LoadOutput,),
     headers=(DEADLINE, IDEMPOTENCY_KEY),
     problems=(*_PROBLEMS, 408, 415),
 )
@@ -55,7 +56,7 @@ async def load_ndjson(exchange: Exchange) -> Response:
     asked: LoadQuery = exchange.query
     said = _said(exchange, asked)
     exchange.require_media_type(NDJSON, "application/ndjson", "application/jsonl")
-    limit = exchange.server.limits.load_bytes_max
+    limit = exchange.service.limits.load_bytes_max
     given = exchange.header("Content-Length")
     try:
         exchange.require_length(limit)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.policy.actions import Action
-from omnigraph.server.operations import DEADLINE, GRAPH, IDEMPOTENCY_KEY, IF_COMMIT, operation
+from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT
+from omnigraph.server.operations import GRAPH, operation
 from omnigraph.server.wire.queries import ChangeOutput, MutateInput
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _PROBLEMS = (400, 404, 409, 413, 429, 503, 504)
     "POST",
     f"{GRAPH}/mutate",
     body=MutateInput,
-    answer=ChangeOutput,
+    answers=(ChangeOutput,),
     headers=(DEADLINE, IDEMPOTENCY_KEY),
     problems=_PROBLEMS,
 )
@@ -35,7 +36,7 @@ async def mutate(exchange: Exchange) -> Response:
     "POST",
     f"{GRAPH}/mutate/if-graph-commit",
     body=MutateInput,
-    answer=ChangeOutput,
+    answers=(ChangeOutput,),
     headers=(DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT),
     problems=(*_PROBLEMS, 412),
 )

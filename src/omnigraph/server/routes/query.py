@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_target
-from omnigraph.server.operations import DEADLINE, GRAPH, operation
+from omnigraph.server.operations import GRAPH, operation
 from omnigraph.server.wire.queries import (
     ExplainInput,
     ExplainOutput,
@@ -36,7 +37,7 @@ def reader_at(graph: Graph, target: str) -> GraphAt:
     "POST",
     f"{GRAPH}/query",
     body=QueryInput,
-    answer=ReadOutput,
+    answers=(ReadOutput,),
     headers=(DEADLINE,),
     problems=_PROBLEMS,
 )
@@ -63,7 +64,7 @@ async def query(exchange: Exchange) -> Response:
     "POST",
     f"{GRAPH}/explain",
     body=ExplainInput,
-    answer=ExplainOutput,
+    answers=(ExplainOutput,),
     headers=(DEADLINE,),
     problems=_PROBLEMS,
 )
@@ -84,7 +85,7 @@ async def explain(exchange: Exchange) -> Response:
     "POST",
     f"{GRAPH}/profile",
     body=ProfileInput,
-    answer=ExplainOutput,
+    answers=(ExplainOutput,),
     headers=(DEADLINE,),
     problems=_PROBLEMS,
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["cancel_operation", "list_operations"]
 
 
-@operation("GET", f"{GRAPH}/operations", answer=OperationsOutput)
+@operation("GET", f"{GRAPH}/operations", answers=(OperationsOutput,))
 async def list_operations(exchange: Exchange) -> Response:
     """What is running, the oldest first."""
     return await exchange.read(
@@ -23,7 +23,7 @@ async def list_operations(exchange: Exchange) -> Response:
     )
 
 
-@operation("DELETE", f"{GRAPH}/operations/{{operation_id}}", answer=OperationOutput)
+@operation("DELETE", f"{GRAPH}/operations/{{operation_id}}", answers=(OperationOutput,))
 async def cancel_operation(exchange: Exchange) -> Response:
     """Stop a query; whoever asked it gets an error and no rows."""
     operation_id = exchange.names["operation_id"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.policy.actions import Action
+from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_branch, parse_commit, parse_target
-from omnigraph.server.operations import DEADLINE, GRAPH, operation
+from omnigraph.server.operations import GRAPH, operation
 from omnigraph.server.wire.data import (
     SchemaApplyInput,
     SchemaApplyOutput,
@@ -29,7 +30,7 @@ __all__ = ["apply_schema", "get_schema", "plan_schema"]
     "GET",
     f"{GRAPH}/schema",
     query=SnapshotQuery,
-    answer=SchemaOutput,
+    answers=(SchemaOutput,),
     headers=(DEADLINE,),
     problems=(400, 410),
 )
@@ -43,7 +44,7 @@ async def get_schema(exchange: Exchange) -> Response:
     "POST",
     f"{GRAPH}/schema/plan",
     body=SchemaPlanInput,
-    answer=SchemaPlanOutput,
+    answers=(SchemaPlanOutput,),
     headers=(DEADLINE,),
     problems=(400, 413),
 )
@@ -65,7 +66,7 @@ async def plan_schema(exchange: Exchange) -> Response:
     "POST",
     f"{GRAPH}/schema/apply",
     body=SchemaApplyInput,
-    answer=SchemaApplyOutput,
+    answers=(SchemaApplyOutput,),
     headers=(DEADLINE,),
     problems=(400, 409, 412, 413, 429, 503, 504),
 )

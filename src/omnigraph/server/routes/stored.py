@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import Forbidden
 from omnigraph.policy.actions import Action
+from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.names import parse_branch, parse_target
-from omnigraph.server.operations import DEADLINE, GRAPH, IDEMPOTENCY_KEY, IF_COMMIT, operation
+from omnigraph.server.operations import GRAPH, operation
 from omnigraph.server.problems import Problem
 from omnigraph.server.routes.query import reader_at
 from omnigraph.server.wire.queries import (
@@ -30,7 +31,7 @@ __all__ = ["invoke_query", "invoke_query_if_graph_commit", "list_queries"]
 _PROBLEMS = (400, 404, 409, 410, 413, 429, 503, 504)
 
 
-@operation("GET", f"{GRAPH}/queries", answer=StoredQueriesOutput, headers=(DEADLINE,))
+@operation("GET", f"{GRAPH}/queries", answers=(StoredQueriesOutput,), headers=(DEADLINE,))
 async def list_queries(exchange: Exchange) -> Response:
     """The stored queries that are shown, with their typed parameters."""
     stored = exchange.served.queries
@@ -47,7 +48,7 @@ async def list_queries(exchange: Exchange) -> Response:
     f"{GRAPH}/queries/{{name}}",
     body=InvokeInput,
     body_optional=True,
-    answer=ReadOutput | ChangeOutput,
+    answers=(ReadOutput, ChangeOutput),
     headers=(DEADLINE, IDEMPOTENCY_KEY),
     problems=_PROBLEMS,
 )
@@ -66,7 +67,7 @@ async def invoke_query(exchange: Exchange) -> Response:
     f"{GRAPH}/queries/{{name}}/if-graph-commit",
     body=InvokeInput,
     body_optional=True,
-    answer=ChangeOutput,
+    answers=(ChangeOutput,),
     headers=(DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT),
     problems=(*_PROBLEMS, 412),
 )

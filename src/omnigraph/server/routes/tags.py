@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.policy.actions import Action
+from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_target
-from omnigraph.server.operations import DEADLINE, GRAPH, operation
+from omnigraph.server.operations import GRAPH, operation
 from omnigraph.server.wire.history import (
     TagCreateInput,
     TagCreateOutput,
@@ -27,7 +28,7 @@ _WRITES = (400, 404, 409, 429, 503, 504)
 _NAME_BYTES = 256
 
 
-@operation("GET", f"{GRAPH}/tags", answer=TagsOutput, headers=(DEADLINE,))
+@operation("GET", f"{GRAPH}/tags", answers=(TagsOutput,), headers=(DEADLINE,))
 async def list_tags(exchange: Exchange) -> Response:
     """The tags with their commits, by name."""
 
@@ -50,7 +51,7 @@ async def list_tags(exchange: Exchange) -> Response:
     "POST",
     f"{GRAPH}/tags",
     body=TagCreateInput,
-    answer=TagCreateOutput,
+    answers=(TagCreateOutput,),
     headers=(DEADLINE,),
     problems=_WRITES,
 )
@@ -72,7 +73,7 @@ async def create_tag(exchange: Exchange) -> Response:
 @operation(
     "DELETE",
     f"{GRAPH}/tags/{{name}}",
-    answer=TagDeleteOutput,
+    answers=(TagDeleteOutput,),
     headers=(DEADLINE,),
     problems=_WRITES,
 )

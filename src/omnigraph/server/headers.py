@@ -1,0 +1,35 @@
+"""The headers of ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["DEADLINE", "IDEMPOTENCY_KEY", "IF_COMMIT", "Header"]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A header of ours that an operation understands."""
+
+    name: str
+    summary: str
+    required: bool = False
+    schema: tuple[tuple[str, Any], ...] = (("type", "string"),)
+
+
+DEADLINE = Header(
+    "Omnigraph-Deadline-Ms",
+    "Milliseconds after which nobody waits for the answer; a write that has begun is finished.",
+    schema=(("type", "integer"), ("minimum", 1), ("maximum", 86_400_000)),
+)
+IDEMPOTENCY_KEY = Header(
+    "Idempotency-Key",
+    "Repeating the request with the same key has no second effect, for seven days.",
+    schema=(("type", "string"), ("minLength", 1), ("maxLength", 255)),
+)
+IF_COMMIT = Header(
+    "Omnigraph-If-Graph-Commit",
+    "Only while the branch is at this commit; otherwise 412.",
+    required=True,
+)

@@ -1,0 +1,42 @@
+"""What all requests of one server share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from omnigraph.server.admission import Admission
+    from omnigraph.server.metrics import Metrics
+    from omnigraph.server.pools import Pools
+    from omnigraph.server.registry import Registry
+    from omnigraph.server.settings import Limits
+
+__all__ = ["Access", "Service"]
+
+
+class Access(StrEnum):
+    """The three states of a server."""
+
+    # No tokens: everybody may everything but list the graphs.
+    OPEN = "open"
+    # Tokens without a policy: whoever has one reads.
+    DEFAULT_DENY = "default_deny"
+    # Tokens and a policy: the policy decides.
+    POLICY = "policy"
+
+
+@dataclass(slots=True)
+class Service:
+    """The graphs, the rules, the threads and the figures."""
+
+    registry: Registry
+    access: Access
+    limits: Limits
+    pools: Pools
+    admission: Admission
+    metrics: Metrics
+    # The OpenAPI document, encoded.
+    document: bytes
+    stopping: bool = False
