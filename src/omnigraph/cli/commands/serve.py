@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from omnigraph.cli.address import STORE_VARIABLE
 from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.cli.scope import STORE_VARIABLE
 from omnigraph.errors import Unsupported
 
 if TYPE_CHECKING:
