@@ -1,14 +1,15 @@
 """Two schemas that came from one, as one: by identity, definition by definition.
 
 What only one side changed is taken; what both changed alike is taken; sets of rules and of enum
-values are merged member by member. Where both changed one thing differently, somebody has to
-choose: until then ours stays, and the clash is told.
+values are merged member by member. Where both changed one thing differently, or gave one name to
+two things, somebody has to choose: until then ours stays, and the clash is told.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from omnigraph.catalog.build import build_catalog
@@ -22,10 +23,10 @@ from omnigraph.language.source import Source
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from omnigraph.catalog.model import EntityType, Property, TypeId
+    from omnigraph.catalog.model import EntityType, Interface, Property, TypeId
     from omnigraph.datatypes.types import DataType
 
-__all__ = ["Clash", "Preferences", "merge_catalogs"]
+__all__ = ["About", "Clash", "Preferences", "merge_catalogs"]
 
 T = TypeVar("T")
 
@@ -35,20 +36,32 @@ class Preferences:
     """What somebody chose, by type: True for theirs, False for ours.
 
     ``clashes``: where both sides changed a definition. ``drops``: whether what one side dropped
-    shall be gone, although the other side has been using it.
+    shall be gone, although the other side has been using it. ``names``: where both sides gave one
+    name to different types, whose shall have it.
     """
 
     clashes: dict[TypeId, bool] = field(default_factory=dict)
     drops: dict[TypeId, bool] = field(default_factory=dict)
+    names: dict[TypeId, bool] = field(default_factory=dict)
+
+
+class About(StrEnum):
+    """What a preference for one side decides."""
+
+    CLASH = "clash"
+    DROP = "drop"
+    NAME = "name"
+    # Nothing: one of the schemas has to be changed first.
+    NOTHING = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A type about which the two schemas do not agree. ``choosable``: one side can be preferred."""
+    """A type about which the two schemas do not agree."""
 
     entity: EntityType
     about: tuple[str, ...]
-    choosable: bool = True
+    decides: About = About.CLASH
 
 
 def merge_catalogs(
@@ -69,6 +82,7 @@ def merge_catalogs(
         tuple(entity for entity in found if isinstance(entity, EdgeType)),
     )
     clashes = [*merging.clashes, *_twice(found)]
+    clashes = clashes or list(_unattached(merged, order, prefer))
     return merged, clashes or _broken(merged, ours)
 
 
@@ -85,9 +99,22 @@ class _Merging:
         known = ours or theirs
         if known is None:
             return None
+        drop, name = self._prefer.drops.get(known.id), self._prefer.names.get(known.id)
+        if ours is None or theirs is None:
+            for prefers_theirs in (drop, name):
+                if prefers_theirs is not None:
+                    return theirs if prefers_theirs else ours
+        merged = self._definition(base, ours, theirs)
+        if merged is None or name is None or ours is None or theirs is None:
+            return merged
+        return replace(merged, name=(theirs if name else ours).name)
+
+    def _definition(
+        self, base: EntityType | None, ours: EntityType | None, theirs: EntityType | None
+    ) -> EntityType | None:
+        known = ours or theirs
+        assert known is not None  # noqa: S101 - asked by ``entity``
         drop = self._prefer.drops.get(known.id)
-        if drop is not None and (ours is None or theirs is None):
-            return theirs if drop else ours
         if drop is None and theirs in (ours, base):
             return ours
         if drop is None and ours == base:
@@ -102,13 +129,16 @@ class _Merging:
             self.clashes.append(Clash(known, tuple(picker.clashing)))
         return merged
 
-    def interfaces(self, base: Catalog, ours: Catalog, theirs: Catalog) -> tuple[Any, ...]:
-        """Interfaces have no rows: where both changed one, ours stays."""
-        by_name = [{each.name: each for each in c.interfaces} for c in (base, ours, theirs)]
+    def interfaces(self, base: Catalog, ours: Catalog, theirs: Catalog) -> tuple[Interface, ...]:
+        """Interfaces have no rows: where both changed one thing of them, ours stays."""
         picker = _Picker(prefer_theirs=False, drop_as_theirs=None)
-        names = {**by_name[1], **by_name[2]}
-        chosen = [picker.pick(name, *(side.get(name) for side in by_name)) for name in names]
-        return tuple(each for each in chosen if each is not None)
+        return tuple(
+            picker.keyed(
+                str,
+                [{each.name: each for each in side.interfaces} for side in (base, ours, theirs)],
+                lambda *states: _merge_interface(states, picker),
+            )
+        )
 
 
 class _Picker:
@@ -162,6 +192,25 @@ class _Picker:
                 found.append(chosen)
         return found
 
+    def named_once(
+        self, properties: Sequence[Property], ours: EntityType, theirs: EntityType
+    ) -> list[Property]:
+        """Of two properties with one name, the side that is preferred has its own."""
+        names = Counter(prop.name for prop in properties)
+        if max(names.values(), default=1) == 1:
+            return list(properties)
+        if self._prefer_theirs is None:
+            self.clashing += [
+                f"name {name} of two properties" for name, n in names.items() if n > 1
+            ]
+            return list(properties)
+        winner = theirs if self._prefer_theirs else ours
+        return [
+            replace(prop, name=winner.by_id[prop.id].name) if names[prop.name] > 1 else prop
+            for prop in properties
+            if names[prop.name] == 1 or prop.id in winner.by_id
+        ]
+
 
 def _merge_entity(
     base: EntityType, ours: EntityType, theirs: EntityType, picker: _Picker
@@ -177,6 +226,7 @@ def _merge_entity(
         [{prop.id: prop for prop in each.properties} for each in states],
         lambda before, mine, other: _merge_property((before, mine, other), picker),
     )
+    properties = picker.named_once(properties, ours, theirs)
     left = {prop.id for prop in properties} | {"@src", "@dst"}
     ranges = picker.keyed(
         lambda key: f"@range of {name_of(key)}",
@@ -185,7 +235,7 @@ def _merge_entity(
     merged: EntityType = replace(
         ours,
         name=picker.pick("name", *(each.name for each in states)),
-        properties=tuple(properties),
+        properties=_with_own_columns(properties, ours),
         uniques=tuple(_with_members_in(_members(*(each.uniques for each in states)), left)),
         indexes=tuple(_with_members_in(_members(*(each.indexes for each in states)), left)),
         ranges=tuple(rule for rule in ranges if rule.prop in left),
@@ -235,6 +285,35 @@ def _merge_property(states: tuple[Property, Property, Property], picker: _Picker
     )
 
 
+def _merge_interface(states: Sequence[Interface], picker: _Picker) -> Interface:
+    base, ours, theirs = states
+    properties = picker.keyed(
+        str, [{prop.name: prop for prop in each.properties} for each in states]
+    )
+    names = {prop.name for prop in properties}
+    constraints = _members(base.constraints, ours.constraints, theirs.constraints)
+    return replace(
+        ours,
+        properties=tuple(properties),
+        constraints=tuple(each for each in constraints if names.issuperset(each[1])),
+        annotations=picker.pick(
+            "annotations", base.annotations, ours.annotations, theirs.annotations
+        ),
+    )
+
+
+def _with_own_columns(properties: Sequence[Property], ours: EntityType) -> tuple[Property, ...]:
+    """Two properties may have been born with one column, each on its side: ours keeps it."""
+    taken = {prop.column for prop in properties if prop.id in ours.by_id}
+    found = []
+    for prop in properties:
+        if prop.id not in ours.by_id and prop.column in taken:
+            found.append(replace(prop, column=f"{prop.name}__{prop.id}"))
+        else:
+            found.append(prop)
+    return tuple(found)
+
+
 def _members(base: Iterable[T], ours: Iterable[T], theirs: Iterable[T]) -> list[T]:
     """Sets, member by member: what a side added is in, what a side removed is out."""
     before, mine, other = list(base), list(ours), list(theirs)
@@ -250,15 +329,27 @@ def _with_members_in(
 
 
 def _twice(entities: Sequence[EntityType]) -> Iterable[Clash]:
-    """Names and columns that both sides gave to something of their own."""
+    """Names that both sides gave to a type of their own."""
     names = Counter(_folded(entity) for entity in entities)
     for entity in entities:
-        about = ["name, which both sides gave away"] if names[_folded(entity)] > 1 else []
-        for what in ("name", "column"):
-            told = Counter(getattr(prop, what) for prop in entity.properties)
-            about += [f"{what} {each} of two properties" for each, n in told.items() if n > 1]
-        if about:
-            yield Clash(entity, tuple(about), choosable=False)
+        if names[_folded(entity)] > 1:
+            yield Clash(entity, ("name, which both sides gave away",), About.NAME)
+
+
+def _unattached(
+    merged: Catalog, known: Mapping[TypeId, EntityType], prefer: Preferences
+) -> Iterable[Clash]:
+    """Edges whose nodes are gone: either the nodes come back, or the edges go too."""
+    nodes = {node.id for node in merged.nodes}
+    for edge in merged.edges:
+        for end in dict.fromkeys((edge.source, edge.target)):
+            if end in nodes:
+                continue
+            node = known[end]
+            if end in prefer.drops or end in prefer.names:
+                yield Clash(edge, (f"its nodes are {node.name}, which was dropped",), About.DROP)
+            else:
+                yield Clash(node, (f"dropped, but {edge.name} needs it",), About.DROP)
 
 
 def _folded(entity: EntityType) -> str:
@@ -272,5 +363,5 @@ def _broken(merged: Catalog, ours: Catalog) -> list[Clash]:
         build_catalog(parse_schema(source), source, previous=merged)
     except (SchemaFailure, KeyError) as error:
         culprit = next(iter({**merged.types, **ours.types}.values()))
-        return [Clash(culprit, (f"the schema as a whole: {error}",), choosable=False)]
+        return [Clash(culprit, (f"the schema as a whole: {error}",), About.NOTHING)]
     return []

@@ -35,7 +35,7 @@ def find_rows(
     if not table.pin.rows or not len(values):
         return _empty(table, columns, addresses=addresses)
     wanted = pc.unique(comparable(values)).drop_null()
-    if len(wanted) <= _PUSHED_MAX:
+    if len(wanted) <= _PUSHED_MAX and not getattr(table, "is_view", False):
         return table.scan(
             columns,
             filter=_among(column, wanted),

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.catalog.build import build_catalog
-from omnigraph.catalog.merge import Preferences, merge_catalogs
+from omnigraph.catalog.merge import About, Preferences, merge_catalogs
 from omnigraph.catalog.source import print_catalog
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 
 if TYPE_CHECKING:
-    from omnigraph.catalog.model import Catalog
+    from omnigraph.catalog.model import Catalog, EdgeType, NodeType
 
 BASE = """
 node Person {
@@ -52,9 +52,11 @@ def merged(ours: Catalog, theirs: Catalog) -> Catalog:
     return found
 
 
-def told(ours: Catalog, theirs: Catalog) -> list[tuple[str, tuple[str, ...], bool]]:
-    _, clashes = merge_catalogs(START, ours, theirs, Preferences())
-    return [(clash.entity.name, clash.about, clash.choosable) for clash in clashes]
+def told(
+    ours: Catalog, theirs: Catalog, prefer: Preferences | None = None
+) -> list[tuple[str, tuple[str, ...], About]]:
+    _, clashes = merge_catalogs(START, ours, theirs, prefer or Preferences())
+    return [(clash.entity.name, clash.about, clash.decides) for clash in clashes]
 
 
 def test_the_same_schema_three_times_is_itself() -> None:
@@ -127,8 +129,8 @@ def test_one_thing_changed_in_two_ways_is_a_clash(
     ours: tuple[str, str], theirs: tuple[str, str], about: str
 ) -> None:
     one, other = edited(ours), edited(theirs)
-    ((name, found, choosable),) = told(one, other)
-    assert (found, choosable) == ((about,), True)
+    ((name, found, decides),) = told(one, other)
+    assert (found, decides) == ((about,), About.CLASH)
     type_id = next(t.id for t in START.types.values() if t.name == name)
     for theirs_wins, winner in ((False, one), (True, other)):
         chosen, clashes = merge_catalogs(
@@ -146,23 +148,86 @@ def definitions(found: Catalog) -> set[object]:
     }
 
 
-def test_two_things_of_one_name_cannot_be_chosen_between() -> None:
-    more = ("mail: String?", "mail: String?\n    nick: String?")
-    assert told(edited(more), edited(more)) == [
-        ("Person", ("name nick of two properties", "column nick of two properties"), False)
+def type_named(found: Catalog, name: str) -> NodeType | EdgeType:
+    entity = found.entity(name)
+    assert entity is not None
+    return entity
+
+
+def test_of_two_properties_of_one_name_the_side_that_is_chosen_has_its_own() -> None:
+    ours = edited(("mail: String?", "mail: String?\n    nick: String?"))
+    theirs = edited(("age: I32?", 'nick: I32? @rename_from("age")'))
+    assert told(ours, theirs) == [("Person", ("name nick of two properties",), About.CLASH)]
+    person = START.nodes[0].id
+    for prefers_theirs, names in (
+        (False, {"name", "age", "mood", "mail", "nick"}),
+        (True, {"name", "nick", "mood", "mail"}),
+    ):
+        chosen, clashes = merge_catalogs(
+            START, ours, theirs, Preferences(clashes={person: prefers_theirs})
+        )
+        assert clashes == []
+        assert set(chosen.nodes[0].by_name) == names
+
+
+def test_of_two_types_of_one_name_the_side_that_is_chosen_has_its_own() -> None:
+    ours = edited(("node Place {", "node Town { name: String @key }\nnode Place {"))
+    theirs = edited(("node Place {", 'node Town @rename_from("Place") {'))
+    place, town = type_named(START, "Place").id, type_named(ours, "Town").id
+    assert {(name, decides) for name, _, decides in told(ours, theirs)} == {("Town", About.NAME)}
+    for prefers_theirs, expected in (
+        (False, {"Place": place, "Town": town}),
+        (True, {"Town": place}),
+    ):
+        prefer = Preferences(names=dict.fromkeys((place, town), prefers_theirs))
+        chosen, clashes = merge_catalogs(START, ours, theirs, prefer)
+        assert clashes == []
+        found = {node.name: node.id for node in chosen.nodes}
+        assert found == {"Person": START.nodes[0].id, **expected}
+
+
+def test_two_properties_that_were_born_with_one_column_get_a_column_each() -> None:
+    ours = edited(("age: I32?", 'years: I32? @rename_from("age")'))
+    dropped = catalog(BASE.replace("age: I32?", ""), START)
+    theirs = catalog(BASE, dropped)
+    person = START.nodes[0].id
+    chosen, clashes = merge_catalogs(START, ours, theirs, Preferences(clashes={person: False}))
+    assert clashes == []
+    columns = {prop.name: prop.column for prop in chosen.nodes[0].properties}
+    assert columns["years"] == "age"
+    assert columns["age"].startswith("age__")
+
+
+def test_an_edge_to_a_type_that_the_other_side_dropped_is_told_and_decided() -> None:
+    ours = edited(("edge Knows", "edge Visited: Person -> Place\nedge Knows"))
+    theirs = edited(("node Place { name: String @key }", ""))
+    ((name, about, decides),) = told(ours, theirs)
+    assert (name, decides) == ("Place", About.DROP)
+    assert "Visited needs it" in about[0]
+    place, visited = type_named(START, "Place").id, type_named(ours, "Visited").id
+    kept, clashes = merge_catalogs(START, ours, theirs, Preferences(drops={place: False}))
+    assert clashes == []
+    assert kept == ours
+    assert told(ours, theirs, Preferences(drops={place: True})) == [
+        ("Visited", ("its nodes are Place, which was dropped",), About.DROP)
     ]
-    pet = ("node Place {", "node Pet { name: String @key }\nnode Place {")
-    assert {(name, choosable) for name, _, choosable in told(edited(pet), edited(pet))} == {
-        ("Pet", False)
-    }
+    both = Preferences(drops={place: True, visited: True})
+    gone, clashes = merge_catalogs(START, ours, theirs, both)
+    assert clashes == []
+    assert gone == theirs
 
 
-def test_an_edge_to_a_type_that_the_other_side_dropped_is_told() -> None:
-    visited = ("edge Knows", "edge Visited: Person -> Place\nedge Knows")
-    dropped = ("node Place { name: String @key }", "")
-    ((_, about, choosable),) = told(edited(visited), edited(dropped))
-    assert not choosable
-    assert "as a whole" in about[0]
+def test_interfaces_are_merged_property_by_property() -> None:
+    text = "interface Named { label: String?  nick: String? }\n" + BASE.replace(
+        "node Place {", "node Place implements Named {"
+    )
+    start = catalog(text)
+    ours = catalog(text.replace("nick: String?", "nick: String?  more: I32?"), start)
+    theirs = catalog(text.replace("label: String?", ""), start)
+    found, clashes = merge_catalogs(start, ours, theirs, Preferences())
+    assert clashes == []
+    assert [prop.name for prop in found.interfaces[0].properties] == ["nick", "more"]
+    assert set(type_named(found, "Place").by_name) == {"name", "nick", "more"}
 
 
 def test_a_choice_about_what_was_dropped_goes_first() -> None:

@@ -1,8 +1,8 @@
 """One commit applied to a branch, forwards or backwards, by the machinery of a merge.
 
 Picking a commit is a merge whose base is the commit's parent; reverting it is a merge of the parent
-whose base is the commit. A merge commit counts with its first parent. Either way entities are
-moved, and the schema of the branch stays.
+whose base is the commit. A merge commit counts with its first parent. A commit that changed
+definitions moves them as well; any other one moves entities, and the schema of the branch stays.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.operations.merge.plan import MergePlan
 from omnigraph.operations.merge.result import PickResult, merge_conflict
-from omnigraph.operations.merge.schema import keep_schema
+from omnigraph.operations.merge.schema import keep_schema, merge_schemas
 from omnigraph.operations.merge.three import Three
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.merge.choices import NO_CHOICES, Choices
@@ -91,7 +91,8 @@ class _PickWriter:
             what = f"{self._result.verb} {self._result.picked.id} on {self._request.branch!r}"
             raise merge_conflict(what, self._result.conflicts)
         prepared = plan.stage()
-        return prepared if prepared.effects or prepared.created or prepared.dropped else None
+        done = (prepared.effects, prepared.created, prepared.dropped, prepared.new_schema)
+        return prepared if any(done) else None
 
     def preview(self) -> PickResult:
         self._plan(self._engine.snapshot(self._request.branch))
@@ -105,9 +106,11 @@ class _PickWriter:
         if self.kind is WriterKind.REVERT:
             before, after = after, before
         three = Three(before, ours, after)
-        schema = keep_schema(three)
+        evolves = before.manifest.commit.schema != after.manifest.commit.schema
+        choices = self._request.choices
+        schema = merge_schemas(three, choices) if evolves else keep_schema(three)
         plan = MergePlan(three, schema, bytes_max=self._engine.root.limits.load_bytes_max)
-        conflicts = tuple(plan.settle(self._request.choices))
+        conflicts = tuple(plan.settle(choices))
         types = () if schema.conflicts else tuple(plan.outcomes())
         self._result = replace(self._result, types=types, conflicts=conflicts)
         return plan

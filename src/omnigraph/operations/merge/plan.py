@@ -85,7 +85,10 @@ class MergePlan:
     def stage(self) -> Prepared:
         """Write the rows that have to be; take the other pins over."""
         ours, changes = self._three.ours, self._row_changes()
-        done = {key: stage_type(merge, changes.get(key)) for key, merge in self._merges.items()}
+        done = {
+            key: stage_type(merge, changes.get(key), bytes_max=self._bytes_max)
+            for key, merge in self._merges.items()
+        }
         catalog = self._schema.catalog
         return Prepared(
             effects=tuple(each for each in done.values() if isinstance(each, TableEffect)),

@@ -39,7 +39,6 @@ class RowChange:
     inserted: pa.Table
     deleted: pa.Array
     deleted_at: np.ndarray
-    bytes_max: int
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -96,7 +95,6 @@ def row_change(merge: TypeMerge, *, bytes_max: int) -> RowChange:
         inserted.finish()[0],
         pa.concat_arrays(ids),
         np.concatenate([np.array(gone_at, np.uint64), merge.standing.at[deleted]]),
-        bytes_max,
     )
 
 

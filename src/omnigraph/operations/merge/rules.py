@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from omnigraph.integrity.violations import Violation
     from omnigraph.operations.merge.rows import RowChange
     from omnigraph.operations.merge.types import TypeMerge
+    from omnigraph.ports.tables import Table
+    from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = ["edges_at", "find_violations"]
 
@@ -46,7 +48,7 @@ def find_violations(
     judge = _Judge(catalog, merges, changes)
     for type_id in {**changes, **judge.whole}:
         merge, report = merges[type_id], Report(_TOLD_MAX)
-        reader = ShapedReader(merge.three.ours, catalog)
+        reader = ShapedReader(merge.three.ours, catalog, merge.three.base)
         change = judge.changes.by_type[type_id]
         check_columns(change, report)
         check_uniqueness(change, reader, report)
@@ -120,9 +122,12 @@ class _Judge:
     def _all_rows(self, merge: TypeMerge) -> pa.Table:
         three, change = merge.three, self._changes.get(merge.id)
         if change is not None:
-            return change.merged(ShapedReader(three.ours, self._catalog).table(merge.id))
+            return change.merged(self._table(three.ours, merge))
         snapshot = three.theirs if merge.state is State.THEIRS else three.ours
-        return ShapedReader(snapshot, self._catalog).table(merge.id).scan()
+        return self._table(snapshot, merge).scan()
+
+    def _table(self, snapshot: Snapshot, merge: TypeMerge) -> Table:
+        return ShapedReader(snapshot, self._catalog, merge.three.base).table(merge.id)
 
 
 def edges_at(merge: TypeMerge, source: str) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.canonical import digest
-from omnigraph.catalog.merge import Preferences, merge_catalogs
+from omnigraph.catalog.merge import About, Preferences, merge_catalogs
 from omnigraph.catalog.model import ID, EdgeType
 from omnigraph.errors import InvalidInput
 from omnigraph.operations.evolve.rows import fits
@@ -58,26 +58,19 @@ def _merge(three: Three, prefer: Preferences) -> tuple[Catalog, list[Conflict]]:
     merged, clashes = merge_catalogs(*catalogs, prefer)
     if clashes:
         return merged, [
-            _conflict(three, each.entity, ", ".join(each.about), "clash" if each.choosable else "")
-            for each in clashes
+            _conflict(three, each.entity, ", ".join(each.about), each.decides) for each in clashes
         ]
     return merged, list(_rows_in_the_way(three, merged, prefer))
 
 
 def keep_schema(three: Three) -> MergedSchema:
-    """The schema of ours stays: only entities are moved. What they were under other definitions is
-    looked at through it; a commit that changed definitions itself cannot be moved like this."""
+    """The schema of ours stays: only entities are moved, by a change that changed no definition.
+    What they were under other definitions is looked at through the one of ours."""
     catalog = three.ours.catalog
     found = []
     for type_id in three.types():
-        before, mine, after = (
-            each.catalog.types.get(type_id) for each in (three.base, three.ours, three.theirs)
-        )
-        known = after or before or mine
-        assert known is not None  # noqa: S101 - a type that nobody has is in no list
-        if shape(before) != shape(after):
-            found.append(_conflict(three, known, "the commit changed its definition"))
-        elif mine is None and three.state(type_id) is not State.OURS:
+        if type_id not in catalog.types and three.theirs_changed(type_id):
+            known = three.theirs.catalog.types[type_id]
             found.append(_conflict(three, known, "the branch has no such type"))
     found = found or list(_misfits(three, catalog))
     return MergedSchema(catalog, conflicts=tuple(found))
@@ -100,7 +93,7 @@ def shape(entity: EntityType | None) -> tuple[Any, ...] | None:
 
 def _rows_in_the_way(three: Three, merged: Catalog, prefer: Preferences) -> Iterator[Conflict]:
     for type_id in three.types():
-        if type_id in prefer.drops:
+        if type_id in prefer.drops or (type_id in prefer.names and type_id not in merged.types):
             continue
         base, ours, theirs = three.pins(type_id)
         for side, snapshot, touched in (
@@ -113,7 +106,7 @@ def _rows_in_the_way(three: Three, merged: Catalog, prefer: Preferences) -> Iter
             lost = _lost(three, snapshot, entity, merged.types.get(type_id))
             if lost is not None:
                 about = f"{side} changed {lost}, which the other side dropped"
-                yield _conflict(three, entity, about, "drop")
+                yield _conflict(three, entity, about, About.DROP)
     yield from _misfits(three, merged)
 
 
@@ -144,42 +137,54 @@ def _narrow(snapshot: Snapshot, entity: EntityType, prop: Property) -> Side:
 
 
 def _misfits(three: Three, merged: Catalog) -> Iterator[Conflict]:
-    """Values that the merged type of their property may not hold."""
-    for snapshot in (three.ours, three.theirs, three.base):
-        for entity in merged.types.values():
+    """Values that the merged type of their property may not hold; of sides whose rows matter."""
+    for entity in merged.types.values():
+        for snapshot in _read_sides(three, entity):
             before = snapshot.catalog.types.get(entity.id)
-            for prop in before.properties if before is not None else ():
-                after = entity.by_id.get(prop.id)
-                if after is not None and not fits(prop.dtype, after.dtype):
-                    about = f"values of property {prop.name} may not fit its type"
-                    yield _conflict(three, entity, about)
+            lossy = [
+                prop.name
+                for prop in (before.properties if before is not None else ())
+                if prop.id in entity.by_id and not fits(prop.dtype, entity.by_id[prop.id].dtype)
+            ]
+            if lossy:
+                about = f"values of property {', '.join(lossy)} may not fit its type"
+                yield _conflict(three, entity, about)
+                break
+
+
+def _read_sides(three: Three, entity: EntityType) -> tuple[Snapshot, ...]:
+    if three.state(entity.id) is State.OURS:
+        return (three.ours,)
+    return (three.ours, three.theirs, three.base)
 
 
 # --- conflicts -----------------------------------------------------------------------------------
 
 
-def _conflict(three: Three, entity: EntityType, about: str, choosable: str = "") -> Conflict:
-    """``choosable`` is what a choice decides: a ``clash``, a ``drop``, or nothing at all."""
+def _conflict(
+    three: Three, entity: EntityType, about: str, decides: About = About.NOTHING
+) -> Conflict:
     states = (each.catalog.types.get(entity.id) for each in (three.base, three.ours, three.theirs))
     return Conflict(
         ConflictKind.SCHEMA,
         entity,
         None,
         f"{entity.name}: {about}",
-        witness=(choosable, about, *map(repr, states)),
+        witness=(decides, about, *map(repr, states)),
     )
 
 
 def _prefer(conflict: Conflict, choices: Choices, prefer: Preferences) -> bool:
     """Take a choice over; False when there is none that helps."""
-    choice, choosable = choices.of(conflict), conflict.witness[0]
+    choice, decides = choices.of(conflict), conflict.witness[0]
     if isinstance(choice, Values):
         raise InvalidInput(
             "merge.bad_value",
             f"{conflict.conflict_id}: a definition is settled by ours or theirs",
             details={"conflict_id": conflict.conflict_id},
         )
-    chosen = {"clash": prefer.clashes, "drop": prefer.drops}.get(choosable)
+    by_kind = {About.CLASH: prefer.clashes, About.DROP: prefer.drops, About.NAME: prefer.names}
+    chosen = by_kind.get(decides)
     if choice is None or chosen is None or conflict.entity.id in chosen:
         return False
     chosen[conflict.entity.id] = choice is Take.THEIRS

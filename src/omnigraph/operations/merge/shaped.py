@@ -2,15 +2,19 @@
 
 Where schemas differ, the three sides of a merge are looked at through the merged schema: each
 property by its identity, in its merged type, new ones filled as a schema change would fill them.
+A property that a side dropped and the merged schema keeps has the values of the base there: that
+side has not changed them.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from omnigraph.catalog.model import stored_properties
+from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.operations.evolve.rows import Passage
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, Pin
@@ -18,11 +22,11 @@ from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, Pin
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from omnigraph.catalog.model import Catalog, EntityType, TypeId
+    from omnigraph.catalog.model import Catalog, EntityType, Property, TypeId
     from omnigraph.ports.tables import RowSet, Table
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["ShapedReader", "passage_between", "shaped"]
+__all__ = ["ShapedReader", "inherited", "passage_between", "shaped"]
 
 
 def passage_between(before: EntityType, after: EntityType) -> Passage:
@@ -30,26 +34,38 @@ def passage_between(before: EntityType, after: EntityType) -> Passage:
     return Passage(before, after, {})
 
 
-def shaped(table: Table, before: EntityType, after: EntityType) -> Table:
-    """The table, seen as rows of ``after``; itself where that makes no difference."""
+def inherited(base: Snapshot, before: EntityType, after: EntityType) -> tuple[Property, ...]:
+    """What ``before`` has dropped since the base, and ``after`` has."""
+    first = base.catalog.types.get(after.id)
+    if first is None:
+        return ()
+    return tuple(p for p in after.properties if p.id in first.by_id and p.id not in before.by_id)
+
+
+def shaped(snapshot: Snapshot, after: EntityType, base: Snapshot) -> Table:
+    """The table of a type, seen as rows of ``after``; itself where that makes no difference."""
+    table, before = snapshot.table(after.id), snapshot.catalog.types[after.id]
     passage = passage_between(before, after)
     if not passage.moves_columns:
         return table
-    return cast("Table", _ShapedTable(table, passage))
+    lost = inherited(base, before, after)
+    legacy = _Legacy(base, after, lost) if lost else None
+    return cast("Table", _ShapedTable(table, passage, legacy))
 
 
 class ShapedReader:
     """A snapshot through another schema, as the rules of integrity read it."""
 
-    def __init__(self, snapshot: Snapshot, catalog: Catalog) -> None:
+    def __init__(self, snapshot: Snapshot, catalog: Catalog, base: Snapshot) -> None:
         self._snapshot = snapshot
+        self._base = base
         self.catalog = catalog
 
     def table(self, type_id: TypeId) -> Table:
-        before, after = self._snapshot.catalog.types.get(type_id), self.catalog.types[type_id]
-        if before is None:
+        after = self.catalog.types[type_id]
+        if type_id not in self._snapshot.catalog.types:
             return cast("Table", _EmptyTable(table_schema(after)))
-        return shaped(self._snapshot.table(type_id), before, after)
+        return shaped(self._snapshot, after, self._base)
 
 
 class _EmptyTable:
@@ -63,12 +79,38 @@ class _EmptyTable:
         return self.schema.empty_table().select(self.schema.names if columns is None else columns)
 
 
+class _Legacy:
+    """Values of the base, by the id of their entity."""
+
+    def __init__(self, base: Snapshot, after: EntityType, properties: Sequence[Property]) -> None:
+        self._base = base
+        self._after = after
+        self.properties = {prop.column: prop for prop in properties}
+
+    @cached_property
+    def _rows(self) -> pa.Table:
+        table = shaped(self._base, self._after, self._base)
+        return table.scan([ID.column, *self.properties]).combine_chunks()
+
+    def values(self, column: str, ids: Any, otherwise: Any) -> Any:
+        """For each id the value of the base; ``otherwise`` is for entities that it has not."""
+        at = pc.index_in(ids, value_set=_one(self._rows.column(ID.column)))
+        values = _one(self._rows.column(column)).take(_one(at))
+        if otherwise.null_count == len(otherwise):
+            return values
+        return pc.if_else(_one(at).is_valid(), values, _one(otherwise))
+
+
 class _ShapedTable:
     """The reading half of a table. Addresses and row ids are those of the table below."""
 
-    def __init__(self, table: Table, passage: Passage) -> None:
+    # Rows are made when they are read: nothing can be looked up below them.
+    is_view = True
+
+    def __init__(self, table: Table, passage: Passage, legacy: _Legacy | None) -> None:
         self._table = table
         self._passage = passage
+        self._legacy = legacy
         self._properties = {prop.column: prop for prop in stored_properties(passage.after)}
 
     @property
@@ -103,9 +145,21 @@ class _ShapedTable:
             yield pa.RecordBatch.from_pydict(self._columns(batch, columns))
 
     def _sources(self, columns: Sequence[str]) -> list[str]:
-        return list(self._passage.reads(self._properties[name] for name in columns))
+        names = self._passage.reads(self._properties[name] for name in columns)
+        if self._legacy is None or self._legacy.properties.keys().isdisjoint(columns):
+            return list(names)
+        return list(dict.fromkeys((ID.column, *names)))
 
     def _columns(self, rows: pa.Table | pa.RecordBatch, columns: Sequence[str]) -> dict[str, Any]:
         made = {name: self._passage.column(self._properties[name], rows) for name in columns}
+        if self._legacy is not None:
+            for name in self._legacy.properties.keys() & made.keys():
+                made[name] = self._legacy.values(name, rows.column(ID.column), made[name])
         marks = [name for name in (ROW_ID, ROW_ADDRESS) if name in rows.schema.names]
         return made | {name: rows.column(name) for name in marks}
+
+
+def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    if isinstance(values, pa.Array):
+        return values
+    return pa.concat_arrays(values.chunks) if values.num_chunks else values.combine_chunks()

@@ -18,30 +18,32 @@ if TYPE_CHECKING:
 __all__ = ["stage_type"]
 
 
-def stage_type(merge: TypeMerge, change: RowChange | None) -> TableEffect | Pin | None:
+def stage_type(
+    merge: TypeMerge, change: RowChange | None, *, bytes_max: int
+) -> TableEffect | Pin | None:
     """What a merge does to one type: a change of a table, a pin that is taken over, or nothing."""
-    theirs = merge.three.theirs.manifest.pins.get(merge.id)
     if merge.state is State.THEIRS and not merge.is_row_by_row:
-        return theirs
-    if merge.ours_fits:
-        return None if change is None else _on_ours(merge, change)
-    ours = merge.three.ours.table(merge.id)
-    if change is None or change.is_empty:
-        return _effect(merge, ours, _reshape(merge, ours))
-    if merge.theirs_fits:
-        # Theirs has the columns: what ours changed is written on top of it.
-        table = merge.three.theirs.table(merge.id)
-        swapped = row_change(merge.swapped(), bytes_max=change.bytes_max)
-        return _effect(merge, table, swapped.stage(table)) or theirs
-    # Both sides changed the columns, each in its way: the table is written anew.
-    before = merge.three.ours.catalog.types[merge.id]
-    rows = change.merged(shaped(ours, before, merge.entity))
-    return _effect(merge, ours, ours.stage_overwrite(rows))
-
-
-def _on_ours(merge: TypeMerge, change: RowChange) -> TableEffect | None:
+        return merge.three.theirs.manifest.pins[merge.id]
+    if merge.is_brought:
+        return _on_theirs(merge, bytes_max)
     table = merge.three.ours.table(merge.id)
-    return _effect(merge, table, change.stage(table))
+    if merge.ours_fits:
+        return _effect(merge, table, change.stage(table)) if change is not None else None
+    if not merge.ours_inherits and (change is None or change.is_empty):
+        return _effect(merge, table, _reshape(merge, table))
+    if merge.theirs_fits:
+        return _on_theirs(merge, bytes_max)
+    # Both sides changed the columns, each in its way: the table is written anew.
+    seen = shaped(merge.three.ours, merge.entity, merge.three.base)
+    rows = seen.scan() if change is None else change.merged(seen)
+    return _effect(merge, table, table.stage_overwrite(rows))
+
+
+def _on_theirs(merge: TypeMerge, bytes_max: int) -> TableEffect | Pin:
+    """Theirs has the columns: what ours has of its own is written on top of it."""
+    theirs = merge.three.theirs.table(merge.id)
+    change = row_change(merge.swapped(), bytes_max=bytes_max)
+    return _effect(merge, theirs, change.stage(theirs)) or theirs.pin
 
 
 def _reshape(merge: TypeMerge, table: Table) -> Staged | None:

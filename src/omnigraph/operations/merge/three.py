@@ -48,9 +48,14 @@ class Three:
 
     def state(self, type_id: TypeId) -> State:
         base, ours, theirs = self.pins(type_id)
-        if theirs is None or theirs in (base, ours):
+        if theirs is None or theirs == ours:
             return State.OURS
-        return State.THEIRS if ours is None or ours == base else State.BOTH
+        if ours is None:
+            # Nothing of ours can stay: what theirs has is taken, or the type is not there.
+            return State.THEIRS
+        if theirs == base:
+            return State.OURS
+        return State.THEIRS if ours == base else State.BOTH
 
     def pins(self, type_id: TypeId) -> tuple[Pin | None, Pin | None, Pin | None]:
         return (
@@ -62,3 +67,7 @@ class Three:
     def ours_changed(self, type_id: TypeId) -> bool:
         base, ours, _ = self.pins(type_id)
         return ours != base
+
+    def theirs_changed(self, type_id: TypeId) -> bool:
+        base, _, theirs = self.pins(type_id)
+        return theirs != base

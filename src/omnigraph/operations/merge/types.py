@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.integrity.lookup import find_rows
-from omnigraph.operations.merge.shaped import passage_between, shaped
+from omnigraph.operations.merge.shaped import inherited, passage_between, shaped
 from omnigraph.operations.merge.standing import Standing, find_standing
 from omnigraph.operations.merge.three import State
 from omnigraph.ports.tables import ROW_ADDRESS
@@ -81,6 +81,17 @@ class TypeMerge:
     def theirs_fits(self) -> bool:
         return self._fits(self.three.theirs)
 
+    @property
+    def ours_inherits(self) -> bool:
+        """Whether ours dropped something that stays: its rows get the values of the base again."""
+        mine = self.three.ours.catalog.types.get(self.id)
+        return mine is not None and bool(inherited(self.three.base, mine, self.entity))
+
+    @property
+    def is_brought(self) -> bool:
+        """Whether ours does not have the type at all."""
+        return self.id not in self.three.ours.manifest.pins
+
     def swapped(self) -> TypeMerge:
         """The same merge with the same result, to be written on top of theirs."""
         other = TypeMerge(self.three.swapped(), self.entity)
@@ -96,7 +107,8 @@ class TypeMerge:
         if self.state is State.OURS:
             return NOTHING
         base, theirs = self._side(self.three.base), self._side(self.three.theirs)
-        return compare(self.three.theirs.root.tables, base, theirs)
+        # To ours every entity of a type that comes is new, also where ours had dropped it.
+        return compare(self.three.theirs.root.tables, None if self.is_brought else base, theirs)
 
     @cached_property
     def standing(self) -> Standing:
@@ -239,10 +251,9 @@ class TypeMerge:
 
     def _side(self, snapshot: Snapshot) -> Side | None:
         """The type at a snapshot, seen through its merged definition."""
-        entity = snapshot.catalog.types.get(self.id)
-        if entity is None:
+        if self.id not in snapshot.catalog.types:
             return None
-        table = shaped(snapshot.table(self.id), entity, self.entity)
+        table = shaped(snapshot, self.entity, self.three.base)
         return Side(table, {prop.id: prop.column for prop in stored_properties(self.entity)})
 
     def _fits(self, snapshot: Snapshot) -> bool:
