@@ -19,13 +19,14 @@ __all__ = ["command"]
 
 @verb(
     "serve",
+    served=False,
     examples=(
         "omnigraph serve ./people.omni --unauthenticated",
         "OMNIGRAPH_SERVER_BEARER_TOKEN=… omnigraph serve ./people.omni --policy preset:team",
         "omnigraph serve people=./a.omni films=s3://bucket/films.omni --queries ./queries",
     ),
 )
-@click.argument("graphs", nargs=-1, metavar="[GRAPH]...")
+@click.argument("places", nargs=-1, metavar="[GRAPH]...")
 @click.option(
     "--bind",
     default="127.0.0.1:8080",
@@ -51,7 +52,7 @@ __all__ = ["command"]
 def command(
     call: Invocation,
     *,
-    graphs: Sequence[str],
+    places: Sequence[str],
     bind: str,
     policy: str | None,
     server_policy: str | None,
@@ -66,7 +67,7 @@ def command(
     OMNIGRAPH_SERVER_BEARER_TOKEN, …_TOKENS_JSON or …_TOKENS_FILE; without a policy they read, and
     nothing else. Prints OMNIGRAPH_LISTEN_ADDR=HOST:PORT when it listens.
     """
-    named = [*graphs, *call.stores]
+    named = [*places, *call.stores]
     if not named and os.environ.get(STORE_VARIABLE):
         named = [os.environ[STORE_VARIABLE]]
     try:
