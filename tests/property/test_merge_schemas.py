@@ -107,9 +107,6 @@ EDITS: dict[str, Callable[[Model], Model]] = {
 CLASHES = {
     frozenset(pair)
     for pair in (
-        ("add optional",),
-        ("add with default",),
-        ("add a type",),
         ("rename age to years", "rename age to alter"),
         ("widen age", "widen age to F64"),
         ("drop note", "rename note"),

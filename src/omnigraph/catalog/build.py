@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.catalog.checks import check_schema
@@ -22,12 +23,12 @@ from omnigraph.catalog.model import (
     PropertyId,
     Range,
     TypeId,
+    retired_ids,
 )
 from omnigraph.datatypes.types import FLOATS, ScalarType
 from omnigraph.errors import SchemaFailure
 from omnigraph.language.diagnostics import failure
 from omnigraph.language.pg.annotations import CONSTRAINTS
-from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -57,11 +58,12 @@ def build_catalog(
     source: Source,
     *,
     previous: Catalog | None = None,
-    mint: Callable[[], str] = new_short_id,
+    mint: Callable[[], str] | None = None,
 ) -> Catalog:
     """The catalog of a schema; every independent error at once as ``SchemaFailure``.
 
     Types and properties that ``previous`` has keep their identity, also through ``@rename_from``.
+    ``mint`` makes the other ones, where it is given.
     """
     if problems := list(check_size(document)):
         raise failure(SchemaFailure, source, problems)
@@ -74,7 +76,9 @@ def build_catalog(
     nodes = tuple(_build_node(draft, identities) for draft in schema.nodes)
     node_ids = {node.name: node.id for node in nodes}
     edges = tuple(_build_edge(draft, identities, node_ids) for draft in schema.edges)
-    return Catalog(tuple(_build_interface(draft) for draft in schema.interfaces), nodes, edges)
+    interfaces = tuple(_build_interface(draft) for draft in schema.interfaces)
+    catalog = Catalog(interfaces, nodes, edges)
+    return replace(catalog, retired=retired_ids(catalog, [previous])) if previous else catalog
 
 
 def schema_warnings(document: SchemaDocument) -> list[Diagnostic]:
@@ -107,8 +111,8 @@ def _build_interface(draft: Draft[InterfaceDecl]) -> Interface:
 
 def _build_node(draft: Draft[NodeDecl], identities: Identities) -> NodeType:
     predecessor = identities.node(draft)
-    type_id = identities.type_id(predecessor)
-    properties = _build_properties(identities.properties(draft, predecessor))
+    type_id = identities.type_id(draft, predecessor)
+    properties = _build_properties(identities.properties(draft, type_id, predecessor))
     rules = _Rules(draft, {prop.name: prop.id for prop in properties})
     return NodeType(
         id=type_id,
@@ -128,8 +132,8 @@ def _build_edge(
     draft: Draft[EdgeDecl], identities: Identities, nodes: Mapping[str, TypeId]
 ) -> EdgeType:
     predecessor = identities.edge(draft)
-    type_id = identities.type_id(predecessor)
-    properties = _build_properties(identities.properties(draft, predecessor))
+    type_id = identities.type_id(draft, predecessor)
+    properties = _build_properties(identities.properties(draft, type_id, predecessor))
     ends = {name: end.id for name, end in ENDPOINTS.items()}
     rules = _Rules(draft, ends | {prop.name: prop.id for prop in properties})
     decl = draft.decl

@@ -76,7 +76,7 @@ def _spell(body: Any) -> str:
 
 
 def to_json(catalog: Catalog) -> dict[str, Any]:
-    return {
+    body: dict[str, Any] = {
         "format": CATALOG_FORMAT,
         "interfaces": [_interface_json(each) for each in catalog.interfaces],
         "nodes": [
@@ -92,6 +92,8 @@ def to_json(catalog: Catalog) -> dict[str, Any]:
             for edge in catalog.edges
         ],
     }
+    # Left out where there is nothing, as it was before it existed.
+    return {**body, "retired": list(catalog.retired)} if catalog.retired else body
 
 
 def _entity_json(entity: EntityType) -> dict[str, Any]:
@@ -166,6 +168,7 @@ def from_json(value: Any) -> Catalog:
             tuple(_read_interface(each) for each in reader.objects("interfaces")),
             tuple(_read_node(each) for each in reader.objects("nodes")),
             tuple(_read_edge(each) for each in reader.objects("edges")),
+            reader.texts("retired") if reader.has("retired") else (),
         )
     _require_consistent(catalog)
     return catalog

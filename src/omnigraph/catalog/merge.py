@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from omnigraph.catalog.build import build_catalog
-from omnigraph.catalog.model import Catalog, EdgeType, NodeType
+from omnigraph.catalog.model import NO_ANNOTATIONS, Catalog, EdgeType, NodeType, retired_ids
 from omnigraph.catalog.source import print_catalog
 from omnigraph.datatypes.types import EnumType
 from omnigraph.errors import SchemaFailure
@@ -81,6 +81,7 @@ def merge_catalogs(
         tuple(entity for entity in found if isinstance(entity, NodeType)),
         tuple(entity for entity in found if isinstance(entity, EdgeType)),
     )
+    merged = replace(merged, retired=retired_ids(merged, (base, ours, theirs)))
     clashes = [*merging.clashes, *_twice(found)]
     clashes = clashes or list(_unattached(merged, order, prefer))
     return merged, clashes or _broken(merged, ours)
@@ -120,11 +121,11 @@ class _Merging:
         if drop is None and ours == base:
             return theirs
         picker = _Picker(self._prefer.clashes.get(known.id), drop)
-        if ours is None or theirs is None or base is None:
+        if ours is None or theirs is None:
             chosen = picker.pick("dropped by one side, changed by the other", base, ours, theirs)
             merged: EntityType | None = chosen
         else:
-            merged = _merge_entity(base, ours, theirs, picker)
+            merged = _merge_entity(base or _blank(ours), ours, theirs, picker)
         if picker.clashing:
             self.clashes.append(Clash(known, tuple(picker.clashing)))
         return merged
@@ -246,6 +247,17 @@ def _merge_entity(
         annotations=picker.pick("annotations", *(each.annotations for each in states)),
     )
     return _merge_kind(merged, states, picker)
+
+
+def _blank(entity: EntityType) -> EntityType:
+    """What two sides began with that made one thing of their own: its name and key."""
+    rules: dict[str, Any] = dict.fromkeys(
+        ("properties", "uniques", "indexes", "ranges", "checks"), ()
+    )
+    bare: EntityType = replace(entity, **rules, annotations=NO_ANNOTATIONS)
+    if isinstance(bare, EdgeType):
+        return replace(bare, card_low=0, card_high=None)
+    return replace(bare, interfaces=())
 
 
 def _merge_kind(

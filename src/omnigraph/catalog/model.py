@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NewType
 from omnigraph.datatypes.types import STRING, DataType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
     "ENDPOINTS",
     "ID",
+    "NO_ANNOTATIONS",
     "AnnotationValue",
     "Annotations",
     "Catalog",
@@ -28,6 +29,8 @@ __all__ = [
     "PropertyId",
     "Range",
     "TypeId",
+    "own_ids",
+    "retired_ids",
     "stored_properties",
 ]
 
@@ -189,6 +192,8 @@ class Catalog:
     interfaces: tuple[Interface, ...]
     nodes: tuple[NodeType, ...]
     edges: tuple[EdgeType, ...]
+    # The ids of what was dropped: nothing that comes later may have one of them.
+    retired: tuple[str, ...] = ()
     _by_name: dict[str, EntityType] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
@@ -233,3 +238,23 @@ class Catalog:
     def _folded_edge(self, name: str) -> EdgeType | None:
         folded = name.casefold()
         return next((edge for edge in self.edges if edge.name.casefold() == folded), None)
+
+
+def own_ids(catalog: Catalog) -> set[str]:
+    """The ids of all types and properties."""
+    found: set[str] = set()
+    for entity in catalog.types.values():
+        found |= {entity.id, *(prop.id for prop in entity.properties)}
+    return found
+
+
+def retired_ids(catalog: Catalog, older: Iterable[Catalog]) -> tuple[str, ...]:
+    """What older catalogs had, or had dropped, and this one has not."""
+    living, gone = own_ids(catalog), set[str]()
+    for each in older:
+        gone |= {*each.retired, *each.types}
+        # The properties of a type that is gone need not be remembered: its id is.
+        for entity in each.types.values():
+            if entity.id in living:
+                gone |= {prop.id for prop in entity.properties}
+    return tuple(sorted(gone - living))

@@ -48,6 +48,10 @@ class Reader:
         if kind is None and unknown:
             raise malformed(self._path, f"has an unknown key {unknown[0]!r}")
 
+    def has(self, key: str) -> bool:
+        """Whether a key is there that need not be."""
+        return key in self._value
+
     def any(self, key: str) -> tuple[str, Any]:
         """A value of any kind, with its path."""
         self._asked.add(key)

@@ -1,18 +1,21 @@
-"""Ids: ULIDs for commits and operations, short random ids for types and incarnations."""
+"""Ids: ULIDs for commits and operations, short ids for types and incarnations."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import secrets
 from typing import NewType
 
 from omnigraph.runtime.clock import SYSTEM_CLOCK, Clock
 
-__all__ = ["CommitId", "is_ulid", "new_short_id", "new_ulid", "ulid_micros"]
+__all__ = ["CommitId", "derive_short_id", "is_ulid", "new_short_id", "new_ulid", "ulid_micros"]
 
 CommitId = NewType("CommitId", str)
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ULID_LENGTH = 26
+_SHORT_BITS = 50
 
 
 def new_ulid(clock: Clock = SYSTEM_CLOCK) -> CommitId:
@@ -36,5 +39,14 @@ def is_ulid(text: str) -> bool:
 
 def new_short_id() -> str:
     """50 random bits in 10 lower-case characters: unique within a graph, short in a path."""
-    value = secrets.randbits(50)
+    return _spell_short(secrets.randbits(_SHORT_BITS))
+
+
+def derive_short_id(*words: str) -> str:
+    """A short id that is the same wherever it is made from the same words."""
+    found = hashlib.sha256(json.dumps(words).encode()).digest()
+    return _spell_short(int.from_bytes(found, "big") >> (8 * len(found) - _SHORT_BITS))
+
+
+def _spell_short(value: int) -> str:
     return "".join(_CROCKFORD[(value >> shift) & 31] for shift in range(45, -1, -5)).lower()

@@ -198,6 +198,40 @@ def test_two_properties_that_were_born_with_one_column_get_a_column_each() -> No
     assert columns["age"].startswith("age__")
 
 
+def test_the_same_thing_added_by_both_sides_is_one_thing() -> None:
+    more = ("mail: String?", 'mail: String?\n    nick: String? @default("x")')
+    pet = ("node Place {", "node Pet { name: String @key }\nnode Place {")
+    owns = ("edge Knows", "edge Owns: Person -> Pet @card(0..3)\nedge Knows")
+    one = edited(more, pet, owns)
+    assert merged(one, edited(more, pet, owns)) == one
+    richer = edited(
+        more, ("node Place {", "node Pet { name: String @key  legs: I32? }\nnode Place {")
+    )
+    found = merged(one, richer)
+    assert set(type_named(found, "Pet").by_name) == {"name", "legs"}
+    assert type_named(found, "Owns") == type_named(one, "Owns")
+
+
+def test_things_of_one_name_that_are_not_the_same_stay_two() -> None:
+    assert told(
+        edited(("mail: String?", "mail: String?\n    nick: String?")),
+        edited(("mail: String?", "mail: String?\n    nick: I32?")),
+    ) == [("Person", ("name nick of two properties",), About.CLASH)]
+    found = told(
+        edited(("node Place {", "node Pet { name: String @key }\nnode Place {")),
+        edited(("node Place {", "node Pet { code: String @key }\nnode Place {")),
+    )
+    assert {(name, decides) for name, _, decides in found} == {("Pet", About.NAME)}
+
+
+def test_what_both_sides_dropped_and_made_again_is_one_thing_and_not_the_old_one() -> None:
+    again = catalog(BASE, catalog(BASE.replace("age: I32?", ""), START))
+    twice = catalog(BASE, catalog(BASE.replace("age: I32?", ""), again))
+    ids = [each.nodes[0].by_name["age"].id for each in (START, again, twice)]
+    assert len(set(ids)) == 3
+    assert merged(again, catalog(BASE, catalog(BASE.replace("age: I32?", ""), START))) == again
+
+
 def test_an_edge_to_a_type_that_the_other_side_dropped_is_told_and_decided() -> None:
     ours = edited(("edge Knows", "edge Visited: Person -> Place\nedge Knows"))
     theirs = edited(("node Place { name: String @key }", ""))
@@ -214,7 +248,8 @@ def test_an_edge_to_a_type_that_the_other_side_dropped_is_told_and_decided() -> 
     both = Preferences(drops={place: True, visited: True})
     gone, clashes = merge_catalogs(START, ours, theirs, both)
     assert clashes == []
-    assert gone == theirs
+    assert gone.types == theirs.types
+    assert set(gone.retired) == {place, visited}
 
 
 def test_interfaces_are_merged_property_by_property() -> None:

@@ -6,22 +6,23 @@ only where a commit is complete; a page that ends within a commit has a page tok
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.errors import InvalidInput
+from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.operations.changes.commit import ChangeBlock, change_gap, changes_of, readable
 from omnigraph.operations.changes.filters import parse_filter
 from omnigraph.operations.changes.pages import room_for
+from omnigraph.versioning.changes.model import ChangeFilter
 from omnigraph.versioning.changes.tokens import FeedCursor, FeedToken, filter_digest, rejected
 from omnigraph.versioning.names import MAIN
-from omnigraph.versioning.snapshot import open_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from omnigraph.operations.engine import Engine
-    from omnigraph.versioning.changes.model import ChangeFilter, Position
+    from omnigraph.versioning.changes.model import Position
     from omnigraph.versioning.manifest import Commit
 
 __all__ = ["COMMITS_DEFAULT", "COMMITS_MAX", "FeedPage", "PollRequest", "poll"]
@@ -88,12 +89,8 @@ class _Poll:
         self._room = room_for(request.limit)
         self._require_one_start()
         ref, self._head = engine.heads.of_branch(request.branch)
-        self._incarnation = ref.incarnation
-        catalog = open_snapshot(engine.root, self._head).catalog
-        self._wanted: ChangeFilter = parse_filter(
-            request.kinds, request.types, request.ops, [catalog]
-        )
-        self._graph, self._scope = engine.root.stamp.graph_id, filter_digest(self._wanted)
+        self._graph, self._incarnation = engine.root.stamp.graph_id, ref.incarnation
+        self._wanted, self._scope = ChangeFilter(), ""
 
     def run(self) -> FeedPage:
         place = self._place()
@@ -130,20 +127,27 @@ class _Poll:
         request, head = self._request, self._head.commit
         if request.page_token is not None:
             token = FeedToken.decode(request.page_token)
-            self._require_bound(token.graph, token.incarnation, token.scope)
+            self._require_bound(token.graph, token.incarnation)
+            self._choose_filter(token.done or token.cut, token.scope)
             cut = self._engine.lineage.get(token.cut)
             return _Place(token.done, cut, token.commits, token.after)
         if request.cursor is not None:
             cursor = FeedCursor.decode(request.cursor)
-            self._require_bound(cursor.graph, cursor.incarnation, cursor.scope)
+            self._require_bound(cursor.graph, cursor.incarnation)
+            self._choose_filter(cursor.commit, cursor.scope)
             return _Place(cursor.commit, head)
-        start = request.start or "now"
+        done = self._start(request.start or "now")
+        self._choose_filter(done)
+        return _Place(done, head)
+
+    def _start(self, start: str) -> str | None:
+        """The last commit that is not told; None: there is none."""
         if start == "now":
-            return _Place(head.id, head)
+            return self._head.commit.id
         if start == "beginning":
-            return _Place(None, head)
+            return None
         if start.startswith(_AFTER):
-            return _Place(start.removeprefix(_AFTER).upper(), head)
+            return start.removeprefix(_AFTER).upper()
         raise InvalidInput(
             "changes.bad_start",
             f"{start!r} is no place to start",
@@ -164,13 +168,27 @@ class _Poll:
             return found[::-1]
         raise rejected(f"commit {place.done} is not in the history of {self._request.branch!r}")
 
-    def _require_bound(self, graph: str, incarnation: str, scope: str) -> None:
+    def _require_bound(self, graph: str, incarnation: str) -> None:
         if graph != self._graph:
             raise rejected("it belongs to another graph")
         if incarnation != self._incarnation:
             raise rejected("it belongs to another branch, or to one that was deleted since")
-        if scope != self._scope:
-            raise rejected("it belongs to another filter")
+
+    def _choose_filter(self, since: str | None, scope: str | None = None) -> None:
+        """A type may be called what it is called now, or what it was called where the reader
+        stands: whoever follows a feed need not know that it was renamed or dropped since."""
+        request = self._request
+        catalogs = [self._engine.root.catalog(self._head.commit.schema)]
+        if since is not None and request.types:
+            with suppress(NotFound):
+                schema = self._engine.lineage.get(since).schema
+                catalogs.append(self._engine.root.catalog(schema))
+        for order in (catalogs, catalogs[::-1]):
+            wanted = parse_filter(request.kinds, request.types, request.ops, order)
+            if scope in (None, filter_digest(wanted)):
+                self._wanted, self._scope = wanted, filter_digest(wanted)
+                return
+        raise rejected("it belongs to another filter")
 
     def _require_one_start(self) -> None:
         request = self._request

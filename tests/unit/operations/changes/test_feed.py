@@ -199,6 +199,44 @@ def test_a_cursor_of_another_filter_is_rejected(graph: Graph, other: dict[str, A
         graph.changes.poll(cursor=cursor, **other)
 
 
+RENAMED = SCHEMA.replace("node Person", 'node Human @rename_from("Person")').replace(
+    "Person -> Person", "Human -> Human"
+)
+
+
+def test_a_feed_goes_on_under_either_name_of_a_type_that_was_renamed(
+    engine: Engine, graph: Graph
+) -> None:
+    cursor = graph.changes.poll(types=["Person"]).cursor
+    write(engine, people("eve"))
+    graph.apply_schema(RENAMED)
+    write(engine, {"Human": {"fay": {"name": "fay"}}})
+    for name in ("Person", "Human"):
+        page = graph.changes.poll(types=[name], cursor=cursor)
+        told = [(change.id, change.entity.name) for each in page.blocks for change in each.changes]
+        # Each in the words of its own commit.
+        assert told == [("eve", "Person"), ("fay", "Human")]
+    assert page.cursor is not None
+    assert graph.changes.poll(types=["Human"], cursor=page.cursor).caught_up
+    with pytest.raises(InvalidInput, match="no type 'Person'"):
+        graph.changes.poll(types=["Person"], cursor=page.cursor)
+
+
+def test_a_feed_tells_the_end_of_a_type_that_was_dropped_and_is_not_fooled_by_its_namesake(
+    engine: Engine, graph: Graph
+) -> None:
+    write(engine, {"Place": {"rome": {"name": "rome"}}})
+    cursor = graph.changes.poll(types=["Place"]).cursor
+    graph.apply_schema(SCHEMA.replace("node Place {\n    name: String @key\n}\n", ""))
+    for _ in range(2):
+        page = graph.changes.poll(types=["Place"], cursor=cursor)
+        told = [(change.id, change.op.name) for each in page.blocks for change in each.changes]
+        assert told == [("rome", "DELETE")]
+        # The second time there is another type of that name: the cursor is about the first.
+        graph.apply_schema(SCHEMA)
+        write(engine, {"Place": {"oslo": {"name": "oslo"}}})
+
+
 def test_a_cursor_of_another_branch_is_rejected(engine: Engine, graph: Graph) -> None:
     cursor = graph.changes.poll(branch="dev").cursor
     with pytest.raises(InvalidInput, match="another branch"):
