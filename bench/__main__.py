@@ -1,4 +1,4 @@
-"""Runs the benchmarks that were named, or all of them."""
+"""Runs the benchmarks that were named, or all of them; ``writes.load`` is a part of one."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ def main(wanted: list[str]) -> int:
         for module in pkgutil.iter_modules(bench.__path__)
         if module.name.startswith(_PREFIX)
     )
-    unknown = [name for name in wanted if name not in known]
+    unknown = [name for name in wanted if name.partition(".")[0] not in known]
     if unknown:
         print(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
         return 2
     for name in wanted or known:
-        for table in importlib.import_module(f"bench.{_PREFIX}{name}").run():
+        module, _, part = name.partition(".")
+        run = importlib.import_module(f"bench.{_PREFIX}{module}").run
+        for table in run(part) if part else run():
             print(f"{table}\n", flush=True)
     return 0
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.versioning.manifest import to_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from omnigraph.graph.facade import Graph
 
@@ -57,24 +58,29 @@ UPDATE = "query q($n: String) { update Person set { age: 99 } where name = $n }"
 DELETE = "query q($n: String) { delete Person where name = $n }"
 
 
-def run() -> Iterator[Table | str]:
-    home = Path(tempfile.mkdtemp(prefix="omnigraph-bench-"))
-    try:
-        if peers_home() is None:
-            yield "loads: skipped, there is no shared harness; set OMNIGRAPH_PEERS"
-        else:
-            for size in SIZES:
-                yield _load(home, size)
-            yield _memory(home, SIZES[-1])
-        for level in ("process", "power"):
-            yield from _single_writes(home, level)
-        yield _history(home)
-        yield from _many_writers(home)
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+def run(part: str | None = None) -> Iterator[Table | str]:
+    """All parts, or one of them: the whole takes a quarter of an hour."""
+    if part is not None and part not in _PARTS:
+        raise SystemExit(f"no part {part!r} of writes; there are {', '.join(_PARTS)}")
+    for name, measure in _PARTS.items():
+        if part in (None, name):
+            home = Path(tempfile.mkdtemp(prefix="omnigraph-bench-"))
+            try:
+                yield from measure(home)
+            finally:
+                shutil.rmtree(home, ignore_errors=True)
 
 
 # --- W1: loads -----------------------------------------------------------------------------------
+
+
+def _loads(home: Path) -> Iterator[Table | str]:
+    if peers_home() is None:
+        yield "loads: skipped, there is no shared harness; set OMNIGRAPH_PEERS"
+        return
+    for size in SIZES:
+        yield _load(home, size)
+    yield _memory(home, SIZES[-1])
 
 
 def _load(home: Path, size: str) -> Table:
@@ -239,7 +245,7 @@ def _writes_table(verb: str, level: str, took: dict[tuple[str, str, int], float]
     return table
 
 
-def _history(home: Path) -> Table:
+def _history(home: Path) -> Iterator[Table]:
     """Single inserts, one commit each, from the first to the last of many."""
     graph = init_graph(home / "history", SCHEMA, durability="process")
     writer = _Mine(graph)
@@ -249,7 +255,7 @@ def _history(home: Path) -> Table:
     table.add("commits 6 to 105", first)
     last = statistics.median(samples[-100:])
     table.add(f"commits {HISTORY - 99} to {HISTORY}", last, aim=1.5 * first)
-    return table
+    yield table
 
 
 # --- many writers --------------------------------------------------------------------------------
@@ -313,3 +319,12 @@ def _seconds(action: Callable[[], object]) -> float:
     started = time.perf_counter()
     action()
     return time.perf_counter() - started
+
+
+_PARTS: dict[str, Callable[[Path], Iterator[Table | str]]] = {
+    "load": _loads,
+    "process": lambda home: _single_writes(home, "process"),
+    "power": lambda home: _single_writes(home, "power"),
+    "history": _history,
+    "writers": _many_writers,
+}
