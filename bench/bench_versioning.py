@@ -22,7 +22,7 @@ from bench.harness import Table, median_of
 from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.graph.facade import Graph
 from omnigraph.integrity.lookup import locate
-from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
+from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.testing.histories import branch_off
 from omnigraph.testing.kit import new_engine
 from omnigraph.versioning.manifest import WriterKind
@@ -101,8 +101,8 @@ class _Age:
         place = rows.schema.get_field_index(column)
         ages = pa.array(np.full(rows.num_rows, self._age))
         changed = rows.set_column(place, rows.schema.field(place), ages).take(at)
-        addresses, row_ids = (found.column(c).to_numpy() for c in (ROW_ADDRESS, ROW_ID))
-        staged = table.stage_change(replace=(addresses, row_ids, changed))
+        addresses = found.column(ROW_ADDRESS).to_numpy()
+        staged = table.stage_change(replace=(addresses, None, changed))
         assert staged is not None
         return Prepared((TableEffect(entity.id, table.pin, staged),))
 

@@ -206,14 +206,16 @@ def test_words_are_found_in_what_is_covered(tables: TableStore) -> None:
     assert table.search_words("text", ["cat"]).tolist() == []
 
 
-def test_replaced_rows_are_not_found_by_what_they_were(tables: TableStore) -> None:
+@pytest.mark.parametrize("keep", [True, False])
+def test_replaced_rows_are_not_found_by_what_they_were(tables: TableStore, *, keep: bool) -> None:
     """An index must not take a row for covered that it does not know."""
     specs = [NewSegment(spec, (0,)) for spec in SPECS.values()]
     pin = indexed(tables, created(tables, "quick fox", "lazy dog"), *specs)
     table = tables.open(pin)
     old = table.scan(["id"], filter="id = 'd0'", row_ids=True, row_addresses=True)
     new = docs("slow cat")
-    staged = table.stage_change(replace=(old["_rowaddr"].to_numpy(), old["_rowid"].to_numpy(), new))
+    row_ids = old["_rowid"].to_numpy() if keep else None
+    staged = table.stage_change(replace=(old["_rowaddr"].to_numpy(), row_ids, new))
     assert staged is not None
     changed = tables.advance(pin, staged, operation_id="update")
     table = tables.open(changed)

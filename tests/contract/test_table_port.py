@@ -300,6 +300,23 @@ def test_replaced_rows_keep_their_identity_and_their_birth(tables: TableStore) -
     assert len({row[ROW_ID] for row in found}) == 4
 
 
+def test_rows_replaced_without_row_ids_are_new_rows(tables: TableStore) -> None:
+    pin = created(tables, "a", "b", "c")
+    addresses, row_ids = located(tables.open(pin), "a")
+    staged = tables.open(pin).stage_change(
+        replace=(addresses, None, people("a", age=9)), insert=people("d")
+    )
+    assert staged is not None
+    assert len(staged.files) == 2, "one data file and one of deletions"
+    after = tables.advance(pin, staged, operation_id="op")
+    assert (after.version, after.rows) == (pin.version + 1, 4)
+    rows = {row["id"]: row["age"] for row in tables.open(after).scan().to_pylist()}
+    assert rows == {"a": 9, "b": 1, "c": 1, "d": 1}
+    assert located(tables.open(after), "a")[1] != row_ids
+    with pytest.raises(InvalidInput):
+        tables.open(pin).stage_change(replace=(addresses, None, people("a", "b")))
+
+
 def test_a_fragment_whose_rows_are_all_gone_is_removed(tables: TableStore) -> None:
     pin = appended(tables, created(tables, "a", "b"), "c", "d")
     table = tables.open(pin)

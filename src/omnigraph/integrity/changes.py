@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
 from omnigraph.catalog.model import ID, EntityType, TypeId
+from omnigraph.ports.tables import ROW_ADDRESS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,10 +57,19 @@ class TypeChange:
     records: np.ndarray | None = None
     # Freshly minted ids cannot exist yet: nobody looks for them.
     fresh_ids: bool = False
+    # Where the rows are that are replaced (``id`` and address), and the addresses of those that go,
+    # where the writer has come across them: nobody looks for them again.
+    located: pa.Table | None = None
+    deleted_at: np.ndarray | None = None
 
     @property
     def ids(self) -> pa.ChunkedArray:
         return self.rows.column(ID.column)
+
+    def deleting(self, gone: pa.Table) -> TypeChange:
+        """The same, and these entities go: their ids and addresses."""
+        ids = gone.column(ID.column).combine_chunks()
+        return replace(self, deletes=ids, deleted_at=gone.column(ROW_ADDRESS).to_numpy())
 
     def record(self, row: int) -> int | None:
         return None if self.records is None else int(self.records[row])

@@ -28,10 +28,15 @@ def check_endpoints(
     edge = change.entity
     if not isinstance(edge, EdgeType) or not change.rows.num_rows:
         return frozenset()
-    for end, node_type in ((SRC, edge.source), (DST, edge.target)):
-        named = change.rows.column(end.column)
-        missing = _missing(pc.unique(named), node_type, changes, reader)
-        if len(missing):
+    ends = {SRC: edge.source, DST: edge.target}
+    for node_type in dict.fromkeys(ends.values()):
+        # Both ends of an edge between nodes of one type are looked for at once.
+        here = [end for end, wanted in ends.items() if wanted == node_type]
+        named = [chunk for end in here for chunk in change.rows.column(end.column).chunks]
+        missing = _missing(
+            pc.unique(pa.chunked_array(named, pa.string())), node_type, changes, reader
+        )
+        for end in here if len(missing) else ():
             _add_missing(change, end, missing, reader.catalog.node_by_id(node_type).name, report)
     return frozenset({edge.source, edge.target})
 

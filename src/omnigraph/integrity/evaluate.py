@@ -84,6 +84,8 @@ def _check_existence(changes: ChangeSet, reader: Reader, report: Report) -> set[
 
 def _locate(change: TypeChange, reader: Reader) -> pa.Table:
     """Where the rows are that this change replaces."""
+    if change.located is not None:
+        return change.located
     table = reader.table(change.entity.id)
     fresh = change.fresh_ids or change.mode is Mode.OVERWRITE
     return locate(table, change.ids.slice(0, 0) if fresh else change.ids)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID
-from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
+from omnigraph.ports.tables import ROW_ADDRESS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +39,10 @@ def find_rows(
         return table.scan(
             columns,
             filter=_among(column, wanted),
-            row_ids=addresses,
             row_addresses=addresses,
         )
     needed = list(columns) if column in columns else [*columns, column]
-    rows = table.scan(needed, row_ids=addresses, row_addresses=addresses)
+    rows = table.scan(needed, row_addresses=addresses)
     return rows.filter(is_among(comparable(rows.column(column)), wanted))
 
 
@@ -60,9 +59,9 @@ def _among(column: str, wanted: pa.Array) -> Any:
 
 
 def locate(table: Table, ids: pa.Array | pa.ChunkedArray) -> pa.Table:
-    """Which of the ids exist, and where: ``id``, row address, row id."""
+    """Which of the ids exist, and where: ``id``, row address."""
     found = find_rows(table, ID.column, ids, [ID.column], addresses=True)
-    return found.select([ID.column, ROW_ADDRESS, ROW_ID])
+    return found.select([ID.column, ROW_ADDRESS])
 
 
 def is_among(
@@ -85,5 +84,5 @@ def without(rows: pa.Table, column: str, *gone: pa.Array | pa.ChunkedArray) -> p
 def _empty(table: Table, columns: Sequence[str], *, addresses: bool) -> pa.Table:
     fields = [table.schema.field(name) for name in columns]
     if addresses:
-        fields += [pa.field(ROW_ID, pa.uint64()), pa.field(ROW_ADDRESS, pa.uint64())]
+        fields.append(pa.field(ROW_ADDRESS, pa.uint64()))
     return pa.schema(fields).empty_table()

@@ -145,7 +145,7 @@ class _MutationWriter:
             snapshot,
             bind_params(ir, self._request.params),
             micros_to_datetime(self._engine.root.clock.now_micros()),
-            rows_max=self._engine.root.limits.mutation_rows_max,
+            self._engine.root.limits,
         )
         for statement in ir.statements:
             pending.run(statement)

@@ -7,53 +7,123 @@ is either rows or ids.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from omnigraph.catalog.model import DST, ID, SRC, EntityType, PropertyId, TypeId
-from omnigraph.datatypes.values import ValueProblem, coerce_json
-from omnigraph.errors import LimitExceeded, ValidationFailure
+from omnigraph.catalog.model import DST, ID, SRC, PropertyId, TypeId
+from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.executor.naive.predicates import Interpreter, matches
-from omnigraph.executor.pushdown import split
 from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
 from omnigraph.ir.queries import Delete, Insert, StatementIR, Update
-from omnigraph.operations.cascade import cascade
-from omnigraph.operations.rows import (
-    Row,
-    entity_id,
-    fill_defaults,
-    from_arrow,
-    stored_properties,
-    to_arrow,
-)
+from omnigraph.operations.assign import assigned, entity_id_of
+from omnigraph.operations.cascade import cascade, distinct
+from omnigraph.operations.matching import Allowance, Matching
+from omnigraph.operations.rows import Row, fill_defaults, from_arrow, to_arrow
+from omnigraph.ports.tables import ROW_ADDRESS
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping
 
+    from omnigraph.catalog.model import EntityType
     from omnigraph.integrity.changes import Reader
     from omnigraph.ir.expressions import Expr
+    from omnigraph.runtime.limits import Limits
 
 __all__ = ["Pending"]
+
+_PLACE = [ID.column, ROW_ADDRESS]
+
+
+class _Written:
+    """The rows of one type that a mutation writes."""
+
+    def __init__(self, entity: EntityType) -> None:
+        self.entity = entity
+        self._rows: dict[str, Row] = {}
+        # Where the rows are that stand in the graph already, as far as they were come across.
+        self._addresses: dict[str, int] = {}
+        # What one update found, changed as a whole; it becomes rows when a statement follows.
+        self._bulk: pa.Table | None = None
+
+    @property
+    def rows(self) -> dict[str, Row]:
+        """The rows one by one, by id."""
+        if self._bulk is not None:
+            bulk, self._bulk = self._bulk, None
+            found = from_arrow(self.entity, bulk.drop([ROW_ADDRESS]))
+            self._rows |= {row[ID.id]: row for row in found}
+            self._note(bulk)
+        return self._rows
+
+    def __len__(self) -> int:
+        return len(self._rows) + (self._bulk.num_rows if self._bulk is not None else 0)
+
+    def add(self, row: Row) -> None:
+        # The last statement wins, as it would one commit later.
+        self.rows[row[ID.id]] = row
+
+    def update(self, stored: pa.Table, seen: Mapping[str, Row], changed: Row) -> None:
+        """Rows of the graph and rows of this mutation get new values."""
+        columns = {prop.column: prop for prop in self.entity.properties if prop.id in changed}
+        for name, prop in columns.items():
+            value = pa.scalar(changed[prop.id], arrow_type(prop.dtype))
+            at = stored.schema.get_field_index(name)
+            column = pa.repeat(value, stored.num_rows)
+            stored = stored.set_column(at, stored.schema.field(at), column)
+        if not self:
+            self._bulk = stored
+            return
+        rows = self.rows
+        rows.update({key: {**row, **changed} for key, row in seen.items()})
+        found = from_arrow(self.entity, stored.drop([ROW_ADDRESS]))
+        rows.update({row[ID.id]: row for row in found})
+        self._note(stored)
+
+    def change(self) -> TypeChange:
+        if self._bulk is not None:
+            rows = to_arrow(self.entity, []).schema
+            return TypeChange(
+                self.entity,
+                Mode.MERGE,
+                self._bulk.select(rows.names).cast(rows),
+                located=self._bulk.select(_PLACE),
+            )
+        # A row that was not come across is new where ids are minted, and else anybody's guess.
+        known = self.entity.key is None or self._rows.keys() <= self._addresses.keys()
+        return TypeChange(
+            self.entity,
+            Mode.MERGE,
+            to_arrow(self.entity, list(self._rows.values())),
+            fresh_ids=self.entity.key is None and not self._addresses,
+            located=self._located() if known else None,
+        )
+
+    def _located(self) -> pa.Table:
+        ids = pa.array(list(self._addresses), pa.string())
+        at = pa.array(list(self._addresses.values()), pa.uint64())
+        return pa.table([ids, at], names=_PLACE)
+
+    def _note(self, stored: pa.Table) -> None:
+        at = (stored.column(name).to_pylist() for name in _PLACE)
+        self._addresses |= dict(zip(*at, strict=True))
 
 
 class Pending:
     """What a mutation has done so far, on top of one snapshot."""
 
     def __init__(
-        self, reader: Reader, params: Mapping[str, Any], now: dt.datetime, *, rows_max: int
+        self, reader: Reader, params: Mapping[str, Any], now: dt.datetime, limits: Limits
     ) -> None:
         self._reader = reader
         self._params = params
         self._now = now
-        self._rows_max = rows_max
         self._interpreter = Interpreter(params, now)
-        self._rows: dict[TypeId, dict[str, Row]] = {}
-        # Types whose pending rows all got fresh ids: they need no look at what exists.
-        self._minted: dict[TypeId, bool] = {}
-        self._deleted: dict[TypeId, dict[str, None]] = {}
+        self._allowance = Allowance(limits.mutation_rows_max, limits.mutation_bytes_max)
+        self._matching = Matching(reader, params, now, self._allowance)
+        self._written: dict[TypeId, _Written] = {}
+        self._deleted: dict[TypeId, list[pa.Table]] = {}
         self.reads: set[TypeId] = set()
 
     def run(self, statement: StatementIR) -> None:
@@ -65,22 +135,20 @@ class Pending:
             case Update():
                 self._update(entity, statement)
             case Delete(where=where):
-                found = self._matching(entity, where, [ID.column])
-                self._deleted.setdefault(entity.id, {}).update(dict.fromkeys(found))
-        self._require_room()
+                self.reads.add(entity.id)
+                found = self._matching.find(entity, where, [ID.column])
+                self._deleted.setdefault(entity.id, []).append(found.select(_PLACE))
 
     def changes(self) -> ChangeSet:
         """Everything that is pending, deletes with their cascades."""
-        by_type = {
-            type_id: self._upserts(self._reader.catalog.types[type_id], rows)
-            for type_id, rows in self._rows.items()
-            if rows
-        }
-        deletes = {key: pa.array(list(ids), pa.string()) for key, ids in self._deleted.items()}
-        for type_id, ids in cascade(deletes, self._reader).items():
+        by_type = {key: written.change() for key, written in self._written.items() if written}
+        deletes = {key: distinct(parts) for key, parts in self._deleted.items()}
+        for type_id, gone in cascade(deletes, self._reader).items():
             self.reads.add(type_id)
-            if len(ids):
-                by_type[type_id] = self._deletes(self._reader.catalog.types[type_id], ids)
+            if gone.num_rows:
+                entity = self._reader.catalog.types[type_id]
+                nothing = TypeChange(entity, Mode.MERGE, to_arrow(entity, []))
+                by_type[type_id] = nothing.deleting(gone)
         return ChangeSet(by_type)
 
     def _insert(self, entity: EntityType, statement: Insert) -> None:
@@ -89,85 +157,28 @@ class Pending:
             given[SRC.id] = self._interpreter.plain(statement.source)
             given[DST.id] = self._interpreter.plain(statement.target)
         row = fill_defaults(entity, given)
-        row[ID.id] = entity_id(entity, row)
-        # The last statement wins, as it would one commit later.
-        self._rows.setdefault(entity.id, {})[row[ID.id]] = row
-        self._minted.setdefault(entity.id, entity.key is None)
+        row[ID.id] = entity_id_of(entity, row)
+        self._rows_of(entity).add(row)
+        self._allowance.take(1, 0)
 
     def _update(self, entity: EntityType, statement: Update) -> None:
         changed = self._assigned(entity, statement)
-        pending = self._rows.setdefault(entity.id, {})
-        found = self._matching(entity, statement.where, None)
-        pending.update({key: {**row, **changed} for key, row in found.items()})
-        if found:
-            self._minted[entity.id] = False
+        written = self._rows_of(entity)
+        self.reads.add(entity.id)
+        known = written.rows if written else {}
+        seen = {key: row for key, row in known.items() if self._matches(statement.where, row)}
+        stored = self._matching.find(entity, statement.where, None, without=known)
+        if stored.num_rows or seen:
+            written.update(stored, seen, changed)
+
+    def _matches(self, where: Expr, row: Row) -> bool:
+        return matches(where, row, self._params, self._now) is True
 
     def _assigned(self, entity: EntityType, statement: Insert | Update) -> Row:
         return {
-            item.prop: _typed(entity, item.prop, self._interpreter.plain(item.value))
+            item.prop: assigned(entity, PropertyId(item.prop), self._interpreter.plain(item.value))
             for item in statement.assignments
         }
 
-    def _matching(
-        self, entity: EntityType, where: Expr, columns: list[str] | None
-    ) -> dict[str, Row]:
-        """The entities that a predicate matches, as this mutation has left them."""
-        self.reads.add(entity.id)
-        pending = self._rows.get(entity.id, {})
-        gone = self._deleted.get(entity.id, {})
-        found = {
-            key: row
-            for key, row in self._stored(entity, where, columns).items()
-            if key not in pending and key not in gone
-        }
-        seen = {
-            key: row for key, row in pending.items() if matches(where, row, self._params, self._now)
-        }
-        return found | seen
-
-    def _stored(self, entity: EntityType, where: Expr, columns: list[str] | None) -> dict[str, Row]:
-        by_id: dict[str, str] = {prop.id: prop.column for prop in stored_properties(entity)}
-        halves = split(where, by_id, self._params, self._now)
-        # What is left to us needs its columns; all of them is simple and right.
-        wanted = columns if halves.residual is None else None
-        table = self._reader.table(entity.id)
-        rows = from_arrow(entity, table.scan(wanted, filter=halves.pushed))
-        if halves.residual is not None:
-            residual = halves.residual
-            rows = [row for row in rows if matches(residual, row, self._params, self._now)]
-        return {row[ID.id]: row for row in rows}
-
-    def _upserts(self, entity: EntityType, rows: dict[str, Row]) -> TypeChange:
-        return TypeChange(
-            entity,
-            Mode.MERGE,
-            to_arrow(entity, list(rows.values())),
-            fresh_ids=self._minted[entity.id],
-        )
-
-    def _deletes(self, entity: EntityType, ids: pa.Array) -> TypeChange:
-        return replace(TypeChange(entity, Mode.MERGE, to_arrow(entity, [])), deletes=ids)
-
-    def _require_room(self) -> None:
-        count = sum(map(len, self._rows.values())) + sum(map(len, self._deleted.values()))
-        if count > self._rows_max:
-            raise LimitExceeded(
-                "mutation.too_large",
-                f"the mutation touches {count} entities, allowed are {self._rows_max}",
-                remedy="narrow the predicate, split the mutation, or load the data instead",
-                details={"resource_limit": {"name": "rows", "limit": self._rows_max}},
-            )
-
-
-def _typed(entity: EntityType, prop_id: str, value: Any) -> Any:
-    """A value in the type of its property; a parameter may have been of a wider one."""
-    prop = entity.by_id[PropertyId(prop_id)]
-    given = list(value) if isinstance(value, tuple) else value
-    try:
-        return coerce_json(given, prop.dtype, nullable=True)
-    except ValueProblem as problem:
-        raise ValidationFailure(
-            f"data.{problem.code.removeprefix('value.')}",
-            f"{entity.name}.{prop.name}: {problem.message}; nothing was written",
-            details={"type": entity.name, "property": prop.name},
-        ) from None
+    def _rows_of(self, entity: EntityType) -> _Written:
+        return self._written.setdefault(entity.id, _Written(entity))

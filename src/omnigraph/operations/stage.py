@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from omnigraph.catalog.model import ID, EntityKind
 from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.lookup import is_among, locate
-from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
+from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.versioning.manifest import Counts
 from omnigraph.writer.plan import Prepared, TableEffect
 
@@ -93,10 +93,16 @@ def _stage_type(change: TypeChange, table: Table, located: pa.Table) -> Staged |
         return None if unchanged else table.stage_overwrite(change.rows)
     replaced, new = _split(change.rows, located)
     return table.stage_change(
-        delete=_numbers(locate(table, change.deletes), ROW_ADDRESS),
+        delete=_deleted_at(change, table),
         replace=_replacement(replaced, located),
         insert=new,
     )
+
+
+def _deleted_at(change: TypeChange, table: Table) -> np.ndarray:
+    if change.deleted_at is not None:
+        return change.deleted_at
+    return _addresses(locate(table, change.deletes))
 
 
 def _split(rows: pa.Table, located: pa.Table) -> tuple[pa.Table, pa.Table]:
@@ -109,14 +115,11 @@ def _split(rows: pa.Table, located: pa.Table) -> tuple[pa.Table, pa.Table]:
     return rows.take(at), rows.filter(pc.invert(is_among(ids, existing)))
 
 
-def _replacement(
-    rows: pa.Table, located: pa.Table
-) -> tuple[np.ndarray, np.ndarray, pa.Table] | None:
-    if not rows.num_rows:
-        return None
-    return _numbers(located, ROW_ADDRESS), _numbers(located, ROW_ID), rows
+def _replacement(rows: pa.Table, located: pa.Table) -> tuple[np.ndarray, None, pa.Table] | None:
+    # Nobody asks which row it was before, so no row id is kept: that would cost a look at all rows.
+    return (_addresses(located), None, rows) if rows.num_rows else None
 
 
-def _numbers(rows: pa.Table, column: str) -> np.ndarray:
-    numbers: np.ndarray = rows.column(column).to_numpy()
-    return numbers
+def _addresses(rows: pa.Table) -> np.ndarray:
+    addresses: np.ndarray = rows.column(ROW_ADDRESS).to_numpy()
+    return addresses

@@ -224,11 +224,12 @@ class Table(Protocol):
         self,
         *,
         delete: np.ndarray | None = None,
-        replace: tuple[np.ndarray, np.ndarray, pa.Table] | None = None,
+        replace: tuple[np.ndarray, np.ndarray | None, pa.Table] | None = None,
         insert: pa.Table | None = None,
     ) -> Staged | None:
-        """Delete rows by address, replace rows (addresses, row ids, new rows: identity is kept) and
-        insert new ones, as one change. None when all of it is empty."""
+        """Delete rows by address, replace rows (addresses, row ids, new rows) and insert new ones,
+        as one change. Row ids that are given are kept, which costs a look at all rows of the table;
+        without them replaced rows count as new ones. None when all of it is empty."""
         ...
 
     def stage_part(

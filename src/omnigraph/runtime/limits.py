@@ -51,6 +51,7 @@ class Limits:
     catalog_cache: int = 32
     # A mutation is held in memory until it is published; beyond this it belongs into a load.
     mutation_rows_max: int = 1_000_000
+    mutation_bytes_max: int = _quarter_of_memory()
     # A load in process is held in memory as Arrow; beyond this it belongs to Spark, or in chunks.
     load_bytes_max: int = _quarter_of_memory()
     # One record of a load; no entity is that large, but a file without line ends is.

@@ -13,6 +13,7 @@ import pyarrow as pa
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, stored_properties
 from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
 from omnigraph.integrity.evaluate import evaluate_changes
+from omnigraph.integrity.lookup import locate
 from omnigraph.operations.cascade import cascade
 from omnigraph.operations.rows import to_arrow
 from omnigraph.operations.stage import stage_changes
@@ -57,8 +58,10 @@ class Write:
             )
             for name, entities in self._upserts.items()
         }
-        deletes: dict[TypeId, pa.Array] = {
-            by_name[name].id: pa.array(list(ids), pa.string())
+        deletes: dict[TypeId, pa.Table] = {
+            by_name[name].id: locate(
+                reader.table(by_name[name].id), pa.array(list(ids), pa.string())
+            )
             for name, ids in self._deletes.items()
         }
         gone = cascade(deletes, reader)
@@ -66,7 +69,8 @@ class Write:
         for key in rows.keys() | gone.keys():
             entity = reader.catalog.types[key]
             table = rows.get(key, to_arrow(entity, []))
-            by_type[key] = TypeChange(entity, Mode.MERGE, table, gone.get(key, _NONE))
+            change = TypeChange(entity, Mode.MERGE, table)
+            by_type[key] = change.deleting(gone[key]) if key in gone else change
         changes = ChangeSet(by_type)
         evaluation = evaluate_changes(changes, reader)
         evaluation.raise_if_broken()
@@ -135,6 +139,3 @@ def _row(entity: EntityType, key: str, values: Mapping[str, Any]) -> dict[str, A
     if isinstance(entity, EdgeType):
         row |= {SRC.id: values["from"], DST.id: values["to"]}
     return {ID.id: key, **row}
-
-
-_NONE = pa.array([], pa.string())

@@ -298,6 +298,47 @@ def test_a_mutation_that_touches_too_much_says_what_to_do(tmp_path: Path) -> Non
         assert "load" in (caught.value.remedy or "")
 
 
+def test_a_mutation_that_needs_too_much_memory_is_refused_while_it_reads(tmp_path: Path) -> None:
+    limits = Limits(mutation_bytes_max=10_000)
+    graph = init_graph(tmp_path / "g.omni", SCHEMA, durability="process", limits=limits)
+    people = [{"type": "Person", "data": {"name": str(n), "city": "x" * 100}} for n in range(200)]
+    graph.load(people, mode="append")
+    with pytest.raises(LimitExceeded) as caught:
+        run(graph, "update Person set { age: 1 } where age is null")
+    assert caught.value.details["resource_limit"] == {"name": "bytes", "limit": 10_000}
+    # Ids alone fit.
+    assert counts(run(graph, "delete Person where age is null")) == (200, 0)
+
+
+def test_a_predicate_that_storage_cannot_answer_reads_only_what_matches(graph: Graph) -> None:
+    run(graph, 'update Person set { tags: ["x", "y"] } where age > 15')
+    move = 'update Person set { city: "Ulm" } where tags contains "x" and age < 45'
+    assert counts(run(graph, move)) == (2, 0)
+    assert {name for name, row in people(graph).items() if row["city"] == "Ulm"} == {"b", "d"}
+    gone = 'delete Person where tags contains "x" and age < 45'
+    assert counts(run(graph, gone)) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("declared", "given", "statement", "rule", "prop"),
+    [
+        ("String?", None, "insert Person { name: $v }", "required", "name"),
+        ("String?", None, 'insert Owns { from: "a", to: $v }', "required", "to"),
+        ("I64", 2**40, 'insert Person { name: "x", age: $v }', "type", "age"),
+    ],
+)
+def test_a_parameter_that_does_not_fit_is_a_violation_like_any_other(
+    graph: Graph, declared: str, given: Any, statement: str, rule: str, prop: str
+) -> None:
+    before = records(graph)
+    with pytest.raises(ValidationFailure) as caught:
+        graph.mutate(f"query q($v: {declared}) {{ {statement} }}", {"v": given})
+    [violation] = caught.value.details["violations"]
+    assert (violation["rule"], violation["property"]) == (rule, prop)
+    assert caught.value.code == f"data.{rule}"
+    assert records(graph) == before
+
+
 # --- conditions, rehearsals, repeated requests ---
 
 

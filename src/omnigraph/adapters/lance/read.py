@@ -156,7 +156,7 @@ class LanceTable:
         self,
         *,
         delete: np.ndarray | None = None,
-        replace: tuple[np.ndarray, np.ndarray, pa.Table] | None = None,
+        replace: tuple[np.ndarray, np.ndarray | None, pa.Table] | None = None,
         insert: pa.Table | None = None,
     ) -> Staged | None:
         self._root.require_present()

@@ -25,7 +25,7 @@ from omnigraph.adapters.lance.operations import (
     field_names,
 )
 from omnigraph.adapters.lance.shape import field_numbers, reshape
-from omnigraph.adapters.lance.tail import Tail, find_tail
+from omnigraph.adapters.lance.tail import find_tail
 from omnigraph.datatypes.arrow import PROPERTY
 from omnigraph.errors import InvalidInput, StorageFault
 from omnigraph.ports.indexes import IndexKind
@@ -82,31 +82,33 @@ def stage_change(
     path: str,
     fingerprint: str,
     delete: np.ndarray | None,
-    replace: tuple[np.ndarray, np.ndarray, pa.Table] | None,
+    replace: tuple[np.ndarray, np.ndarray | None, pa.Table] | None,
     insert: pa.Table | None,
 ) -> Operation | None:
-    """Deletes, replacements that keep their row ids, and inserts, as one operation."""
+    """Deletes, replacements and inserts as one operation; replacements keep given row ids."""
     deleted = _addresses(delete)
     replaced = _addresses(replace[0] if replace is not None else None)
     gone = np.union1d(deleted, replaced)
     if replaced.size != np.unique(replaced).size or np.isin(replaced, deleted).any():
         raise InvalidInput("table.replace", f"table {path}: a row is replaced and gone, or twice")
-    inserted = insert.num_rows if insert is not None else 0
-    tail = find_tail(dataset, written_rows=inserted + replaced.size)
+    plain, identified = _by_identity(replace, insert, path)
+    written = sum(rows.num_rows for rows in plain)
+    tail = find_tail(dataset, written_rows=written + (len(identified[0]) if identified else 0))
     if not gone.size and tail is None:
         return (
-            stage_append(dataset, insert, path=path, fingerprint=fingerprint) if inserted else None
+            stage_append(dataset, plain[0], path=path, fingerprint=fingerprint) if written else None
         )
+    hidden = gone
     if tail is not None:
-        replace, gone = _take_along(tail, replace, gone)
-    new: list[Any] = []
-    if replace is not None and len(replace[0]):
-        if len(replace[0]) != len(replace[1]):
-            raise _uneven(path)
-        new += _write_replacements(dataset, *replace[1:], path)
-    if inserted:
-        new += write_rows(dataset, _require_columns(insert, dataset.schema, path), path=path)
-    updated, removed = _hide(dataset, gone, path)
+        plain = [*plain, tail.without(gone)]
+        # Its fragments go whole.
+        in_tail = np.isin(gone >> _FRAGMENT_SHIFT, np.array(tail.fragment_ids, np.uint64))
+        hidden = gone[~in_tail]
+    new = _write_replacements(dataset, *identified, path) if identified else []
+    fitting = [_require_columns(rows, dataset.schema, path) for rows in plain if rows.num_rows]
+    if fitting:
+        new += write_rows(dataset, pa.concat_tables(fitting), path=path)
+    updated, removed = _hide(dataset, hidden, path)
     if tail is not None:
         removed = (*removed, *tail.fragment_ids)
     return Operation(
@@ -117,6 +119,21 @@ def stage_change(
         removed=removed,
         fields=field_names(dataset) if new else None,
     )
+
+
+def _by_identity(
+    replace: tuple[np.ndarray, np.ndarray | None, pa.Table] | None,
+    insert: pa.Table | None,
+    path: str,
+) -> tuple[list[pa.Table], tuple[np.ndarray, pa.Table] | None]:
+    """The rows that are written as new ones, and those that keep the row ids of others."""
+    plain = [insert] if insert is not None and insert.num_rows else []
+    if replace is None or not len(replace[0]):
+        return plain, None
+    addresses, row_ids, rows = replace
+    if len(addresses) != rows.num_rows or (row_ids is not None and len(row_ids) != rows.num_rows):
+        raise _uneven(path)
+    return ([rows, *plain], None) if row_ids is None else (plain, (row_ids, rows))
 
 
 def stage_reshape(
@@ -194,25 +211,6 @@ def stage_part(
         removed=removed,
         fields=field_names(dataset) if new else None,
     )
-
-
-def _take_along(
-    tail: Tail, replace: tuple[np.ndarray, np.ndarray, pa.Table] | None, gone: np.ndarray
-) -> tuple[tuple[np.ndarray, np.ndarray, pa.Table], np.ndarray]:
-    """The tail's other rows join the replacements; its own fragments go whole."""
-    kept = tail.without(gone)
-    tail_ids = np.array(tail.fragment_ids, np.uint64)
-    elsewhere = gone[~np.isin(gone >> _FRAGMENT_SHIFT, tail_ids)]
-    if replace is None:
-        return (kept.addresses, kept.row_ids, kept.rows), elsewhere
-    addresses, row_ids, rows = replace
-    fitting = rows.select(kept.rows.column_names).cast(kept.rows.schema)
-    joined = (
-        np.concatenate([kept.addresses, addresses]),
-        np.concatenate([kept.row_ids, row_ids]),
-        pa.concat_tables([kept.rows, fitting]),
-    )
-    return joined, elsewhere
 
 
 def stage_indexes(dataset: Any, segments: Sequence[NewSegment], *, path: str) -> IndexChange:

@@ -2,9 +2,9 @@
 
 Every small write adds a fragment, and every fragment makes each later scan and commit a little
 dearer. So once enough small ones have gathered, the next small write rewrites them into one,
-together with what it writes itself. Row ids are kept, and the work is bounded: a fragment that has
-grown beyond ``FRAGMENT_ROWS_MAX`` is left alone, so n single-row writes leave n / 1024 fragments
-and a few.
+together with what it writes itself. The work is bounded: a fragment that has grown beyond
+``FRAGMENT_ROWS_MAX`` is left alone, so n single-row writes leave n / 1024 fragments and a few.
+Row ids are not kept: Lance would look for every one of them in the whole table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from omnigraph.adapters.lance.blobs import has_blobs
-from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
+from omnigraph.ports.tables import ROW_ADDRESS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,22 +30,15 @@ FRAGMENTS_MAX = 64
 
 @dataclass(frozen=True)
 class Tail:
-    """The live rows of the small fragments, with their addresses and row ids."""
+    """The live rows of the small fragments, with their addresses."""
 
     fragment_ids: tuple[int, ...]
     rows: pa.Table
     addresses: np.ndarray
-    row_ids: np.ndarray
 
-    def without(self, gone: np.ndarray) -> Tail:
-        """The tail less the rows at some addresses."""
-        keep = ~np.isin(self.addresses, gone)
-        return Tail(
-            self.fragment_ids,
-            self.rows.filter(keep),
-            self.addresses[keep],
-            self.row_ids[keep],
-        )
+    def without(self, gone: np.ndarray) -> pa.Table:
+        """The rows of the tail less those at some addresses."""
+        return self.rows.filter(~np.isin(self.addresses, gone))
 
 
 def find_tail(dataset: Any, written_rows: int) -> Tail | None:
@@ -62,11 +55,10 @@ def find_tail(dataset: Any, written_rows: int) -> Tail | None:
         return None
     fragments.reverse()
     rows = dataset.scanner(
-        fragments=fragments, with_row_id=True, with_row_address=True, scan_in_order=True
+        fragments=fragments, with_row_address=True, scan_in_order=True
     ).to_table()
     return Tail(
         tuple(fragment.fragment_id for fragment in fragments),
         rows.select(dataset.schema.names),
         rows.column(ROW_ADDRESS).to_numpy().astype(np.uint64),
-        rows.column(ROW_ID).to_numpy().astype(np.uint64),
     )

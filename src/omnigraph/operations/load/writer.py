@@ -13,12 +13,13 @@ from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import Conflict
 from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
 from omnigraph.integrity.evaluate import evaluate_changes
-from omnigraph.integrity.lookup import find_rows, is_among
+from omnigraph.integrity.lookup import is_among, locate
 from omnigraph.integrity.violations import Report
 from omnigraph.operations.cascade import cascade
 from omnigraph.operations.load.request import LoadResult, TypeCount
 from omnigraph.operations.load.settle import settle
 from omnigraph.operations.stage import count_changes, stage_changes
+from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.versioning.manifest import Counts, WriterKind
 
 if TYPE_CHECKING:
@@ -133,38 +134,37 @@ class LoadWriter:
 
     # --- the change ---
 
-    def _deletes(self, snapshot: Snapshot) -> dict[TypeId, pa.Array]:
+    def _deletes(self, snapshot: Snapshot) -> dict[TypeId, pa.Table]:
         """The ids that go and exist, with the edges that go with their nodes."""
         named = {
-            key: find_rows(snapshot.table(key), ID.column, settled.deletes, [ID.column])
+            key: locate(snapshot.table(key), settled.deletes)
             for key, settled in self._settled.items()
             if len(settled.deletes)
         }
-        ids = {key: rows.column(ID.column).combine_chunks() for key, rows in named.items()}
-        return cascade(ids, snapshot)
+        return cascade(named, snapshot)
 
-    def _changes(self, snapshot: Snapshot, deletes: dict[TypeId, pa.Array]) -> ChangeSet:
+    def _changes(self, snapshot: Snapshot, deletes: dict[TypeId, pa.Table]) -> ChangeSet:
         by_type: dict[TypeId, TypeChange] = {}
         for key, settled in self._settled.items():
-            gone = deletes.get(key, _NO_IDS)
-            if len(gone) and settled.rows.num_rows:
+            gone = deletes.get(key, _NOTHING)
+            if gone.num_rows and settled.rows.num_rows:
                 # An edge that is written anew does not go, wherever it went before.
-                again = is_among(gone, settled.rows.column(ID.column))
+                again = is_among(gone.column(ID.column), settled.rows.column(ID.column))
                 gone = gone.filter(pc.invert(again))
-            if self._request.mode is Mode.OVERWRITE or settled.rows.num_rows or len(gone):
-                by_type[key] = TypeChange(
+            if self._request.mode is Mode.OVERWRITE or settled.rows.num_rows or gone.num_rows:
+                change = TypeChange(
                     settled.entity,
                     self._request.mode,
                     settled.rows,
-                    gone,
-                    settled.records,
-                    settled.minted,
+                    records=settled.records,
+                    fresh_ids=settled.minted,
                 )
+                by_type[key] = change.deleting(gone)
         for key, gone in deletes.items():
-            if key not in self._settled and len(gone):
+            if key not in self._settled and gone.num_rows:
                 entity = snapshot.catalog.types[key]
-                nothing = table_schema(entity).empty_table()
-                by_type[key] = TypeChange(entity, Mode.MERGE, nothing, gone)
+                nothing = TypeChange(entity, Mode.MERGE, table_schema(entity).empty_table())
+                by_type[key] = nothing.deleting(gone)
         return ChangeSet(by_type, partial=bool(self._gathered.report))
 
     def _require_schema(self, snapshot: Snapshot) -> None:
@@ -176,4 +176,4 @@ class LoadWriter:
             )
 
 
-_NO_IDS = pa.array([], pa.string())
+_NOTHING = pa.table({ID.column: pa.array([], pa.string()), ROW_ADDRESS: pa.array([], pa.uint64())})
