@@ -180,6 +180,23 @@ def _measure(path: Path, names: _Names, table: Table, length: int) -> None:
     spent = {verb: took / turns for item in watches for verb, took in item.seconds.items()}
     for verb, took in sorted(spent.items(), key=lambda item: -item[1])[:4]:
         table.add(f"  of which {verb}", took)
+    table.add("  Lance alone: an append to that table", _bare_append(path, engine))
+
+
+def _bare_append(path: Path, engine: Engine) -> float:
+    """What of the growth is Lance's: it lists all versions of a table before it appends to it."""
+    table = table_of(engine)
+    dataset = lance.dataset(str(path / table.pin.path), session=lance.Session())
+    rows = _rows(table.schema)
+    took = []
+    for _ in range(15):
+        started = time.perf_counter()
+        appended = LanceOperation.Append(write_fragments(rows, dataset))
+        dataset = LanceDataset.commit(
+            dataset, appended, read_version=dataset.version, max_retries=0
+        )
+        took.append(time.perf_counter() - started)
+    return statistics.median(took)
 
 
 def _copy_at_level(path: Path, copy: Path, level: str) -> None:

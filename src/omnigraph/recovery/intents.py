@@ -12,7 +12,7 @@ roll-forward. ``<id>.alive.json``      the heartbeat: the only one that is ever 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import TypeId
@@ -20,6 +20,7 @@ from omnigraph.errors import NotFound, StorageFault
 from omnigraph.ports.tables import Pin
 from omnigraph.recovery.owner import Owner
 from omnigraph.runtime.ids import CommitId, is_ulid, new_short_id
+from omnigraph.runtime.plain import plain
 from omnigraph.versioning import layout
 from omnigraph.versioning.manifest import CommitRef, Counts, WriterKind
 from omnigraph.versioning.publish import Draft, Publication
@@ -63,7 +64,7 @@ class Intent:
             "format": INTENT_FORMAT,
             "owner": self.owner.to_json(),
             "created_at_micros": self.created_at_micros,
-            "tables": [{"type_id": t.type_id, "pin": asdict(t.pin)} for t in self.tables],
+            "tables": [{"type_id": t.type_id, "pin": plain(t.pin)} for t in self.tables],
             "publication": _publication_to_json(self.publication),
         }
         return json.dumps(body, sort_keys=True).encode()
@@ -127,7 +128,7 @@ class IntentStore:
         return self._objects.exists(_key(operation, "staging.json"))
 
     def confirm(self, operation: CommitId, moved: Mapping[TypeId, Pin]) -> None:
-        body = {key: asdict(pin) for key, pin in moved.items()}
+        body = {key: plain(pin) for key, pin in moved.items()}
         self._put_once(_key(operation, "confirmed.json"), json.dumps(body, sort_keys=True).encode())
 
     def beat(self, operation: CommitId) -> None:
@@ -195,7 +196,7 @@ def _require_known_format(found: int) -> None:
 
 
 def _with(keys: IntentKeys, part: str) -> IntentKeys:
-    return IntentKeys(**{**asdict(keys), part: True})
+    return IntentKeys(**{**plain(keys), part: True})
 
 
 def _key(operation: str, suffix: str) -> str:
@@ -204,11 +205,11 @@ def _key(operation: str, suffix: str) -> str:
 
 def _publication_to_json(publication: Publication) -> dict[str, Any]:
     return {
-        "draft": asdict(publication.draft),
+        "draft": plain(publication.draft),
         "incarnation": publication.incarnation,
-        "captured": asdict(publication.captured),
+        "captured": plain(publication.captured),
         "schema": publication.schema,
-        "moved": {key: asdict(pin) for key, pin in publication.moved.items()},
+        "moved": {key: plain(pin) for key, pin in publication.moved.items()},
         "dropped": sorted(publication.dropped),
         "expected": dict(publication.expected),
         "new_schema": publication.new_schema,

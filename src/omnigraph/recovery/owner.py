@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ class Owner:
         return _start_of(self.pid) != self.started
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {"host": self.host, "pid": self.pid, "started": self.started, "nonce": self.nonce}
 
     @staticmethod
     def from_json(body: dict[str, Any]) -> Owner:
@@ -63,7 +63,17 @@ class Owner:
 def current_owner() -> Owner:
     """This process."""
     pid = os.getpid()
-    return Owner(_this_host(), pid, _start_of(pid), new_short_id())
+    return Owner(_this_host(), pid, _own_start(pid), new_short_id())
+
+
+@cache
+def _own_start(pid: int) -> str:
+    """Asked twice by every write; a process is born once."""
+    return _start_of(pid)
+
+
+# A child may get the number of an ancestor that is gone.
+os.register_at_fork(after_in_child=_own_start.cache_clear)
 
 
 @cache

@@ -7,7 +7,7 @@ versions is a graph commit. This module is pure: it turns manifests into Arrow r
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from omnigraph.catalog.model import TypeId
 from omnigraph.errors import InvalidInput, StorageFault
 from omnigraph.ports.tables import Pin
 from omnigraph.runtime.ids import CommitId
+from omnigraph.runtime.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,7 +118,7 @@ class Commit:
 
     def to_json(self) -> dict[str, Any]:
         """The stored form; fields that say nothing are left out."""
-        return {key: value for key, value in asdict(self).items() if value not in (None, ())}
+        return {key: value for key, value in plain(self).items() if value not in (None, ())}
 
     @staticmethod
     def from_json(body: dict[str, Any]) -> Commit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.lance import staging
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LanceTables"]
 
+_SWAPPED_MAX = 64
+
 
 class LanceTables:
     """Tables below one root; one session and one cache of handles for all of them.
@@ -60,8 +63,9 @@ class LanceTables:
         self._handles = Handles(location.uri, self._versions, options)
         self._committer = Committer(self._handles, self._versions, movable=local)
         self._sync = TableSync(location.uri) if durable and local else NoSync()
-        # Manifest versions that this process has synced: a writer syncs the head it builds on.
-        self._synced_heads: dict[str, int] = {}
+        # The manifest versions that this process swapped in last, still open and synced already:
+        # mostly it builds on its own.
+        self._swapped: OrderedDict[str, tuple[int, Any]] = OrderedDict()
 
     # --- tables ---
 
@@ -131,11 +135,11 @@ class LanceTables:
         self._sync.files(f"{path}/data/{file.path}" for part in fragments for file in part.files)
         overwrite = load_lance().LanceOperation.Overwrite(rows.schema, fragments)
         if handle is None:
-            self._committer.create(path, overwrite, operation_id, stable=False)
+            made = self._committer.create(path, overwrite, operation_id, stable=False)
         else:
-            self._committer.on(handle, path, expected, overwrite, operation_id)
+            made = self._committer.on(handle, path, expected, overwrite, operation_id)
         self._sync_manifest(path, expected + 1)
-        self._synced_heads[path] = expected + 1
+        self._remember(path, expected + 1, made.dataset)
         return expected + 1
 
     def read_version(self, path: str, version: int) -> pa.Table:
@@ -171,11 +175,18 @@ class LanceTables:
         if expected == 0:
             url, options = self._handles.url(path), self._handles.storage_options
             return staging.write_first_rows(url, rows, path=path, storage_options=options), None
-        handle = self._handles.at(path, expected)
-        if self._synced_heads.get(path) != expected:
+        version, handle = self._swapped.get(path, (0, None))
+        if version != expected:
+            # A writer syncs the head that it builds on.
+            handle = self._handles.at(path, expected)
             self._sync.files(self._contents(path, expected))
             self._sync_manifest(path, expected)
         return staging.write_rows(handle, rows, path=path, mode="overwrite"), handle
+
+    def _remember(self, path: str, version: int, dataset: Any) -> None:
+        self._swapped[path] = (version, dataset)
+        while len(self._swapped) > _SWAPPED_MAX:
+            self._swapped.popitem(last=False)
 
     def _contents(self, path: str, version: int) -> Iterator[str]:
         """The keys of a version's files. Lazy: nothing is opened where nothing is synced."""
