@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.catalog.source import print_catalog
 from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.graph.authorize import Gate
+from omnigraph.operations.blob import Blob, BlobRequest, read_blob
 from omnigraph.operations.evolve.plan import DesiredSchema, plan_change
 from omnigraph.operations.explain import Explanation, explain_query, profile_query
 from omnigraph.operations.export import ExportRequest, ExportResult, export
@@ -149,6 +150,10 @@ class GraphAt:
     def indexes(self) -> Sequence[IndexStatus]:
         """The declared indexes at this target, built or not, and how many rows each covers."""
         return list_indexes(self._read(), self._target)
+
+    def blob(self, type: str, id: str, property: str, *, kind: str | None = None) -> Blob:  # noqa: A002 - the words of the graph
+        """The bytes of one blob; ``kind`` insists on a ``node`` or an ``edge``."""
+        return read_blob(self._read(), BlobRequest(type, id, property, self._target, kind))
 
     def export(
         self,

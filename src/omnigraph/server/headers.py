@@ -1,16 +1,25 @@
-"""The headers of ours."""
+"""The headers that operations understand."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["DEADLINE", "IDEMPOTENCY_KEY", "IF_COMMIT", "Header"]
+__all__ = [
+    "DEADLINE",
+    "IDEMPOTENCY_KEY",
+    "IF_COMMIT",
+    "IF_MATCH",
+    "IF_NONE_MATCH",
+    "IF_RANGE",
+    "RANGE",
+    "Header",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A header of ours that an operation understands."""
+    """A header that an operation understands."""
 
     name: str
     summary: str
@@ -33,3 +42,7 @@ IF_COMMIT = Header(
     "Only while the branch is at this commit; otherwise 412.",
     required=True,
 )
+RANGE = Header("Range", "One range of bytes.")
+IF_RANGE = Header("If-Range", "The tag that the range is of; otherwise all is sent.")
+IF_MATCH = Header("If-Match", "Only this blob; otherwise 412.")
+IF_NONE_MATCH = Header("If-None-Match", "Only if it is another blob; otherwise 304.")

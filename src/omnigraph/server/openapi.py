@@ -36,6 +36,7 @@ _STATUSES = {
     503: "Not now, or the outcome is not known.",
     504: "The time is up.",
 }
+_OTHERS = {206: "A part of it.", 304: "It has not changed."}
 _EVERYWHERE = (400, 401, 404, 500, 503)
 
 
@@ -123,11 +124,12 @@ def _responses(
     if not secured or each.public:
         statuses.discard(401)
     failure = {"application/json": {"schema": schema_of[_key(ErrorOutput)]}}
+    others = {str(status): {"description": _OTHERS[status]} for status in each.others}
     told = {
         str(status): {"description": _STATUSES[status], "content": failure}
         for status in sorted(statuses)
     }
-    return {str(each.status): success, **told}
+    return {"200": success, **others, **told}
 
 
 def _path_parameters(each: Operation) -> list[dict[str, Any]]:

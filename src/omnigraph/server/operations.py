@@ -44,8 +44,9 @@ class Operation:
     # What a success says: one of these.
     answers: tuple[Any, ...] = ()
     gives: str = JSON
-    status: int = 200
     problems: tuple[int, ...] = ()
+    # Further statuses that are no failure.
+    others: tuple[int, ...] = ()
     # Answered to anybody, token or not.
     public: bool = False
     tag: str = "graph"

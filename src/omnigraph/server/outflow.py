@@ -42,7 +42,7 @@ class Outflow:
 
     # --- the thread ----------------------------------------------------------------------------
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes | memoryview) -> int:
         """Hand bytes over, in chunks of a bounded size."""
         view = memoryview(data)
         for start in range(0, len(view), self._limits.chunk_bytes):
@@ -66,9 +66,10 @@ class Outflow:
         return chunk
 
     def abandon(self) -> None:
-        """Nobody takes any more: the writer stops at its next chunk."""
+        """Nobody takes any more: the writer stops at its next chunk, the reader at once."""
         self._abandoned = True
         self._room.release()
+        self._chunks.put_nowait(None)
 
 
 async def stream(
@@ -78,6 +79,7 @@ async def stream(
     *,
     media_type: str,
     headers: Mapping[str, str] | None = None,
+    status: int = 200,
 ) -> Response:
     """Begin to stream what ``work`` writes. Errors before its first chunk are raised here."""
     outflow = Outflow(limits)
@@ -98,7 +100,10 @@ async def stream(
         raise
     if first is None:
         await writing
-    return StreamAnswer(_chunks(first, outflow), outflow, writing, limits, media_type, headers)
+    answer = StreamAnswer(_chunks(first, outflow), outflow, writing, limits)
+    answer.status_code, answer.media_type = status, media_type
+    answer.init_headers(headers)
+    return answer
 
 
 async def _chunks(first: bytes | None, outflow: Outflow) -> AsyncIterator[bytes]:
@@ -117,20 +122,12 @@ class StreamAnswer(Response):
         outflow: Outflow,
         writing: asyncio.Future[None],
         limits: Limits,
-        media_type: str,
-        headers: Mapping[str, str] | None,
     ) -> None:
-        self.media_type = media_type
-        self.status_code = 200
         self.background = None
-        self.body = b""
         self._chunks = chunks
         self._outflow = outflow
         self._writing = writing
         self._limits = limits
-        self.init_headers(headers)
-        if "content-length" in self.headers:
-            del self.headers["content-length"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - as ASGI calls it
         start = {
@@ -138,19 +135,32 @@ class StreamAnswer(Response):
             "status": self.status_code,
             "headers": self.raw_headers,
         }
+        # Sending to a socket that is closed says nothing; listening to it does.
+        gone = asyncio.ensure_future(_until_gone(receive))
+        gone.add_done_callback(lambda _: self._outflow.abandon())
         try:
             await send(start)
             async for chunk in self._chunks:
                 async with asyncio.timeout(self._limits.drain_seconds_max):
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            if not gone.done() and await self._is_complete():
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
         except (OSError, TimeoutError):
+            # Returning without the end of the body makes the server cut the connection.
             return
         finally:
+            gone.cancel()
             self._outflow.abandon()
+
+    async def _is_complete(self) -> bool:
         try:
             await self._writing
         except Exception:  # noqa: BLE001 - whatever it was, the stream is cut
-            # Returning without the end of the body makes the server cut the connection.
             _log.exception("a stream broke off")
-            return
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+            return False
+        return True
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

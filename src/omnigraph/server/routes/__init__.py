@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.server.operations import Operation
 from omnigraph.server.routes import (
+    blob,
     branches,
     changes,
     commits,
@@ -34,6 +35,7 @@ _MODULES: tuple[ModuleType, ...] = (
     stored,
     load,
     export,
+    blob,
     schema,
     branches,
     tags,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from omnigraph.server.wire.base import Answer
 
 __all__ = [
+    "BlobRange",
     "ChangeFeedGap",
     "ErrorOutput",
     "KeyConflict",
@@ -69,6 +70,12 @@ class OutcomeUnknown(Answer):
     graph_commit_id: str | None = None
 
 
+class BlobRange(Answer):
+    """How large the blob is that the range lies outside of."""
+
+    size: int
+
+
 class ErrorOutput(Answer):
     """What went wrong. `code` is coarse and closed; `reason` is fine and stable."""
 
@@ -98,3 +105,4 @@ class ErrorOutput(Answer):
     precondition_failure: PreconditionFailure | None = None
     change_feed_gap: ChangeFeedGap | None = None
     outcome_unknown: OutcomeUnknown | None = None
+    blob_range: BlobRange | None = None

@@ -1,0 +1,99 @@
+"""One blob of one entity, whole."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+from omnigraph.catalog.model import ID, stored_properties
+from omnigraph.datatypes.types import Scalar, ScalarType
+from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from omnigraph.catalog.model import Catalog, EntityType, Property
+    from omnigraph.operations.engine import Engine
+
+__all__ = ["Blob", "BlobRequest", "read_blob"]
+
+
+@dataclass(frozen=True, slots=True)
+class BlobRequest:
+    """Which property of which entity, at which target."""
+
+    type: str
+    id: str
+    property: str
+    target: str = MAIN
+    # ``node`` or ``edge``, where the caller knows.
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """The bytes, and the commit that they were read at."""
+
+    data: bytes
+    commit_id: str
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    @property
+    def digest(self) -> str:
+        """The same for the same bytes, wherever they are."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+def read_blob(engine: Engine, request: BlobRequest) -> Blob:
+    """The bytes of a blob, or an error that says which part of its address is wrong."""
+    snapshot = engine.snapshot(request.target)
+    entity = _find_type(snapshot.catalog, request)
+    prop = _find_property(entity, request.property)
+    wanted = pc.field(ID.column) == request.id
+    found = snapshot.table(entity.id).scan([prop.column], filter=wanted)
+    if found.num_rows == 0:
+        raise NotFound("entity.missing", f"there is no {entity.name} {request.id[:100]!r}")
+    data = found.column(prop.column)[0].as_py()
+    if data is None:
+        raise NotFound(
+            "blob.missing", f"{entity.name} {request.id[:100]!r} has no {request.property}"
+        )
+    return Blob(data, snapshot.commit_id)
+
+
+def _find_type(catalog: Catalog, request: BlobRequest) -> EntityType:
+    entity = catalog.entity(request.type)
+    if entity is None or (request.kind is not None and entity.kind.value != request.kind):
+        raise NotFound(
+            "type.missing",
+            f"the schema has no {request.kind or ''} type {request.type[:100]!r}".replace(
+                "  ", " "
+            ),
+            remedy=did_you_mean(request.type, [found.name for found in catalog.types.values()]),
+        )
+    return entity
+
+
+def _find_property(entity: EntityType, name: str) -> Property:
+    for prop in stored_properties(entity):
+        if prop.name == name:
+            break
+    else:
+        raise NotFound(
+            "property.missing",
+            f"{entity.name} has no property {name[:100]!r}",
+            remedy=did_you_mean(name, [prop.name for prop in entity.properties]),
+        )
+    if prop.dtype != ScalarType(Scalar.BLOB):
+        raise InvalidInput(
+            "blob.not_a_blob",
+            f"{entity.name}.{name} is not a blob",
+            remedy="read it with a query",
+        )
+    return prop
