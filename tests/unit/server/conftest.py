@@ -149,6 +149,17 @@ def open_server(serve: Serve, queries: Path) -> httpx.Client:
     return serve(unauthenticated=True, queries=str(queries))
 
 
+@pytest.fixture(scope="session")
+def still_server(
+    people_master: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[httpx.Client]:
+    """An open server for everything that changes nothing, started once."""
+    place = shutil.copytree(people_master, tmp_path_factory.mktemp("still") / "people.omni")
+    server = make_server(ServeRequest([str(place)], unauthenticated=True), {})
+    with serving(server) as url, httpx.Client(base_url=url, timeout=60) as client:
+        yield client
+
+
 @pytest.fixture
 def policed(serve: Serve, queries: Path, tmp_path: Path) -> httpx.Client:
     """``ada`` may everything, ``bob`` reads, ``carl`` may nothing."""

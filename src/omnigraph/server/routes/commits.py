@@ -34,7 +34,7 @@ async def list_commits(exchange: Exchange) -> Response:
     """The commits of a branch, newest first; filtered and paged if so asked."""
     asked: CommitsQuery = exchange.query
     wanted = CommitFilter(
-        parse_target(None, "main" if asked.branch is None else asked.branch),
+        parse_target(asked.branch, asked.snapshot),
         asked.actor,
         asked.kind,
         _parse_time(asked.since),

@@ -185,6 +185,7 @@ class TagDeleteOutput(Answer):
 
 class CommitsQuery(Input):
     branch: str | None = None
+    snapshot: str | None = None
     actor: str | None = None
     kind: str | None = None
     since: str | None = None
