@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pty
+import select
 import signal
 import struct
 import subprocess
@@ -247,3 +248,47 @@ def test_an_interrupt_while_waiting_for_input_is_quiet(
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
+
+
+def test_the_prompt_completes_remembers_and_survives_ctrl_c(
+    omnigraph_command: str, plain_environment: dict[str, str], people_graph: Path, tmp_path: Path
+) -> None:
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [omnigraph_command, "shell", str(people_graph), "--read-only"],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env={**plain_environment, "TERM": "dumb", "OMNIGRAPH_HOME": str(tmp_path)},
+    )
+    os.close(follower)
+    printed = b""
+
+    def await_text(wanted: bytes) -> None:
+        nonlocal printed
+        while wanted not in printed:
+            assert select.select([leader], [], [], 60)[0], printed
+            printed += os.read(leader, 4096)
+        printed = printed.partition(wanted)[2]
+
+    try:
+        await_text(b"main> ")
+        os.write(leader, b"match { $p: Person")
+        await_text(b"$p: Person")
+        process.send_signal(signal.SIGINT)
+        await_text(b"main> ")
+        os.write(leader, b"match { $p: Pers\t } return { $p.na\t };\n")
+        await_text(b"Charles")
+        await_text(b"main> ")
+        os.write(leader, b":nonsense\n")
+        await_text(b"[shell.unknown_command]")
+        await_text(b"main> ")
+        os.write(leader, b":quit\n")
+        assert process.wait(timeout=60) == 0
+    finally:
+        os.close(leader)
+        process.kill()
+        process.wait()
+    remembered = (tmp_path / "history").read_text(encoding="utf-8").splitlines()
+    assert remembered[-2:] == [":nonsense", ":quit"]
+    assert (tmp_path / "history").stat().st_mode & 0o777 == 0o600

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["drop_token", "find_token", "keep_token", "server_of"]
+__all__ = ["check_credentials", "drop_token", "find_token", "keep_token", "server_of"]
 
 ANY_SERVER_VARIABLE = "OMNIGRAPH_BEARER_TOKEN"
 _FILE = "credentials"
@@ -79,6 +79,12 @@ def drop_token(name: str) -> bool:
         return False
     _write(path, {key: token for key, token in sections.items() if key != name})
     return True
+
+
+def check_credentials() -> Path:
+    """Read the file, and raise what is wrong with it; where it is."""
+    _sections(_path())
+    return _path()
 
 
 def require_server_name(name: str) -> None:

@@ -12,9 +12,10 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Start",
         (
+            ("new", "start a project in a directory"),
             ("init", "create a graph from a schema"),
             ("status", "what a graph is, and what needs attention"),
-            ("schema", "show the schema, plan and apply changes"),
+            ("schema", "show, plan, apply, draft a schema"),
             ("clone", "copy a graph, or bring a copy up to date"),
             ("serve", "serve graphs over HTTP"),
         ),
@@ -22,6 +23,7 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Read and write",
         (
+            ("shell", "ask and change at a prompt"),
             ("query", "answer a read query"),
             ("explain", "how a read query would be answered"),
             ("profile", "what each step of a read query costs"),
@@ -64,7 +66,14 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("profiles", "the named addresses"),
         ),
     ),
-    ("Program", (("version", "release and internal schema version"),)),
+    (
+        "Program",
+        (
+            ("doctor", "check this machine and a graph"),
+            ("completion", "make a shell complete verbs and flags"),
+            ("version", "release and internal schema version"),
+        ),
+    ),
 )
 
 # Every verb is the module of the same name in ``cli.commands``, ``-`` spelled ``_``.
@@ -105,9 +114,6 @@ HELP = "\n".join(
         "  OMNIGRAPH_BEARER_TOKEN  the token for a server",
         "  OMNIGRAPH_DEBUG    1 prints tracebacks",
         "  NO_COLOR           no colours",
-        "",
-        "Shell completion (bash; also zsh and fish):",
-        '  eval "$(_OMNIGRAPH_COMPLETE=bash_source omnigraph)"',
         "",
         "omnigraph VERB --help explains a verb, with examples.",
     ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from omnigraph.catalog.render import render_plan
 from omnigraph.cli.address import announce, open_to_read, open_to_write, require_consent
+from omnigraph.cli.durable import install
 from omnigraph.cli.inputs import read_text
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.targets import find_target, target_options
@@ -23,7 +25,7 @@ __all__ = ["command"]
 
 @verb_group("schema")
 def command() -> None:
-    """Show the schema of a graph, plan a change of it, and apply one."""
+    """Show the schema of a graph, plan a change of it, apply one, or draft one from files."""
 
 
 def _change_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -169,5 +171,36 @@ def _parse_fills(fills: Sequence[str]) -> dict[str, str]:
     return found
 
 
-for each in (show, plan, apply):
+@verb(
+    "infer",
+    stored=False,
+    examples=(
+        "omnigraph schema infer people.csv knows.csv > people.pg",
+        "omnigraph schema infer export.jsonl --out people.pg",
+    ),
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILES...")
+@click.option("--type", "type_name", metavar="TYPE", help="The one type of all the files.")
+@click.option("--out", metavar="FILE", help="Where to write it; stdout by default.")
+@click.pass_obj
+def infer(call: Invocation, files: tuple[str, ...], type_name: str | None, out: str | None) -> None:
+    """Draft a schema from CSV, Parquet, Arrow and JSON files.
+
+    A table is of one type, named after its file; one with columns from and to holds edges. Records
+    may say what they are, as `load` reads them. Read the draft before you use it: data shows what
+    is there, not what is meant.
+    """
+    from omnigraph.operations.infer import infer_schema  # noqa: PLC0415 - the door to Arrow
+
+    draft = infer_schema(files, type=type_name)
+    if out is None:
+        call.answer(draft.to_json(), [draft.schema.rstrip("\n")])
+        return
+    if Path(out).exists():
+        raise InvalidInput("file.exists", f"{out} exists", remedy="choose another --out")
+    install(Path(out), [draft.schema.encode()])
+    call.answer({**draft.to_json(), "out": out}, [f"drafted {len(draft.counts)} types in {out}"])
+
+
+for each in (show, plan, apply, infer):
     command.add_command(each)

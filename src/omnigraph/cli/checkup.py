@@ -1,0 +1,188 @@
+"""What a machine must have for a graph to live on it, looked at one by one."""
+
+from __future__ import annotations
+
+import errno
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from omnigraph.cli.config import read_config
+from omnigraph.cli.credentials import check_credentials
+from omnigraph.cli.terminal import spells_unicode
+from omnigraph.errors import GraphError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Finding", "State", "check_machine", "check_place"]
+
+_PYTHON_MIN = (3, 11)
+_FREE_BYTES_MIN = 2**30
+_NEEDED = ("pylance", "pyarrow", "obstore", "click")
+_OPTIONAL = {
+    "pyspark": "pip install 'omnigraph-py[spark]' to load and export on Spark",
+    "starlette": "pip install 'omnigraph-py[server]' to serve graphs",
+}
+
+
+class State(StrEnum):
+    """How a finding is meant."""
+
+    OK = "ok"
+    # Something is missing that not everybody needs.
+    NOTE = "note"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    check: str
+    state: State
+    told: str
+    remedy: str = ""
+
+
+def check_machine() -> Iterator[Finding]:
+    """The program, its libraries, its files: what does not depend on a place."""
+    for look in (
+        _python,
+        _system,
+        _libraries,
+        _extras,
+        _java,
+        _configuration,
+        _credentials,
+        _output,
+    ):
+        yield from look()
+
+
+def check_place(place: Path) -> Iterator[Finding]:
+    """What a directory can do for a graph in it."""
+    while not place.is_dir():
+        place = place.parent
+    try:
+        with tempfile.TemporaryDirectory(prefix=".omnigraph-doctor-", dir=place) as scratch:
+            for look in (_links, _sync, _letter_case):
+                yield look(Path(scratch))
+    except OSError as error:
+        told = f"{place} cannot be written: {error.strerror or error}"
+        yield Finding("directory", State.NOTE, told, "reading works; writing needs another place")
+    yield _disk(place)
+
+
+def _python() -> Iterator[Finding]:
+    version = platform.python_version()
+    fine = sys.version_info >= _PYTHON_MIN
+    remedy = "" if fine else "use Python 3.11 or newer"
+    yield Finding("python", State.OK if fine else State.BAD, version, remedy)
+
+
+def _system() -> Iterator[Finding]:
+    name = f"{platform.system()} {platform.machine()}"
+    known = sys.platform.startswith(("linux", "darwin"))
+    remedy = "" if known else "keep graphs in a bucket, or run in WSL"
+    yield Finding("system", State.OK if known else State.BAD, name, remedy)
+
+
+def _libraries() -> Iterator[Finding]:
+    for name in _NEEDED:
+        version = _version(name)
+        if version is None:
+            yield Finding(name, State.BAD, "not installed", "pip install omnigraph-py")
+        else:
+            yield Finding(name, State.OK, version)
+
+
+def _extras() -> Iterator[Finding]:
+    for name, remedy in _OPTIONAL.items():
+        version = _version(name)
+        if version is None:
+            yield Finding(name, State.NOTE, "not installed", remedy)
+        else:
+            yield Finding(name, State.OK, version)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _java() -> Iterator[Finding]:
+    from omnigraph.pipeline.java import find_java  # noqa: PLC0415 - only this check needs it
+
+    try:
+        java = find_java()
+    except GraphError as error:
+        yield Finding("java", State.NOTE, error.message, error.remedy or "")
+    else:
+        yield Finding("java", State.OK, f"{java.version}, by {java.found_by}")
+
+
+def _configuration() -> Iterator[Finding]:
+    yield _file("configuration", lambda: str(read_config().path))
+
+
+def _credentials() -> Iterator[Finding]:
+    yield _file("credentials", lambda: str(check_credentials()))
+
+
+def _file(check: str, read: Callable[[], str]) -> Finding:
+    try:
+        path = read()
+    except GraphError as error:
+        return Finding(check, State.BAD, error.message, error.remedy or "")
+    return Finding(check, State.OK, path if Path(path).exists() else "none")
+
+
+def _output() -> Iterator[Finding]:
+    encoding = getattr(sys.stdout, "encoding", None) or "none"
+    fine = spells_unicode(sys.stdout)
+    remedy = "" if fine else "set LC_ALL=C.UTF-8 to see every letter"
+    yield Finding("output", State.OK if fine else State.NOTE, encoding, remedy)
+
+
+def _links(scratch: Path) -> Finding:
+    (scratch / "file").write_bytes(b"")
+    try:
+        (scratch / "link").hardlink_to(scratch / "file")
+    except OSError as error:
+        told = f"none here: {error.strerror or errno.errorcode.get(error.errno or 0, '')}"
+        remedy = "keep the graph on a file system with hard links, or in a bucket"
+        return Finding("hard links", State.BAD, told, remedy)
+    return Finding("hard links", State.OK, "yes")
+
+
+def _sync(scratch: Path) -> Finding:
+    began = perf_counter()
+    with (scratch / "synced").open("wb") as file:
+        file.write(b"x" * 4096)
+        file.flush()
+        os.fsync(file.fileno())
+    return Finding("sync", State.OK, f"{(perf_counter() - began) * 1_000:.1f} ms for one file")
+
+
+def _letter_case(scratch: Path) -> Finding:
+    (scratch / "case").write_bytes(b"")
+    told = "names that differ in case only are one" if (scratch / "CASE").exists() else "kept apart"
+    return Finding("letter case", State.OK, told)
+
+
+def _disk(place: Path) -> Finding:
+    free = shutil.disk_usage(place).free
+    told = f"{free / 2**30:,.1f} GiB free at {place}"
+    fine = free >= _FREE_BYTES_MIN
+    return Finding("disk", State.OK if fine else State.NOTE, told, "" if fine else "make room")

@@ -1,0 +1,85 @@
+"""``omnigraph doctor``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.address import is_local, open_to_read
+from omnigraph.cli.checkup import Finding, State, check_machine, check_place
+from omnigraph.cli.exits import FAILED
+from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.cli.render import Rows
+from omnigraph.cli.scope import StoreScope, find_scope
+from omnigraph.cli.terminal import paint
+from omnigraph.errors import GraphError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["command"]
+
+_COLOURS = {State.OK: "green", State.NOTE: "yellow", State.BAD: "red"}
+
+
+@verb(
+    "doctor",
+    tabular=True,
+    examples=("omnigraph doctor", "omnigraph doctor people.omni --json"),
+)
+@click.argument("uri", required=False)
+@click.pass_obj
+def command(call: Invocation, uri: str | None) -> None:
+    """Check this machine, the directory, and the graph at URI if one is addressed.
+
+    Exit code 1 when something is bad; what is only missing for some uses is noted.
+    """
+    found = [*check_machine(), *_addressed(call, uri)]
+    bodies = [asdict(each) for each in found]
+    bad = [each for each in found if each.state is State.BAD]
+    rows = [list(body.values()) for body in bodies]
+    call.answer_rows(
+        {"ok": not bad, "findings": bodies},
+        Rows([*bodies[0]], rows, {"ok": not bad}),
+        lines=_lines(found),
+    )
+    if bad:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _addressed(call: Invocation, uri: str | None) -> Iterator[Finding]:
+    try:
+        scope = find_scope(call, uri)
+    except GraphError as error:
+        if error.code != "usage.no_address":
+            raise
+        yield from check_place(Path.cwd())
+        return
+    if isinstance(scope, StoreScope) and is_local(scope.uri):
+        yield from check_place(Path(scope.uri.removeprefix("file://")))
+    yield _graph(call, uri)
+
+
+def _graph(call: Invocation, uri: str | None) -> Finding:
+    try:
+        with open_to_read(call, uri) as graph:
+            status = graph.status()
+    except GraphError as error:
+        return Finding("graph", State.BAD, error.message, error.remedy or "")
+    if status.pending:
+        told = f"{len(status.pending)} unfinished writes"
+        return Finding("graph", State.NOTE, told, "the next write looks after them")
+    return Finding("graph", State.OK, f"{status.nodes} nodes, {status.edges} edges")
+
+
+def _lines(found: Sequence[Finding]) -> Iterator[str]:
+    width = max(len(each.check) for each in found)
+    for each in found:
+        state = paint(f"{each.state.value:<4}", _COLOURS[each.state], sys.stdout)
+        yield f"{state}  {each.check:<{width}}  {each.told}"
+        if each.remedy:
+            yield f"      {'':<{width}}  {each.remedy}"

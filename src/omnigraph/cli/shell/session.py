@@ -1,0 +1,186 @@
+"""What the prompt does with a statement: ask, change, look around."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.cli.commits import commit_lines, names_by_commit
+from omnigraph.cli.inputs import read_text
+from omnigraph.cli.render import Format
+from omnigraph.cli.shell.statements import as_document, is_command
+from omnigraph.cli.shell.words import Vocabulary, vocabulary_of
+from omnigraph.cli.stored import answer_query
+from omnigraph.cli.terminal import write_lines
+from omnigraph.errors import InvalidInput
+from omnigraph.language.gq.ast import Mutation
+from omnigraph.language.gq.parser import parse_queries
+from omnigraph.language.source import Source
+from omnigraph.operations.history import CommitFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from omnigraph.cli.invocation import Invocation
+    from omnigraph.graph.facade import Graph
+
+__all__ = ["HELP", "Session"]
+
+_MAIN = "main"
+_LOG_COMMITS = 10
+HELP = """\
+A query or a mutation ends with its closing brace; without `query name() { … }` around it, with ;
+or an empty line.
+
+  :branch [NAME]     work on a branch, or list them
+  :at TARGET         look at a commit, tag, BRANCH@TIME or BRANCH@vN
+  :types             what there is
+  :schema            all of it, as .pg
+  :params JSON       values for $parameters, kept
+  :file FILE         read queries to run by name
+  :run NAME [JSON]   run one of them
+  :explain TEXT      how a query would be answered
+  :format FORMAT     table, kv, csv, jsonl or json
+  :log               the last commits
+  :help, :quit"""
+
+
+class Session:
+    """One open graph, and where in it the prompt stands."""
+
+    def __init__(self, call: Invocation, graph: Graph) -> None:
+        self._call = call
+        self._graph = graph
+        self._params: dict[str, Any] = {}
+        self._file: tuple[str, str] | None = None
+        self._words: Vocabulary | None = None
+        self.target = _MAIN
+        self.over = False
+        self._commands: dict[str, Callable[[str], None]] = {
+            ":at": self._at,
+            ":branch": self._branch,
+            ":explain": self._explain,
+            ":file": self._open,
+            ":format": self._format,
+            ":help": lambda _: write_lines(HELP.splitlines()),
+            ":log": self._log,
+            ":params": self._keep_params,
+            ":quit": self._quit,
+            ":run": self._run,
+            ":schema": lambda _: write_lines([self._graph.at(self.target).schema.rstrip()]),
+            ":types": self._types,
+        }
+
+    @property
+    def words(self) -> Vocabulary:
+        """What can be completed; asked for again when something may have changed."""
+        if self._words is None:
+            branches = [info.ref.name for info in self._graph.branches.list()]
+            schema = self._graph.at(self.target).schema
+            self._words = vocabulary_of(schema, branches=branches, commands=self._commands)
+        return self._words
+
+    def do(self, text: str) -> None:
+        """Do one whole statement."""
+        if not text.strip():
+            return
+        if is_command(text):
+            name, _, rest = text.strip().partition(" ")
+            command = self._commands.get(name)
+            if command is None:
+                raise InvalidInput(
+                    "shell.unknown_command", f"there is no {name}", remedy="see :help"
+                )
+            command(rest.strip())
+        else:
+            self._ask(as_document(text), None, "<input>", self._params)
+
+    def _ask(self, text: str, name: str | None, source: str, params: dict[str, Any]) -> None:
+        queries = parse_queries(Source(text, source)).queries
+        chosen = [query for query in queries if name in (None, query.name)]
+        if len(chosen) != 1 or not isinstance(chosen[0].body, Mutation):
+            used = params if name else _used(params, chosen[0]) if len(chosen) == 1 else params
+            result = self._graph.at(self.target).query(text, used, name=name, source_name=source)
+            answer_query(self._call, result.to_json())
+            return
+        done = self._graph.mutate(
+            text,
+            params if name else _used(params, chosen[0]),
+            name=name,
+            branch=self.target,
+            actor=self._call.actor,
+            source_name=source,
+        )
+        self._words = None
+        commit = f": {done.commit.id}" if done.commit else ""
+        write_lines(
+            [f"{done.affected_nodes} nodes, {done.affected_edges} edges on {done.branch}{commit}"]
+        )
+
+    def _branch(self, name: str) -> None:
+        if not name:
+            write_lines(info.ref.name for info in self._graph.branches.list())
+            return
+        self._at(name)
+
+    def _at(self, target: str) -> None:
+        self._graph.at(target or _MAIN)
+        self.target, self._words = target or _MAIN, None
+
+    def _types(self, _: str) -> None:
+        for name, properties in self.words.properties.items():
+            write_lines([f"{name}: {', '.join(properties)}" if properties else name])
+
+    def _keep_params(self, text: str) -> None:
+        self._params = _parse_params(text)
+
+    def _open(self, path: str) -> None:
+        text = read_text(path)
+        names = [query.name for query in parse_queries(Source(text, path)).queries]
+        self._file = (path, text)
+        write_lines([", ".join(names)])
+
+    def _run(self, text: str) -> None:
+        name, _, params = text.partition(" ")
+        if self._file is None or not name:
+            raise InvalidInput(
+                "shell.nothing_to_run", "no query is chosen", remedy="first :file, then :run NAME"
+            )
+        path, queries = self._file
+        self._ask(queries, name, path, _parse_params(params) if params.strip() else self._params)
+
+    def _explain(self, text: str) -> None:
+        write_lines(str(self._graph.at(self.target).explain(as_document(text))).splitlines())
+
+    def _format(self, name: str) -> None:
+        known = [each.value for each in Format]
+        if name not in known:
+            raise InvalidInput(
+                "shell.unknown_format", f"there is no format {name!r}", remedy=", ".join(known)
+            )
+        self._call.formats.append(name)
+
+    def _log(self, _: str) -> None:
+        wanted = CommitFilter(target=self.target, limit=_LOG_COMMITS)
+        names = names_by_commit(self._graph)
+        for commit in self._graph.commits.list(wanted).commits:
+            write_lines(commit_lines(commit, names))
+
+    def _quit(self, _: str) -> None:
+        self.over = True
+
+
+def _used(params: dict[str, Any], query: Any) -> dict[str, Any]:
+    """Kept parameters are for whoever declares them."""
+    declared = {param.name for param in query.params}
+    return {name: value for name, value in params.items() if name in declared}
+
+
+def _parse_params(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError as error:
+        raise InvalidInput("params.bad_json", f"this is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InvalidInput("params.not_object", "parameters are one JSON object")
+    return found

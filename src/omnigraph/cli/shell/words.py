@@ -1,0 +1,94 @@
+"""How a line may go on: commands, words of the language, types, edges, properties, branches."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from omnigraph.catalog.build import build_catalog
+from omnigraph.catalog.model import EdgeType
+from omnigraph.language.pg.parser import parse_schema
+from omnigraph.language.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["DELIMITERS", "Vocabulary", "complete", "vocabulary_of"]
+
+# Where a word begins, for whoever cuts the line into words; `$`, `.` and `:` belong to words.
+DELIMITERS = " \t\n{}(),<>=!"
+_KEYWORDS = (
+    "query", "match", "return", "order", "limit", "not", "optional", "exists", "count", "insert",
+    "update", "delete", "where", "set", "distinct", "desc", "and", "or", "in", "is", "null",
+    "contains", "starts_with", "date", "datetime", "search", "nearest", "bm25",
+)  # fmt: skip
+_DECLARED = re.compile(r"\$(\w+)\s*:\s*(\w+)")
+_TYPED_PLACE = re.compile(r"(?:\$\w+\s*:\s*|\b(?:insert|update|delete)\s+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a schema and a graph have names for."""
+
+    properties: Mapping[str, tuple[str, ...]]
+    edges: tuple[str, ...]
+    branches: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return tuple(self.properties)
+
+
+def vocabulary_of(
+    schema: str, *, branches: Iterable[str] = (), commands: Iterable[str] = ()
+) -> Vocabulary:
+    """The names of a schema, by type."""
+    source = Source(schema, "<schema>")
+    catalog = build_catalog(parse_schema(source), source)
+    types = [*catalog.types.values()]
+    return Vocabulary(
+        {each.name: tuple(prop.name for prop in each.properties) for each in types},
+        tuple(_traversal(each.name) for each in types if isinstance(each, EdgeType)),
+        tuple(branches),
+        tuple(commands),
+    )
+
+
+def _traversal(edge: str) -> str:
+    return edge[:1].lower() + edge[1:]
+
+
+def complete(before: str, word: str, known: Vocabulary) -> list[str]:
+    """The words that ``word`` may become, after the text ``before`` it."""
+    return sorted({each for each in _candidates(before, word, known) if each.startswith(word)})
+
+
+def _candidates(before: str, word: str, known: Vocabulary) -> Iterable[str]:
+    line = before.rpartition("\n")[2].lstrip()
+    if line.startswith(":"):
+        return known.branches if line.split()[0] in {":branch", ":at"} else known.types
+    if not before.strip() and word.startswith(":"):
+        return known.commands
+    variable, dot, _ = word.rpartition(".")
+    if dot:
+        return [f"{variable}.{name}" for name in _properties(before, variable, known)]
+    if word.startswith("$"):
+        return [f"${name}" for name, _ in _DECLARED.findall(before)]
+    if _TYPED_PLACE.search(before):
+        return known.types
+    return (*_KEYWORDS, *known.types, *known.edges, *_everything(known))
+
+
+def _properties(before: str, variable: str, known: Vocabulary) -> Iterable[str]:
+    """Those of the variable's type, or all where it is not known."""
+    declared = dict(_DECLARED.findall(before)).get(variable.removeprefix("$"))
+    if declared is None:
+        return _everything(known)
+    by_edge = {_traversal(name): names for name, names in known.properties.items()}
+    return known.properties.get(declared) or by_edge.get(declared) or _everything(known)
+
+
+def _everything(known: Vocabulary) -> set[str]:
+    return {name for names in known.properties.values() for name in names}
