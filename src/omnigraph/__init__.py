@@ -1,8 +1,9 @@
 """OmniGraph: a typed property graph on Lance, versioned like Git.
 
 ``init`` creates a graph, ``open`` opens one, ``Graph`` is what both return; ``clone`` copies one;
-``errors`` holds everything that they may raise. Names are loaded on first use, so that importing
-the package costs nothing and needs neither Arrow nor Lance.
+``infer_schema`` drafts a schema from files; ``errors`` holds everything that they may raise. Names
+are loaded on first use, so that importing the package costs nothing and needs neither Arrow nor
+Lance.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import importlib
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["Graph", "__version__", "clone", "errors", "init", "open"]
+__all__ = ["Graph", "__version__", "clone", "errors", "infer_schema", "init", "open"]
 
 # Not imported from typing: that alone would double the time of `omnigraph --version`.
 TYPE_CHECKING = False
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from omnigraph.graph.open import clone_graph as clone
     from omnigraph.graph.open import init_graph as init
     from omnigraph.graph.open import open_graph as open  # noqa: A004 - `omnigraph.open` is the name
+    from omnigraph.operations.infer import infer_schema
 
 _HOMES = {
     "Graph": ("omnigraph.graph.facade", "Graph"),
     "clone": ("omnigraph.graph.open", "clone_graph"),
+    "infer_schema": ("omnigraph.operations.infer", "infer_schema"),
     "init": ("omnigraph.graph.open", "init_graph"),
     "open": ("omnigraph.graph.open", "open_graph"),
 }

@@ -7,7 +7,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, NewType
 
-from omnigraph.datatypes.types import STRING, DataType
+from omnigraph.datatypes.types import STRING, DataType, spell_type
+from omnigraph.pictures.types import Arrow, Box, draw_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -185,6 +186,10 @@ class Interface:
     annotations: Annotations
 
 
+def _declared(prop: Property) -> str:
+    return f"{prop.name}: {spell_type(prop.dtype, nullable=prop.nullable)}"
+
+
 @dataclass(frozen=True)
 class Catalog:
     """An accepted schema. Types are kept in source order; lookups are by name and by identity."""
@@ -202,6 +207,18 @@ class Catalog:
         names |= {edge.name: edge for edge in self.edges}
         names |= {node.name: node for node in self.nodes}
         object.__setattr__(self, "_by_name", names)
+
+    def __repr__(self) -> str:
+        return f"<Catalog of {len(self.nodes)} node types, {len(self.edges)} edge types>"
+
+    def _repr_html_(self) -> str:
+        """A drawing of the types for notebooks."""
+        boxes = [Box(node.name, tuple(map(_declared, node.properties))) for node in self.nodes]
+        arrows = [
+            Arrow(edge.name, self.node_by_id(edge.source).name, self.node_by_id(edge.target).name)
+            for edge in self.edges
+        ]
+        return draw_types(boxes, arrows)
 
     @cached_property
     def types(self) -> Mapping[TypeId, EntityType]:

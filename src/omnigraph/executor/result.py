@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from omnigraph.datatypes.values import BLOB_PREFIX, spell_datetime
 from omnigraph.errors import Unsupported
+from omnigraph.pictures.rows import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,6 +127,11 @@ class QueryResult:
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name}: {column.kind}" for column in self.columns)
         return f"<QueryResult {self.query_name} ({columns}), {len(self)} rows>"
+
+    def _repr_html_(self) -> str:
+        names = [column.name for column in self.columns]
+        shown = ([to_wire(row[name]) for name in names] for row in self)
+        return html_table(names, shown, note=f"{self.query_name}: {len(self)} rows")
 
     def rows(self) -> list[dict[str, Any]]:
         """All rows as dicts of Python values, entities as nested dicts."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.catalog.model import EntityKind
 from omnigraph.catalog.source import print_catalog
 from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.graph.authorize import Gate
 from omnigraph.operations.blob import Blob, BlobRequest, read_blob
+from omnigraph.operations.entities import entity_table, to_networkx
 from omnigraph.operations.evolve.plan import DesiredSchema, plan_change
 from omnigraph.operations.explain import Explanation, explain_query, profile_query
 from omnigraph.operations.export import ExportRequest, ExportResult, export
@@ -18,6 +20,9 @@ from omnigraph.policy.guard import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import networkx as nx
+    import pyarrow as pa
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.catalog.steps import MigrationPlan
@@ -39,6 +44,9 @@ class GraphAt:
         self._target = target
         self._actor = actor
         self._gate = Gate(engine, guard.acting_as(actor))
+
+    def __repr__(self) -> str:
+        return f"<GraphAt {self._target} of {self._engine.root.objects.uri}>"
 
     def _read(self) -> Engine:
         """What to read through, once policy has agreed."""
@@ -154,6 +162,21 @@ class GraphAt:
     def blob(self, type: str, id: str, property: str, *, kind: str | None = None) -> Blob:  # noqa: A002 - the words of the graph
         """The bytes of one blob; ``kind`` insists on a ``node`` or an ``edge``."""
         return read_blob(self._read(), BlobRequest(type, id, property, self._target, kind))
+
+    def nodes(self, type: str) -> pa.Table:  # noqa: A002 - the words of the graph
+        """All nodes of a type as one Arrow table: ``id``, then the properties."""
+        engine = self._gate.export(self._target)
+        return entity_table(engine, self._target, EntityKind.NODE, type)
+
+    def edges(self, type: str) -> pa.Table:  # noqa: A002 - the words of the graph
+        """All edges of a type as one Arrow table: ``id``, ``src``, ``dst``, then the properties."""
+        engine = self._gate.export(self._target)
+        return entity_table(engine, self._target, EntityKind.EDGE, type)
+
+    def to_networkx(self, *types: str) -> nx.MultiDiGraph:
+        """The graph, or some types of it, for NetworkX: nodes are ``(type, id)``, properties are
+        attributes. Edges come with the nodes at their ends."""
+        return to_networkx(self._gate.export(self._target), self._target, types)
 
     def export(
         self,

@@ -12,7 +12,13 @@ from omnigraph.operations.changes.diff import Diff, DiffRequest, diff
 from omnigraph.operations.describe import Status, describe
 from omnigraph.operations.evolve.apply import SchemaRequest, SchemaResult, apply_schema
 from omnigraph.operations.evolve.plan import DesiredSchema
-from omnigraph.operations.history import CommitFilter, CommitPage, list_commits
+from omnigraph.operations.history import (
+    CommitFilter,
+    CommitGraph,
+    CommitPage,
+    commit_graph,
+    list_commits,
+)
 from omnigraph.operations.indexes import EnsureResult, ensure_indices
 from omnigraph.operations.load import LoadRequest, LoadResult, Progress, load, parse_mode
 from omnigraph.operations.merge.branches import MergeRequest, merge_branches
@@ -133,6 +139,10 @@ class Commits:
         """Commits, newest first."""
         wanted = wanted or CommitFilter()
         return list_commits(self._gate.read(target_text(wanted.target)), wanted)
+
+    def graph(self, *, limit: int = 100) -> CommitGraph:
+        """The last commits of all branches with their parents; a notebook draws it."""
+        return commit_graph(self._gate.read_names(), limit)
 
     def show(self, commit_id: str | Commit) -> Commit:
         wanted = commit_id_of(commit_id)

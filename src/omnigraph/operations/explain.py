@@ -39,6 +39,9 @@ class Explanation:
     def __str__(self) -> str:
         return render(self.plan)
 
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.query_name}>\n{self}"
+
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
             "query_name": self.query_name,

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.errors import InvalidInput
+from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.pictures.history import Dot, draw_history
 from omnigraph.runtime.clock import format_micros
-from omnigraph.runtime.ids import is_ulid
+from omnigraph.runtime.ids import CommitId, is_ulid
+from omnigraph.versioning.branches import list_branches
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from omnigraph.operations.engine import Engine
     from omnigraph.versioning.manifest import Commit, Manifest
     from omnigraph.versioning.targets import Target
 
-__all__ = ["CommitFilter", "CommitPage", "commit_to_json", "list_commits", "snapshot_to_json"]
+__all__ = [
+    "CommitFilter",
+    "CommitGraph",
+    "CommitPage",
+    "commit_graph",
+    "commit_to_json",
+    "list_commits",
+    "parents_of",
+    "snapshot_to_json",
+]
 
 _PAGE_MAX = 10_000
 _FOREVER = 2**63
@@ -44,11 +56,92 @@ class CommitPage:
     commits: tuple[Commit, ...]
     next_page_token: str | None
 
+    def __repr__(self) -> str:
+        more = ", and more" if self.next_page_token else ""
+        return f"<CommitPage of {len(self.commits)} commits{more}>"
+
+    def __iter__(self) -> Iterator[Commit]:
+        return iter(self.commits)
+
+    def __len__(self) -> int:
+        return len(self.commits)
+
+    def _repr_html_(self) -> str:
+        return _drawing(self.commits, {})
+
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {"commits": [commit_to_json(commit) for commit in self.commits]}
         if self.next_page_token:
             body["next_page_token"] = self.next_page_token
         return body
+
+
+@dataclass(frozen=True, slots=True)
+class CommitGraph:
+    """Commits with all their parents, newest first, and the branches and tags that name them."""
+
+    commits: tuple[Commit, ...]
+    names: Mapping[str, tuple[str, ...]]
+
+    def __repr__(self) -> str:
+        return f"<CommitGraph of {len(self.commits)} commits>"
+
+    def __iter__(self) -> Iterator[Commit]:
+        return iter(self.commits)
+
+    def __len__(self) -> int:
+        return len(self.commits)
+
+    def _repr_html_(self) -> str:
+        """A drawing for notebooks."""
+        return _drawing(self.commits, self.names)
+
+
+def _drawing(commits: Iterable[Commit], names: Mapping[str, tuple[str, ...]]) -> str:
+    return draw_history([_dot(commit, names.get(commit.id, ())) for commit in commits])
+
+
+def _dot(commit: Commit, names: tuple[str, ...]) -> Dot:
+    who = f" by {commit.actor}" if commit.actor else ""
+    lines = (commit.message or "").splitlines()
+    said = f": {lines[0]}" if lines else ""
+    text = f"{commit.id} {format_micros(commit.time_micros)} {commit.kind.value}{who}{said}"
+    return Dot(commit.id, parents_of(commit), text, names)
+
+
+def commit_graph(engine: Engine, limit: int) -> CommitGraph:
+    """The last commits of all branches, with their parents, newest first."""
+    branches = list_branches(engine.root, engine.heads)
+    names: dict[str, list[str]] = {}
+    for info in branches:
+        names.setdefault(info.head.commit.id, []).append(info.ref.name)
+    for tag in engine.root.refs.tags():
+        names.setdefault(tag.commit, []).append(f"tag {tag.name}")
+    woven = tuple(islice(_weave(engine, [info.head.commit for info in branches]), limit))
+    return CommitGraph(woven, {commit: tuple(found) for commit, found in names.items()})
+
+
+def parents_of(commit: Commit) -> tuple[str, ...]:
+    return tuple(ref.id for ref in (commit.parent, commit.merged_parent) if ref is not None)
+
+
+def _weave(engine: Engine, heads: Iterable[Commit]) -> Iterator[Commit]:
+    """Commits with their ancestors: a commit is always later than its parents."""
+    known = {commit.id: commit for commit in heads}
+    waiting = [(-commit.time_micros, commit.id) for commit in known.values()]
+    heapq.heapify(waiting)
+    while waiting:
+        commit = known[CommitId(heapq.heappop(waiting)[1])]
+        yield commit
+        for parent_id in parents_of(commit):
+            if parent_id in known:
+                continue
+            try:
+                parent = engine.lineage.get(parent_id)
+            except NotFound:  # cleanup has removed it without a trace
+                continue
+            known[parent.id] = parent
+            heapq.heappush(waiting, (-parent.time_micros, parent.id))
 
 
 def list_commits(engine: Engine, wanted: CommitFilter) -> CommitPage:

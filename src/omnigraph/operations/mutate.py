@@ -56,6 +56,14 @@ class MutationResult:
     commit: Commit | None
     dry_run: bool = False
 
+    def __repr__(self) -> str:
+        what = f"{self.query_name} on {self.branch}{' (dry run)' if self.dry_run else ''}"
+        landed = f" as {self.commit.id}" if self.commit else ""
+        return (
+            f"<MutationResult {what}: {self.affected_nodes} nodes, "
+            f"{self.affected_edges} edges{landed}>"
+        )
+
     @property
     def affected_nodes(self) -> int:
         return self.counts.nodes

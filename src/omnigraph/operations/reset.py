@@ -38,6 +38,10 @@ class ResetResult:
     commit: Commit | None
     actor: str | None
 
+    def __repr__(self) -> str:
+        landed = f" as {self.commit.id}" if self.commit else ", which it held already"
+        return f"<ResetResult {self.branch} to {self.snapshot.id}{landed}>"
+
     def to_json(self) -> dict[str, Any]:
         return {
             "branch": self.branch,

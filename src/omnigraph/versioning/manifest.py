@@ -116,6 +116,11 @@ class Commit:
     def id(self) -> CommitId:
         return self.ref.id
 
+    def __repr__(self) -> str:
+        who = f" by {self.actor}" if self.actor else ""
+        said = f": {self.message}" if self.message else ""
+        return f"<Commit {self.id} {self.kind.value} on {self.branch}{who}{said}>"
+
     def to_json(self) -> dict[str, Any]:
         """The stored form; fields that say nothing are left out."""
         return {key: value for key, value in plain(self).items() if value not in (None, ())}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.operations.changes.filters import parse_filter
 from omnigraph.operations.changes.wire import change_to_json
+from omnigraph.pictures.rows import html_table
 from omnigraph.versioning.changes.stream import Comparison
 
 if TYPE_CHECKING:
@@ -40,6 +41,18 @@ class Diff:
 
     request: DiffRequest
     comparison: Comparison
+
+    def __repr__(self) -> str:
+        return f"<Diff from {self.request.before} to {self.request.after}>"
+
+    def _repr_html_(self) -> str:
+        found = self.summary()
+        rows = [
+            [each.entity.kind.value, each.entity.name, each.inserted, each.updated, each.deleted]
+            for each in found
+        ]
+        names = ("kind", "type", "inserted", "updated", "deleted")
+        return html_table(names, rows, note=f"from {self.request.before} to {self.request.after}")
 
     def __iter__(self) -> Iterator[EntityChange]:
         return self.comparison.changes()

@@ -60,6 +60,11 @@ class SchemaResult:
     commit: Commit | None
     dry_run: bool = False
 
+    def __repr__(self) -> str:
+        what = f"{len(self.plan.steps)} steps on {self.branch}"
+        landed = f" as {self.commit.id}" if self.commit else ", nothing applied"
+        return f"<SchemaResult {what}{landed}>"
+
     @property
     def applied(self) -> bool:
         return self.commit is not None

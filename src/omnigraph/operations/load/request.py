@@ -78,6 +78,11 @@ class LoadResult:
     commit: Commit | None = field(default=None)
     dry_run: bool = False
 
+    def __repr__(self) -> str:
+        what = f"{self.mode.value} into {self.branch}{' (dry run)' if self.dry_run else ''}"
+        landed = f" as {self.commit.id}" if self.commit else ""
+        return f"<LoadResult {what}: {self.total_nodes} nodes, {self.total_edges} edges{landed}>"
+
     @property
     def total_nodes(self) -> int:
         return sum(count.entities_loaded for count in self.nodes)

@@ -47,6 +47,10 @@ class MergeResult:
     branch_deleted: bool | None = None
     branch_delete_error: str | None = None
 
+    def __repr__(self) -> str:
+        what = f"{self.source} into {self.target}: {self.outcome.value}"
+        return _short("MergeResult", what, self.commit, self.types, len(self.conflicts))
+
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
             "source": self.source,
@@ -78,6 +82,10 @@ class PickResult:
     preview: bool = False
     verb: str = "cherry-pick"
 
+    def __repr__(self) -> str:
+        what = f"{self.verb} of {self.picked.id} on {self.branch}"
+        return _short("PickResult", what, self.commit, self.types, len(self.conflicts))
+
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
             "branch": self.branch,
@@ -89,6 +97,18 @@ class PickResult:
         if self.preview:
             body |= {"preview": True, "conflicts": [*map(conflict_to_json, self.conflicts)]}
         return body
+
+
+def _short(
+    name: str, what: str, commit: Commit | None, types: Sequence[TypeOutcome], conflicts: int
+) -> str:
+    landed = f" as {commit.id}" if commit else ""
+    counts = [
+        f"{sign}{sum(getattr(outcome, field) for outcome in types)}"
+        for sign, field in (("+", "inserted"), ("~", "updated"), ("-", "deleted"))
+    ]
+    clashes = f", {conflicts} conflicts" if conflicts else ""
+    return f"<{name} {what}{landed}, {' '.join(counts)} in {len(types)} types{clashes}>"
 
 
 def conflict_to_json(conflict: Conflict) -> dict[str, Any]:

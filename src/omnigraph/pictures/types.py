@@ -1,0 +1,140 @@
+"""Types as an SVG: a box per node type with its properties, an arrow per edge type."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from omnigraph.pictures.markup import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Arrow", "Box", "draw_types"]
+
+_LINE, _CHAR, _PAD, _GAP = 16, 7.2, 8, 90
+_PROPERTIES_MAX = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A node type."""
+
+    name: str
+    properties: tuple[str, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        shown = self.properties[:_PROPERTIES_MAX]
+        more = len(self.properties) - len(shown)
+        return (*shown, *([f"… {more} more"] if more else []))
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """An edge type, between node types by name."""
+
+    name: str
+    begin: str
+    end: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        return self.x + self.width / 2, self.y + self.height / 2
+
+    def border_towards(self, x: float, y: float) -> tuple[float, float]:
+        """Where a line from the middle to a point outside leaves the box."""
+        mid_x, mid_y = self.middle
+        dx, dy = x - mid_x, y - mid_y
+        scale = min(
+            self.width / 2 / abs(dx) if dx else math.inf,
+            self.height / 2 / abs(dy) if dy else math.inf,
+        )
+        return mid_x + dx * scale, mid_y + dy * scale
+
+
+def draw_types(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
+    """The picture of a schema."""
+    places = _places(boxes)
+    right = max((place.x + place.width for place in places.values()), default=0)
+    bottom = max((place.y + place.height for place in places.values()), default=0)
+    body = [*_arrows(arrows, places), *(part for box in boxes for part in _box(box, places))]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{right + _GAP:.0f}" '
+        f'height="{bottom + 40:.0f}" role="img" font-family="monospace" font-size="12" '
+        f'fill="currentColor"><defs><marker id="omnigraph-tip" viewBox="0 0 10 10" refX="9" '
+        f'refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse">'
+        f'<path d="M0 0L10 5L0 10z"/></marker></defs>{"".join(body)}</svg>'
+    )
+
+
+def _places(boxes: Sequence[Box]) -> dict[str, _Place]:
+    """A grid, about as wide as high; a row is as high as its highest box."""
+    columns = max(1, math.ceil(math.sqrt(len(boxes))))
+    places: dict[str, _Place] = {}
+    y = float(_PAD)
+    for start in range(0, len(boxes), columns):
+        row = boxes[start : start + columns]
+        x = float(_PAD)
+        for box in row:
+            longest = max(map(len, (box.name, *box.lines)))
+            place = _Place(
+                x, y, longest * _CHAR + 2 * _PAD, (len(box.lines) + 1) * _LINE + 2 * _PAD
+            )
+            places[box.name] = place
+            x += place.width + _GAP
+        y += max(places[box.name].height for box in row) + _GAP / 2
+    return places
+
+
+def _box(box: Box, places: dict[str, _Place]) -> Iterator[str]:
+    place = places[box.name]
+    yield (
+        f'<rect x="{place.x:.0f}" y="{place.y:.0f}" width="{place.width:.0f}" '
+        f'height="{place.height:.0f}" rx="4" fill="none" stroke="currentColor"/>'
+    )
+    for number, line in enumerate((box.name, *box.lines)):
+        weight = ' font-weight="bold"' if not number else ""
+        y = place.y + _PAD + (number + 0.75) * _LINE
+        yield f'<text x="{place.x + _PAD:.0f}" y="{y:.0f}"{weight}>{escape(line)}</text>'
+
+
+def _arrows(arrows: Sequence[Arrow], places: dict[str, _Place]) -> Iterator[str]:
+    drawn: dict[frozenset[str], int] = {}
+    for arrow in arrows:
+        pair = frozenset((arrow.begin, arrow.end))
+        # Several edges between the same types are drawn beside each other.
+        number = drawn[pair] = drawn.get(pair, -1) + 1
+        begin, end = places[arrow.begin], places[arrow.end]
+        if arrow.begin == arrow.end:
+            yield from _loop(arrow, begin, number)
+            continue
+        (x1, y1), (x2, y2) = begin.border_towards(*end.middle), end.border_towards(*begin.middle)
+        shift = 14 * number
+        yield (
+            f'<line x1="{x1:.0f}" y1="{y1 + shift:.0f}" x2="{x2:.0f}" y2="{y2 + shift:.0f}" '
+            f'stroke="currentColor" marker-end="url(#omnigraph-tip)"/>'
+        )
+        yield _label(arrow.name, (x1 + x2) / 2, (y1 + y2) / 2 + shift - 4)
+
+
+def _loop(arrow: Arrow, place: _Place, number: int) -> Iterator[str]:
+    x, y = place.x + place.width, place.y + 12 + 26 * number
+    yield (
+        f'<path d="M{x:.0f} {y:.0f}c34 -8 34 24 0 16" fill="none" stroke="currentColor" '
+        f'marker-end="url(#omnigraph-tip)"/>'
+    )
+    yield f'<text x="{x + 28:.0f}" y="{y + 12:.0f}">{escape(arrow.name)}</text>'
+
+
+def _label(text: str, x: float, y: float) -> str:
+    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="middle">{escape(text)}</text>'
