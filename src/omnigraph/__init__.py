@@ -31,7 +31,7 @@ _HOMES = {
     "clone": ("omnigraph.graph.open", "clone_graph"),
     "infer_schema": ("omnigraph.operations.infer", "infer_schema"),
     "init": ("omnigraph.graph.open", "init_graph"),
-    "open": ("omnigraph.graph.open", "open_graph"),
+    "open": ("omnigraph.client.opening", "open_anywhere"),
 }
 
 

@@ -1,0 +1,237 @@
+"""From bodies to the result types of the facade.
+
+What a body does not say is empty: the incarnation behind a commit, the schema of a commit that is
+only named. Values of changes and conflicts stay in their wire form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import InvalidInput
+from omnigraph.executor.result import ReadTarget
+from omnigraph.integrity.changes import Mode
+from omnigraph.operations.describe import Status
+from omnigraph.operations.explain import Explanation
+from omnigraph.operations.history import CommitPage
+from omnigraph.operations.load.request import LoadResult, TypeCount
+from omnigraph.operations.mutate import MutationResult
+from omnigraph.operations.reset import ResetResult
+from omnigraph.planner.explain import Explained
+from omnigraph.recovery.sweep import Pending
+from omnigraph.runtime.ids import CommitId, ulid_micros
+from omnigraph.versioning.branches import BranchInfo
+from omnigraph.versioning.manifest import Commit, CommitRef, Counts, Manifest, WriterKind
+from omnigraph.versioning.names import BranchName
+from omnigraph.versioning.refs import BranchRef, TagRef
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "RemoteExplanation",
+    "RemoteOperation",
+    "branch_of",
+    "commit_of",
+    "commits_of",
+    "explanation_of",
+    "load_of",
+    "mutation_of",
+    "named_commit",
+    "refuse_actor",
+    "reset_of",
+    "status_of",
+    "tag_of",
+]
+
+
+def refuse_actor(actor: str | None) -> None:
+    """Who acts is said by the token; another name would be ignored, so it is refused."""
+    if actor is not None:
+        raise InvalidInput(
+            "client.actor_refused",
+            "a server knows who acts from the token",
+            remedy="leave the actor out, or connect with another token",
+        )
+
+
+# --- commits -----------------------------------------------------------------------------------
+
+
+def commit_of(body: Mapping[str, Any]) -> Commit:
+    """A commit as ``commit_to_json`` tells it."""
+    counts = body.get("counts")
+    return Commit(
+        CommitRef(CommitId(body["graph_commit_id"]), "", body.get("graph_manifest_version", 0)),
+        body.get("graph_branch", ""),
+        WriterKind(body["kind"]),
+        body["created_at"],
+        body.get("schema", ""),
+        _ref(body.get("parent_commit_id")),
+        _ref(body.get("merged_parent_commit_id")),
+        body.get("actor_id"),
+        body.get("message"),
+        Counts(**counts) if counts is not None else _totals(body),
+        body.get("idempotency_key"),
+    )
+
+
+def commits_of(body: Mapping[str, Any]) -> CommitPage:
+    return CommitPage(tuple(map(commit_of, body["commits"])), body.get("next_page_token"))
+
+
+def named_commit(
+    commit_id: str, *, branch: str, kind: WriterKind, actor: str | None = None
+) -> Commit:
+    """A commit of which little more than the id was told; that tells its time."""
+    return Commit(
+        CommitRef(CommitId(commit_id), "", 0), branch, kind, ulid_micros(commit_id), "", actor=actor
+    )
+
+
+def _ref(commit_id: str | None) -> CommitRef | None:
+    return None if commit_id is None else CommitRef(CommitId(commit_id), "", 0)
+
+
+def _totals(body: Mapping[str, Any]) -> Counts:
+    return Counts(
+        nodes_updated=body.get("affected_nodes", 0), edges_updated=body.get("affected_edges", 0)
+    )
+
+
+# --- writes ------------------------------------------------------------------------------------
+
+
+def mutation_of(body: Mapping[str, Any]) -> MutationResult:
+    actor = body.get("actor_id")
+    commit = body.get("commit")
+    return MutationResult(
+        body["branch"],
+        body["query_name"],
+        _totals(body),
+        actor,
+        commit
+        and named_commit(commit, branch=body["branch"], kind=WriterKind.MUTATION, actor=actor),
+        dry_run=body.get("dry_run", False),
+    )
+
+
+def load_of(body: Mapping[str, Any]) -> LoadResult:
+    actor, commit = body.get("actor_id"), body.get("commit")
+    return LoadResult(
+        body["branch"],
+        Mode(body["mode"]),
+        body.get("base_branch"),
+        body["branch_created"],
+        _counts(body["nodes"]),
+        _counts(body["edges"]),
+        body["superseded"],
+        body["deleted"],
+        actor,
+        commit and named_commit(commit, branch=body["branch"], kind=WriterKind.LOAD, actor=actor),
+        body.get("dry_run", False),
+    )
+
+
+def reset_of(body: Mapping[str, Any]) -> ResetResult:
+    branch, actor, commit = body["branch"], body.get("actor_id"), body.get("commit")
+    return ResetResult(
+        branch,
+        body["to"],
+        named_commit(body["snapshot_commit_id"], branch="", kind=WriterKind.MUTATION),
+        commit and named_commit(commit, branch=branch, kind=WriterKind.RESET, actor=actor),
+        actor,
+    )
+
+
+def _counts(items: list[dict[str, Any]]) -> tuple[TypeCount, ...]:
+    return tuple(TypeCount(item["name"], item["entities_loaded"]) for item in items)
+
+
+# --- names -------------------------------------------------------------------------------------
+
+
+def branch_of(name: str, head: Commit) -> BranchInfo:
+    ref = BranchRef(BranchName(name), 0, "", open=True, created_at_micros=0)
+    return BranchInfo(ref, Manifest("", head.ref.version, head, {}))
+
+
+def tag_of(body: Mapping[str, Any]) -> TagRef:
+    created = body.get("created_at") or 0
+    return TagRef(body["name"], body["graph_commit_id"], "", 0, created, body.get("actor_id"))
+
+
+# --- the state of things -----------------------------------------------------------------------
+
+
+def status_of(body: Mapping[str, Any]) -> Status:
+    return Status(**{**body, "pending": tuple(Pending(**each) for each in body["pending"])})
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteOperation:
+    """A query that runs on the server."""
+
+    id: str
+    kind: str
+    name: str
+    target: str
+    actor: str | None
+    started_at: str
+
+    @staticmethod
+    def of(body: Mapping[str, Any]) -> RemoteOperation:
+        return RemoteOperation(
+            body["id"],
+            body["kind"],
+            body["name"],
+            body["target"],
+            body.get("actor_id"),
+            body["started_at"],
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "name": self.name,
+            "target": self.target,
+            "actor_id": self.actor,
+            "started_at": self.started_at,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteExplanation(Explanation):
+    """A plan that the server told; the rows of a profile stay there."""
+
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(self.body)
+
+
+def explanation_of(body: Mapping[str, Any]) -> RemoteExplanation:
+    return RemoteExplanation(
+        body["query_name"],
+        body["graph_commit_id"],
+        ReadTarget(**body["target"]),
+        _explained(body["plan"]),
+        seconds=body.get("seconds"),
+        body=body,
+    )
+
+
+def _explained(body: Mapping[str, Any]) -> Explained:
+    said = dict(body)
+    below = tuple(map(_explained, said.pop("inputs", ())))
+    measured = said.pop("measured", None)
+    return Explained(
+        said.pop("operator"),
+        said.pop("title"),
+        said.pop("estimated_rows"),
+        said,
+        measured,
+        below,
+    )

@@ -1,0 +1,224 @@
+"""The verbs of branches, tags, commits, changes and running operations, as steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.client import answers, histories
+from omnigraph.client.requests import Steps, delete, get, path_of, post
+from omnigraph.client.results import RemoteBaseline, spool
+from omnigraph.errors import GraphError
+from omnigraph.operations.changes.feed import COMMITS_DEFAULT
+from omnigraph.operations.history import CommitFilter
+from omnigraph.runtime.clock import format_micros
+from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.names import MAIN, BranchName
+from omnigraph.versioning.refs import BranchRef
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from omnigraph.operations.changes.commit import CommitChanges
+    from omnigraph.operations.changes.feed import FeedPage
+    from omnigraph.operations.history import CommitPage
+    from omnigraph.operations.reset import ResetResult
+    from omnigraph.versioning.branches import BranchInfo
+    from omnigraph.versioning.manifest import Commit
+    from omnigraph.versioning.refs import TagRef
+
+__all__ = ["BranchVerbs", "ChangeVerbs", "CommitVerbs", "OperationVerbs", "TagVerbs"]
+
+
+class BranchVerbs:
+    """The branches of a graph."""
+
+    def create(self, name: str, *, source: str = MAIN) -> Steps[BranchRef]:
+        """A new branch that begins at ``source``: a branch, a commit, a tag or a point in time."""
+        said = (yield post("/branches", {"name": name, "from": source})).body
+        fork = said["graph_commit_id"]
+        return BranchRef(BranchName(said["name"]), 0, "", True, 0, fork)  # noqa: FBT003
+
+    def list(self) -> Steps[Sequence[BranchInfo]]:
+        """The open branches with their heads, by name."""
+        heads: dict[str, str] = (yield get("/branches")).body["heads"]
+        commits: dict[str, Commit] = {}
+        for name, head in heads.items():
+            if head not in commits:
+                commits[head] = yield from _head(name, head)
+        return [answers.branch_of(name, commits[head]) for name, head in heads.items()]
+
+    def delete(self, name: str, *, actor: str | None = None, force: bool = False) -> Steps[None]:
+        """Delete a branch; ``force`` allows it while branches forked from it are open."""
+        answers.refuse_actor(actor)
+        yield delete(f"/branches{path_of(name)}", force=force)
+
+    def reset(
+        self,
+        name: str,
+        *,
+        to: str,
+        actor: str | None = None,
+        message: str | None = None,
+        if_commit: str | None = None,
+    ) -> Steps[ResetResult]:
+        """Make a branch hold what another target holds, as a new commit."""
+        answers.refuse_actor(actor)
+        body = {"to": to, "message": message, "if_commit": if_commit}
+        return answers.reset_of((yield post(f"/branches{path_of(name)}/reset", body)).body)
+
+
+def _head(name: str, commit_id: str) -> Steps[Commit]:
+    """A head with its parents; as far as it may be read."""
+    try:
+        return answers.commit_of((yield get(f"/commits{path_of(commit_id)}")).body)
+    except GraphError:
+        return answers.named_commit(commit_id, branch=name, kind=WriterKind.MUTATION)
+
+
+class TagVerbs:
+    """Names for commits that never move."""
+
+    def create(self, name: str, *, at: str = MAIN, actor: str | None = None) -> Steps[TagRef]:
+        answers.refuse_actor(actor)
+        return answers.tag_of((yield post("/tags", {"name": name, "at": at})).body)
+
+    def list(self) -> Steps[Sequence[TagRef]]:
+        return [answers.tag_of(body) for body in (yield get("/tags")).body["tags"]]
+
+    def delete(self, name: str) -> Steps[None]:
+        yield delete(f"/tags{path_of(name)}")
+
+
+class CommitVerbs:
+    """The history of a graph."""
+
+    def list(self, wanted: CommitFilter | None = None) -> Steps[CommitPage]:
+        """Commits, newest first."""
+        asked = wanted or CommitFilter()
+        said = {
+            "branch": asked.target,
+            "actor": asked.actor,
+            "kind": asked.kind,
+            "since": None if asked.since_micros is None else format_micros(asked.since_micros),
+            "until": None if asked.until_micros is None else format_micros(asked.until_micros),
+            "limit": asked.limit,
+            "page_token": asked.page_token,
+        }
+        return answers.commits_of((yield get("/commits", **said)).body)
+
+    def show(self, commit_id: str) -> Steps[Commit]:
+        return answers.commit_of((yield get(f"/commits{path_of(commit_id)}")).body)
+
+    def is_ancestor(self, older: str, newer: str) -> Steps[bool]:
+        """Whether a commit is another one, or came before it; asks for each commit between."""
+        wanted = yield from self.show(older)
+        start = yield from self.show(newer)
+        seen: set[str] = {start.id}
+        waiting = [start]
+        while waiting:
+            commit = waiting.pop()
+            if commit.id == wanted.id:
+                return True
+            for parent in _parents(commit):
+                # Nothing that is older than what is looked for can descend from it.
+                if parent not in seen and parent[:10] >= wanted.id[:10]:
+                    seen.add(parent)
+                    waiting.append((yield from self.show(parent)))
+        return False
+
+    def merge_base(self, left: str, right: str) -> Steps[Commit | None]:
+        """The newest commit that both descend from; asks for each commit on the way."""
+        sides: dict[str, set[str]] = {}
+        waiting: dict[str, Commit] = {}
+        for side in (left, right):
+            commit = yield from self.show(side)
+            waiting[commit.id] = commit
+            sides.setdefault(commit.id, set()).add(side)
+        while waiting:
+            commit = waiting.pop(max(waiting, key=lambda each: (waiting[each].time_micros, each)))
+            if sides[commit.id] == {left, right}:
+                return commit
+            for parent in _parents(commit):
+                if parent not in sides:
+                    waiting[parent] = yield from self.show(parent)
+                sides.setdefault(parent, set()).update(sides[commit.id])
+        return None
+
+
+def _parents(commit: Commit) -> list[str]:
+    return [ref.id for ref in (commit.parent, commit.merged_parent) if ref is not None]
+
+
+class ChangeVerbs:
+    """The changes of a graph, commit by commit."""
+
+    def of_commit(
+        self,
+        commit_id: str,
+        *,
+        limit: int | None = None,
+        page_token: str | None = None,
+        kinds: Sequence[str] = (),
+        types: Sequence[str] = (),
+        ops: Sequence[str] = (),
+    ) -> Steps[CommitChanges]:
+        """A page of what one commit changed, relative to its first parent."""
+        path = f"/commits{path_of(commit_id)}/changes"
+        scope = {"kind": [*kinds], "type": [*types], "op": [*ops]}
+        answer = yield get(path, limit=limit, page_token=page_token, **scope)
+        return histories.commit_changes_of(answer.body)
+
+    def poll(
+        self,
+        *,
+        branch: str = MAIN,
+        cursor: str | None = None,
+        start: str | None = None,
+        page_token: str | None = None,
+        limit: int | None = None,
+        commits: int = COMMITS_DEFAULT,  # noqa: ARG002 - the server looks at as many as it likes
+        kinds: Sequence[str] = (),
+        types: Sequence[str] = (),
+        ops: Sequence[str] = (),
+    ) -> Steps[FeedPage]:
+        """The next page of a branch's feed, from ``cursor``, or from ``start``: ``now`` (the
+        default), ``beginning`` or ``after:<commit id>``."""
+        said: dict[str, Any] = {
+            "branch": branch,
+            "cursor": cursor,
+            "start": start,
+            "page_token": page_token,
+            "limit": limit,
+            "kind": [*kinds],
+            "type": [*types],
+            "op": [*ops],
+        }
+        return histories.feed_of((yield get("/changes", **said)).body)
+
+    def baseline(
+        self,
+        *,
+        branch: str = MAIN,
+        kinds: Sequence[str] = (),
+        types: Sequence[str] = (),
+        ops: Sequence[str] = (),
+    ) -> Steps[RemoteBaseline]:
+        """The head of a branch, whole, and the cursor to go on with behind it."""
+        held = spool()
+        body = {"branch": branch, "kind": [*kinds], "type": [*types], "op": [*ops]}
+        yield post("/changes/baseline", body, repeatable=True, sink=held.write)
+        return RemoteBaseline.of(held)
+
+
+class OperationVerbs:
+    """The queries that run now on the server."""
+
+    def list(self) -> Steps[Sequence[answers.RemoteOperation]]:
+        """What is running, the oldest first."""
+        found = (yield get("/operations")).body["operations"]
+        return [answers.RemoteOperation.of(body) for body in found]
+
+    def cancel(self, operation_id: str) -> Steps[answers.RemoteOperation]:
+        """Stop a query; whoever runs it gets ``query.cancelled`` and no rows."""
+        answer = yield delete(f"/operations{path_of(operation_id)}")
+        return answers.RemoteOperation.of(answer.body)

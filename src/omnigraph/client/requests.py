@@ -1,0 +1,73 @@
+"""A request as data, and the steps of a verb: requests that it yields, answers that it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+from urllib.parse import quote
+
+__all__ = ["Answer", "Request", "Steps", "delete", "get", "path_of", "post"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, and succeeded: a JSON body, or bytes of another kind."""
+
+    body: Any
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+# A verb, seen from outside: it asks, is answered, and ends with its result.
+Steps: TypeAlias = Generator["Request", Answer, T]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call. ``repeatable`` says that a second one has no second effect."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    json: Mapping[str, Any] | None = None
+    content: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    repeatable: bool = False
+    # Where the bytes of a long answer go, piece by piece.
+    sink: Callable[[bytes], object] | None = None
+    # About the server rather than about a graph of it.
+    flat: bool = False
+
+
+def get(path: str, **query: Any) -> Request:
+    """A read; what is None or empty is left out, what is a list is repeated."""
+    return Request("GET", path, _pairs(query), repeatable=True)
+
+
+def post(path: str, body: Mapping[str, Any], **said: Any) -> Request:
+    """What is None in the body is left out."""
+    sent = {key: value for key, value in body.items() if value is not None}
+    return Request("POST", path, json=sent, **said)
+
+
+def delete(path: str, **query: Any) -> Request:
+    return Request("DELETE", path, _pairs(query))
+
+
+def path_of(*segments: str) -> str:
+    """A path of names, each escaped: no name can leave its place."""
+    return "".join(f"/{quote(segment, safe='')}" for segment in segments)
+
+
+def _pairs(query: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    found: list[tuple[str, str]] = []
+    for key, value in query.items():
+        values = value if isinstance(value, list | tuple) else [value]
+        found += [(key.rstrip("_"), _spelled(each)) for each in values if each is not None]
+    return tuple(found)
+
+
+def _spelled(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,106 @@
+"""Answers that are long: rows of a query, an export, a baseline."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from omnigraph.errors import StorageFault
+from omnigraph.executor.ipc import MEDIA_TYPE, read_stream
+from omnigraph.executor.result import QueryResult, ReadTarget
+from omnigraph.ir.queries import ResultColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from omnigraph.client.requests import Answer
+
+__all__ = ["RemoteBaseline", "opened", "result_of", "spool"]
+
+_HELD_BYTES = 16 * 2**20
+_CHUNK_BYTES = 2**20
+
+
+def result_of(answer: Answer) -> QueryResult:
+    """The rows of a query: typed if they came as Arrow, else as JSON has them."""
+    if isinstance(answer.body, bytes):
+        return read_stream(io.BytesIO(answer.body)).read_all()
+    return _of_json(answer.body)
+
+
+def _of_json(body: Mapping[str, Any]) -> QueryResult:
+    names, rows = body["columns"], body["rows"]
+    table = pa.table({name: [row[name] for row in rows] for name in names})
+    columns = tuple(ResultColumn(name, "string", nullable=True) for name in names)
+    target = ReadTarget(**body["target"])
+    return QueryResult(body["query_name"], columns, table, body.get("graph_commit_id"), target)
+
+
+def spool() -> IO[bytes]:
+    """Room for a long answer: in memory, and on disk beyond that."""
+    return tempfile.SpooledTemporaryFile(_HELD_BYTES)
+
+
+@contextmanager
+def opened(out: Any) -> Iterator[Callable[[bytes], object]]:
+    """What takes the bytes of an export: a path, which is written, or an open file."""
+    if not isinstance(out, str | Path):
+        yield out.write
+        return
+    with Path(out).open("wb") as file:
+        yield file.write
+
+
+@dataclass(frozen=True)
+class RemoteBaseline:
+    """A baseline that was taken whole; it has the methods of ``Baseline``."""
+
+    spooled: IO[bytes]
+    snapshot_commit_id: str
+    cursor: str
+    size: int
+
+    @staticmethod
+    def of(spooled: IO[bytes]) -> RemoteBaseline:
+        """Check that nothing is missing: the cursor stands in the last record."""
+        size = spooled.seek(0, io.SEEK_END)
+        tail_at = max(0, size - 64 * 1024)
+        spooled.seek(tail_at)
+        tail = spooled.read().rstrip(b"\n")
+        start = tail.rfind(b"\n") + 1
+        try:
+            said = json.loads(tail[start:])["baseline"]
+        except (ValueError, KeyError, TypeError):
+            raise StorageFault(
+                "client.broken_stream",
+                "the baseline broke off before its last record",
+                remedy="discard what came and take it again",
+            ) from None
+        return RemoteBaseline(
+            spooled, said["snapshot_commit_id"], said["resume_cursor"], tail_at + start
+        )
+
+    def records(self) -> Iterator[bytes]:
+        self.spooled.seek(0)
+        left = self.size
+        while left > 0:
+            chunk = self.spooled.read(min(left, _CHUNK_BYTES))
+            left -= len(chunk)
+            yield chunk
+
+    def lines(self) -> Iterator[bytes]:
+        yield from self.records()
+        yield json.dumps({"baseline": self.to_json()}).encode() + b"\n"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"snapshot_commit_id": self.snapshot_commit_id, "resume_cursor": self.cursor}
+
+
+ARROW_FIRST = f"{MEDIA_TYPE}, application/json;q=0.5"
