@@ -40,12 +40,12 @@ _CLASSES: dict[int, type[GraphError]] = {
 # The first pattern that a code fits decides, among those with its status.
 _PATTERNS: tuple[tuple[int, str, type[GraphError]], ...] = (
     (400, r"[QP][0-9]{3}", errors.SyntaxFailure),
-    (400, r"(T[0-9]{1,3}|param\.(?!missing).*)", errors.TypeFailure),
+    (400, r"(T[0-9]{1,3}|param\..*)", errors.TypeFailure),
     (400, r"(S[0-9]{3}|OG-.*|schema\..*|catalog\..*)", errors.SchemaFailure),
     (400, r"data\..*", errors.ValidationFailure),
     (
         400,
-        r"(graph\.(newer_format|read_only)|mutation\.beyond_the_row|.*_missing"
+        r"(graph\.(newer_format|read_only)|mutation\.beyond_the_row|result\..*_missing"
         r"|search\.no_embedder|table\.newer_format|uri\.unsupported)",
         errors.Unsupported,
     ),

@@ -81,12 +81,16 @@ def unreachable(uri: str, error: Exception) -> errors.GraphError:
 def lost_reply(uri: str, request: Request, error: Exception) -> errors.GraphError:
     """A write was sent, and no answer came."""
     what = f"{request.method} {request.path}"
-    if request.repeatable:
+    key = request.headers.get("Idempotency-Key")
+    if request.repeatable and key is None:
         return errors.StorageFault(
             "client.no_answer", f"{uri} did not answer {what}: {error or type(error).__name__}"
         )
     return errors.OutcomeUnknown(
         "client.outcome_unknown",
         f"{uri} did not answer {what}; it may have been done: {error or type(error).__name__}",
-        remedy="look before doing it again",
+        remedy="look before doing it again"
+        if key is None
+        else f"repeat it with idempotency_key={key!r}: it will be done once",
+        details={} if key is None else {"idempotency_key": key},
     )

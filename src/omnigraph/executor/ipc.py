@@ -18,29 +18,32 @@ from omnigraph.ir.queries import ResultColumn
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MEDIA_TYPE", "read_stream", "write_stream"]
+    from omnigraph.executor.result import QueryResult
+
+__all__ = ["MEDIA_TYPE", "read_stream", "to_ipc"]
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 _HEAD = b"omnigraph"
 
 
-def write_stream(stream: QueryStream, out: Any) -> None:
-    """Write an answer to an open binary file, batch by batch."""
+def to_ipc(result: QueryResult) -> bytes:
+    """An answer as the bytes of an Arrow stream."""
     head = {
-        "query_name": stream.query_name,
-        "target": stream.target.to_json() if stream.target else {},
-        "graph_commit_id": stream.commit_id,
-        "row_count": stream.row_count,
-        "columns": [asdict(column) for column in stream.columns],
+        "query_name": result.query_name,
+        "target": result.target.to_json() if result.target else {},
+        "graph_commit_id": result.commit_id,
+        "row_count": len(result),
+        "columns": [asdict(column) for column in result.columns],
     }
-    schema = stream.schema.with_metadata({_HEAD: json.dumps(head).encode()})
-    with pa.ipc.new_stream(out, schema) as writer:
-        for batch in stream:
-            writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
+    out = pa.BufferOutputStream()
+    table = result.table.replace_schema_metadata({_HEAD: json.dumps(head).encode()})
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(out.getvalue())
 
 
 def read_stream(source: Any) -> QueryStream:
-    """An answer that ``write_stream`` wrote; its batches are read as they are asked for."""
+    """An answer that ``to_ipc`` made; its batches are read as they are asked for."""
     reader = pa.ipc.open_stream(source)
     head = json.loads(reader.schema.metadata[_HEAD])
     schema = reader.schema.remove_metadata()

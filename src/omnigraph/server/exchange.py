@@ -204,14 +204,16 @@ class Exchange:
         seconds = left if budget.seconds is None else min(budget.seconds, left)
         return replace(budget, seconds=seconds, cancellation=self.cancellation)
 
-    async def read(self, work: Callable[[Graph], Any]) -> Response:
+    async def read(
+        self, work: Callable[[Graph], Any], *, media_type: str = JsonAnswer.media_type
+    ) -> Response:
         """Answer with what a read gives; it stops when whoever asked has gone."""
         future = self.service.pools.reads.start(lambda: self._encoded(work))
         limits = self.service.limits
         done, _ = await asyncio.wait((future,), timeout=limits.watch_after_seconds)
         if not done:
             await self._watched(future)
-        return JsonAnswer(future.result())
+        return JsonAnswer(future.result(), media_type=media_type)
 
     async def write(self, work: Callable[[Graph], Any], *, status: int = 200) -> Response:
         """Answer with what a write gives. Once begun it is finished, whoever is there to hear."""
@@ -271,7 +273,8 @@ class Exchange:
                 "the deadline passed before a thread was free; nothing was done",
                 remedy="try again, or wait longer",
             )
-        return msgspec.json.encode(work(self.graph))
+        found = work(self.graph)
+        return found if isinstance(found, bytes) else msgspec.json.encode(found)
 
 
 def _too_large(limit: int, actual: int) -> Problem:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from omnigraph.executor.ipc import MEDIA_TYPE, to_ipc
 from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_target
-from omnigraph.server.operations import GRAPH, operation
+from omnigraph.server.operations import GRAPH, JSON, operation
 from omnigraph.server.wire.queries import (
     ExplainInput,
     ExplainOutput,
@@ -45,19 +46,20 @@ async def query(exchange: Exchange) -> Response:
     """Answer a read query from one snapshot."""
     asked: QueryInput = exchange.body
     target = parse_target(asked.branch, asked.snapshot)
-    return await exchange.read(
-        lambda graph: (
-            reader_at(graph, target)
-            .query(
-                asked.query,
-                asked.params,
-                name=asked.name,
-                budget=exchange.budget,
-                traversal=asked.traversal,
-            )
-            .to_json()
+    # Typed values for whoever can read them; JSON has no dates and no large integers.
+    typed = MEDIA_TYPE in (exchange.header("Accept") or "")
+
+    def work(graph: Graph) -> Any:
+        found = reader_at(graph, target).query(
+            asked.query,
+            asked.params,
+            name=asked.name,
+            budget=exchange.budget,
+            traversal=asked.traversal,
         )
-    )
+        return to_ipc(found) if typed else found.to_json()
+
+    return await exchange.read(work, media_type=MEDIA_TYPE if typed else JSON)
 
 
 @operation(
