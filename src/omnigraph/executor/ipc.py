@@ -36,9 +36,10 @@ def to_ipc(result: QueryResult) -> bytes:
         "columns": [asdict(column) for column in result.columns],
     }
     out = pa.BufferOutputStream()
-    table = result.table.replace_schema_metadata({_HEAD: json.dumps(head).encode()})
-    with pa.ipc.new_stream(out, table.schema) as writer:
-        writer.write_table(table)
+    table = result.table
+    schema = table.schema.with_metadata({_HEAD: json.dumps(head).encode()})
+    with pa.ipc.new_stream(out, schema) as writer:
+        writer.write_table(pa.Table.from_arrays(table.columns, schema=schema))
     return bytes(out.getvalue())
 
 
