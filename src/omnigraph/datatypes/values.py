@@ -289,6 +289,7 @@ def _member(value: Any, dtype: EnumType) -> str:
 
 
 def _list(value: Any, item: Scalar) -> list[ScalarValue]:
+    value = _listed(value)
     if not isinstance(value, list | tuple):
         raise _wrong_type(value, f"a list of {item.value}")
     coerce = _SCALARS[item]
@@ -304,6 +305,7 @@ def _list(value: Any, item: Scalar) -> list[ScalarValue]:
 
 
 def _vector(value: Any, dim: int) -> list[float]:
+    value = _listed(value)
     if not isinstance(value, list | tuple):
         raise _wrong_type(value, f"a list of {dim} numbers")
     if len(value) != dim:
@@ -315,6 +317,11 @@ def _vector(value: Any, dim: int) -> list[float]:
         except ValueProblem as problem:
             raise ValueProblem(problem.code, f"element {position}: {problem.message}") from None
     return _round_to_f32(numbers)
+
+
+def _listed(value: Any) -> Any:
+    """An array of numpy, or of anything like it, as a list: that is what models give."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _round_to_f32(numbers: list[float]) -> list[float]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.catalog.model import DST, SRC
 from omnigraph.datatypes.values import ValueProblem, coerce_json
 from omnigraph.integrity.violations import Report, Violation
+from omnigraph.operations.load.identity import key_members
 from omnigraph.operations.rows import entity_id
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def assigned(entity: EntityType, prop_id: PropertyId, value: Any) -> Any:
 
 def entity_id_of(entity: EntityType, row: Row) -> str:
     """The id of a row, whose key must be whole."""
-    for member in entity.key or ():
+    for member in key_members(entity):
         if row[member] is None:
             name = {SRC.id: "from", DST.id: "to"}.get(member, entity.by_id[member].name)
             _refuse(Violation("required", "a value is required", type=entity.name, property=name))

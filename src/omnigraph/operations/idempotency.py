@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from omnigraph.operations.engine import Engine
     from omnigraph.versioning.manifest import Commit
 
-__all__ = ["digest_of", "find_earlier"]
+__all__ = ["digest_of", "find_earlier", "spelled"]
 
 _KEY_LENGTH_MAX = 255
 _MEMORY_MICROS = 7 * 86_400 * 1_000_000
@@ -24,7 +24,24 @@ _MEMORY_MICROS = 7 * 86_400 * 1_000_000
 
 def digest_of(*parts: Any) -> str:
     """What a request asks for, in one word."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(spelled(parts)).hexdigest()
+
+
+def spelled(value: Any) -> bytes:
+    """A value as bytes, the same for the same value.
+
+    What JSON cannot say at all (nested without end, names that are no texts) is refused later by
+    whoever reads it, so it need not be told from others of its kind.
+    """
+    try:
+        return json.dumps(value, sort_keys=True, default=_plain).encode()
+    except (TypeError, ValueError, RecursionError):
+        return b"unspeakable"
+
+
+def _plain(value: Any) -> Any:
+    # The text of a long array leaves its middle out.
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def find_earlier(engine: Engine, branch: str, key: str, digest: str) -> Commit | None:

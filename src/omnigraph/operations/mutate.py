@@ -16,6 +16,7 @@ from omnigraph.operations.stage import count_changes, stage_changes
 from omnigraph.runtime.clock import micros_to_datetime
 from omnigraph.versioning.manifest import Counts, WriterKind
 from omnigraph.versioning.names import MAIN
+from omnigraph.writer.attempt import require_commit
 from omnigraph.writer.plan import Request
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ class _MutationWriter:
     def rehearse(self) -> MutationResult:
         """Validate and count; write nothing, not even a data file."""
         snapshot = self._engine.snapshot(self._request.branch)
+        require_commit(self._request.branch, snapshot.commit_id, self._request.if_commit)
         changes = self._run(snapshot).changes()
         evaluation = evaluate_changes(changes, snapshot)
         evaluation.raise_if_broken()

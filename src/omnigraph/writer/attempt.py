@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["Attempts"]
+__all__ = ["Attempts", "require_commit"]
 
 _log = logging.getLogger("omnigraph.writer")
 
@@ -144,13 +144,7 @@ class Attempts:
 
     def _capture(self, request: Request) -> View:
         ref, head = self._heads.of_branch(request.branch)
-        if request.if_commit is not None and head.commit.id != request.if_commit:
-            raise PreconditionFailed(
-                "commit.precondition",
-                f"branch {request.branch!r} is at {head.commit.id}, not at {request.if_commit}",
-                remedy="read the branch again and decide again",
-                details={"expected": request.if_commit, "actual": head.commit.id},
-            )
+        require_commit(request.branch, head.commit.id, request.if_commit)
         return View(ref, head, open_snapshot(self._root, head))
 
     def _require_young(self, started: float) -> None:
@@ -313,6 +307,17 @@ class Attempts:
             if not isinstance(failure, Exception):
                 failure.add_note(_landed(operation))
                 raise
+
+
+def require_commit(branch: str, actual: str, expected: str | None) -> None:
+    """The condition of a write, if it has one: the branch is where its writer saw it."""
+    if expected is not None and actual != expected:
+        raise PreconditionFailed(
+            "commit.precondition",
+            f"branch {branch!r} is at {actual}, not at {expected}",
+            remedy="read the branch again and decide again",
+            details={"expected": expected, "actual": actual},
+        )
 
 
 def _landed(operation: CommitId) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType, TypeId
     from omnigraph.integrity.violations import Violation
 
-__all__ = ["Batch", "Deletions", "Gathered", "Parsed", "Place", "too_large"]
+__all__ = [
+    "Batch",
+    "Deletions",
+    "Gathered",
+    "Parsed",
+    "Place",
+    "record_too_large",
+    "too_large",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +161,24 @@ class Gathered:
                 if violation.record is None
                 else replace(violation, record=violation.record + first)
             )
+
+
+def record_too_large(
+    limit: int, record: int, name: str | None = None, line: int | None = None
+) -> LimitExceeded:
+    """What to say of a record without end."""
+    place = f" ({name + ', ' if name else ''}line {line})" if line is not None else ""
+    found: dict[str, Any] = {} if line is None else {"line": line}
+    return LimitExceeded(
+        "load.record_too_large",
+        f"record {record}{place} is larger than {limit} bytes; nothing was written",
+        remedy="write one record per line; keep large values in files of their own",
+        details={
+            "resource_limit": {"name": "record_bytes", "limit": limit},
+            "record": record,
+            **found,
+        },
+    )
 
 
 def too_large(limit: int) -> LimitExceeded:

@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from omnigraph.datatypes.types import DataType
 
-__all__ = ["Fault", "read_cells", "read_column", "utf8"]
+__all__ = ["Fault", "read_cells", "read_column", "sound", "utf8"]
 
 _INTEGER = r"-?[0-9]{1,20}"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
@@ -54,6 +55,38 @@ def read_cells(column: pa.Array, dtype: DataType) -> tuple[pa.Array, list[Fault]
         return typed(_cells(column, dtype), dtype), []
     except (Doubt, pa.ArrowInvalid):
         return _one_by_one(column, dtype, _spoken)
+
+
+def sound(column: pa.Array) -> tuple[pa.Array, list[Fault]]:
+    """A column as others hand it over, which may hold anything: Arrow itself does not look whether
+    text is UTF-8, and a table with other bytes in it could never be read again."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as invalid:
+        return _mended(column, invalid)
+    return column, []
+
+
+def _mended(column: pa.Array, invalid: pa.ArrowInvalid) -> tuple[pa.Array, list[Fault]]:
+    found = column.type
+    if pa.types.is_dictionary(found):
+        bounds = pc.min_max(column.indices).as_py()
+        if bounds["min"] is not None and not 0 <= bounds["min"] <= bounds["max"] < len(
+            column.dictionary
+        ):
+            raise pa.ArrowInvalid("a code that its dictionary does not have")
+        return sound(column.dictionary_decode())
+    if pa.types.is_string(found) or pa.types.is_large_string(found):
+        return utf8(column.cast(pa.binary()))
+    if pa.types.is_list(found) or pa.types.is_large_list(found):
+        faults: list[Fault] = []
+        for at in range(len(column)):
+            faults += [
+                (at, problem) for _, problem in sound(pc.list_flatten(column[at : at + 1]))[1]
+            ]
+        keep = pa.array(~np.isin(np.arange(len(column)), [at for at, _ in faults]))
+        return pc.if_else(keep, column, pa.scalar(None, found)), faults
+    raise invalid
 
 
 def utf8(column: pa.Array) -> tuple[pa.Array, list[Fault]]:

@@ -75,7 +75,9 @@ def plain(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        # Views cannot be taken from.
+        known = plain(column.dictionary)
+        column = pa.DictionaryArray.from_arrays(column.indices, known).dictionary_decode()
     if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
         return column.cast(pa.string())
     return column

@@ -24,6 +24,8 @@ _NEXT_RECORD = re.compile(r"^\{", re.MULTILINE)
 # What is cut off at the end of a piece can be a literal, a number or an escape: none is longer.
 _CUT_MAX = 16
 _PIECE_CHARS = 2**16
+# No type holds a number with more; Python itself refuses some thousands.
+_DIGITS_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,5 +260,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _whole(digits: str) -> int | float:
+    if len(digits) > _DIGITS_MAX:
+        raise ValueError(f"a number has {len(digits)} digits")
     # Minus zero is a float that an integer cannot hold.
     return -0.0 if digits == "-0" else int(digits)

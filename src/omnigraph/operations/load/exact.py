@@ -108,7 +108,8 @@ class _Typing:
         for name, value in letter.values.items():
             prop = entity.by_name.get(name)
             if prop is None:
-                self._fault("unknown_property", unknown_property(entity, name), letter, name, value)
+                message = unknown_property(entity, str(name))
+                self._fault("unknown_property", message, letter, str(name), value)
             else:
                 row[prop.id] = self._value(letter, prop, value)
         row = fill_defaults(entity, row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 
 from omnigraph.catalog.model import ENDPOINTS, ID
 from omnigraph.integrity.violations import Violation
+from omnigraph.operations.load.streams import Broken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +30,9 @@ __all__ = [
     "format_of",
     "frame_batches",
     "is_frame",
+    "is_pandas",
+    "pandas_records",
+    "pandas_table",
     "parquet_batches",
 ]
 
@@ -46,6 +51,7 @@ _PACKED = (".gz", ".zst", ".zstd")
 _BATCH_ROWS = 65_536
 # A file with more wrong rows than this is not the file that was meant.
 _SKIPPED_MAX = 1_000
+_TAIL_BYTES = 256
 
 
 def format_of(name: str | None, first: bytes) -> str:
@@ -85,15 +91,40 @@ def is_frame(source: Any) -> bool:
     )
 
 
+def is_pandas(source: Any) -> bool:
+    """Whether something is a frame of pandas, which need not be installed."""
+    return type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "itertuples")
+
+
+def pandas_table(source: Any) -> pa.Table | None:
+    """A frame of pandas as a table; None where one of its columns holds what Arrow does not."""
+    try:
+        # In pandas NaN is how a value is missing; the index is not a column.
+        return pa.Table.from_pandas(source, preserve_index=False)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        return None
+
+
+def pandas_records(source: Any) -> Iterator[dict[str, Any]]:
+    """The rows of such a frame, one by one."""
+    names = [str(name) for name in source.columns]
+    for row in source.itertuples(index=False, name=None):
+        yield {name: _given(value) for name, value in zip(names, row, strict=True)}
+
+
+def _given(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    missing = type(value).__name__ in ("NAType", "NaTType")
+    return None if missing or (isinstance(value, float) and math.isnan(value)) else value
+
+
 def frame_batches(source: Any) -> Iterator[pa.RecordBatch]:
-    """The rows of an Arrow table, batch or reader, or of a pandas or polars frame."""
+    """The rows of an Arrow table, batch or reader, or of a polars frame."""
     if isinstance(source, pa.RecordBatch):
         yield source
     elif isinstance(source, pa.Table):
         yield from source.to_batches(_BATCH_ROWS)
-    elif type(source).__module__.partition(".")[0] == "pandas":
-        # In pandas NaN is how a value is missing; the index is not a column.
-        yield from pa.Table.from_pandas(source, preserve_index=False).to_batches(_BATCH_ROWS)
     elif isinstance(source, pa.RecordBatchReader):
         yield from source
     else:
@@ -111,6 +142,34 @@ class CsvPart:
     violations: tuple[Violation, ...]
 
 
+class _Quotes:
+    """Counts the quotes of a stream: the parser takes one that is never closed for a long cell."""
+
+    closed = False
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._count = 0
+        self._tail = b""
+
+    def read(self, size: int, /) -> bytes:
+        data = self._stream.read(size)
+        self._count += data.count(b'"')
+        self._tail = (self._tail + data[-_TAIL_BYTES:])[-_TAIL_BYTES:]
+        return data
+
+    def left_open(self, last_cell: bytes | None) -> bool:
+        """Whether the last cell goes on to the end of the stream behind a quote."""
+        if last_cell is None or self._count % 2 == 0:
+            return False
+        spelled = (b'"' + last_cell.replace(b'"', b'""'))[-_TAIL_BYTES:]
+        return self._tail.endswith(spelled)
+
+
+def _bytes(cell: Any) -> bytes | None:
+    return cell if isinstance(cell, bytes) else None
+
+
 class CsvFile:
     """The rows of a CSV file, every cell as bytes; an empty cell without quotes is NULL.
 
@@ -123,9 +182,12 @@ class CsvFile:
         self._skipped: list[int] = []
         self._told = 0
         self._good = 0
+        # The last cell of the last row.
+        self._last: bytes | None = None
         names = (ID.name, *ENDPOINTS, *(prop.name for prop in entity.properties))
+        self._quotes = _Quotes(stream)
         self._reader = pcsv.open_csv(
-            pa.PythonFile(stream, mode="r"),
+            pa.PythonFile(self._quotes, mode="r"),
             # With threads rows have no numbers.
             pcsv.ReadOptions(use_threads=False, block_size=block_bytes),
             pcsv.ParseOptions(newlines_in_values=True, invalid_row_handler=self._skip),
@@ -142,7 +204,11 @@ class CsvFile:
     def parts(self) -> Iterator[CsvPart]:
         """The rows, some at a time."""
         for batch in self._reader:
+            if batch.num_rows and batch.num_columns:
+                self._last = _bytes(batch.column(batch.num_columns - 1)[-1].as_py())
             yield self._part(batch)
+        if self._quotes.left_open(self._last):
+            raise Broken("a quote is opened and never closed")
         if len(self._skipped) > self._told:
             yield self._part(pa.RecordBatch.from_pylist([], schema=self._reader.schema))
 

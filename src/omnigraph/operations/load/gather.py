@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,8 +15,9 @@ import pyarrow as pa
 
 from omnigraph.errors import InvalidInput
 from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.operations.idempotency import spelled
 from omnigraph.operations.load import formats
-from omnigraph.operations.load.batches import Gathered, Place
+from omnigraph.operations.load.batches import Gathered, Place, record_too_large
 from omnigraph.operations.load.exact import type_records
 from omnigraph.operations.load.lines import JsonReader
 from omnigraph.operations.load.request import Progress
@@ -82,7 +82,9 @@ class _Gathering:
             self._read(source, None if name is None else self._named(name))
 
     def _read(self, source: Any, entity: EntityType | None) -> None:
-        if formats.is_frame(source):
+        if formats.is_pandas(source):
+            self._read_pandas(source, _require_type(entity, "a frame"))
+        elif formats.is_frame(source):
             self._read_tables(formats.frame_batches(source), _require_type(entity, "a frame"))
         elif _is_file(source):
             self._read_file(source, entity)
@@ -162,8 +164,18 @@ class _Gathering:
                 self._bytes += batch.nbytes
                 self._tell(0)
 
+    def _read_pandas(self, source: Any, entity: EntityType) -> None:
+        """A frame whose columns Arrow does not take is read value by value, which names the bad."""
+        if self._has_wrong_columns(entity, [str(name) for name in source.columns]):
+            return
+        table = formats.pandas_table(source)
+        if table is None:
+            self._read_items(formats.pandas_records(source), entity)
+        else:
+            self._read_tables(formats.frame_batches(table), entity)
+
     def _read_csv(self, stream: Stream, entity: EntityType, name: str | None) -> None:
-        with _damage_told(name, self.gathered):
+        with _damage_told(name, self.gathered), self._long_rows_told():
             file = formats.CsvFile(stream, entity, block_bytes=self._limits.load_record_bytes_max)
             if self._has_wrong_columns(entity, file.names):
                 return
@@ -178,11 +190,22 @@ class _Gathering:
             self.gathered.report.add(violation)
         return bool(wrong)
 
+    @contextmanager
+    def _long_rows_told(self) -> Iterator[None]:
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            if "straddl" not in str(error):
+                raise
+            raise record_too_large(
+                self._limits.load_record_bytes_max, self.gathered.count + 1
+            ) from error
+
     # --- remarks ---
 
     def _note(self, record: Any) -> None:
         if self.digest is not None:
-            self.digest.update(json.dumps(record, sort_keys=True, default=str).encode())
+            self.digest.update(spelled(record))
 
     def _tell(self, of_this_file: int) -> None:
         if self._request.progress is not None:

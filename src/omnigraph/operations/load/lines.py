@@ -12,8 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from omnigraph.errors import InvalidInput, LimitExceeded
-from omnigraph.operations.load.batches import Place
+from omnigraph.errors import InvalidInput
+from omnigraph.operations.load.batches import Place, record_too_large
 from omnigraph.operations.load.columnar import read_block
 from omnigraph.operations.load.decode import Decoder
 from omnigraph.operations.load.exact import type_records
@@ -22,6 +22,7 @@ from omnigraph.operations.load.streams import Broken
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from omnigraph.errors import LimitExceeded
     from omnigraph.operations.load.batches import Gathered, Parsed
     from omnigraph.operations.load.shapes import Shapes
     from omnigraph.operations.load.streams import Stream
@@ -123,18 +124,7 @@ class JsonReader:
 
     def _too_long(self, line: int, name: str | None) -> LimitExceeded:
         limit = self._limits.load_record_bytes_max
-        record = self._gathered.count + 1
-        return LimitExceeded(
-            "load.record_too_large",
-            f"record {record} ({name + ', ' if name else ''}line {line}) is larger than "
-            f"{limit} bytes; nothing was written",
-            remedy="write one record per line; keep large values in files of their own",
-            details={
-                "resource_limit": {"name": "record_bytes", "limit": limit},
-                "record": record,
-                "line": line,
-            },
-        )
+        return record_too_large(limit, self._gathered.count + 1, name, line)
 
 
 def _parse_ahead(blocks: Iterator[Block], shapes: Shapes) -> Iterator[tuple[Block, Parsed | None]]:

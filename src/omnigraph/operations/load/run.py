@@ -14,6 +14,7 @@ from omnigraph.operations.load.writer import LoadWriter
 from omnigraph.versioning.branches import create_branch, delete_branch
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.snapshot import open_snapshot
+from omnigraph.writer.attempt import require_commit
 from omnigraph.writer.plan import Request, Writer
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def commit_load(
 ) -> LoadResult:
     """Commit what was read. ``content`` is its digest, where the request has a key."""
     if request.dry_run:
+        require_commit(request.branch, base.snapshot.commit_id, request.if_commit)
         return writer.rehearse(base.snapshot)
     digest = None
     if request.idempotency_key is not None:

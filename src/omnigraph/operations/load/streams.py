@@ -117,10 +117,10 @@ def _open(source: Any) -> Any:
         return source
     try:
         return Path(source).open("rb", buffering=0)
-    except OSError as error:
-        raise InvalidInput(
-            "file.unreadable", f"{source} cannot be read: {error.strerror or error}"
-        ) from error
+    except (OSError, ValueError) as error:
+        # A path with a NUL in it is no path at all.
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise InvalidInput("file.unreadable", f"{str(source)!r} cannot be read: {why}") from error
 
 
 def _codec_of(first: bytes) -> str | None:

@@ -17,7 +17,7 @@ from omnigraph.datatypes.arrow import arrow_type, table_schema
 from omnigraph.datatypes.types import STRING, Scalar, ScalarType
 from omnigraph.integrity.violations import Violation
 from omnigraph.operations.load.batches import Batch, Parsed
-from omnigraph.operations.load.cells import read_cells, read_column, utf8
+from omnigraph.operations.load.cells import read_cells, read_column, sound, utf8
 from omnigraph.operations.load.convert import plain
 from omnigraph.operations.load.envelopes import unknown_property
 from omnigraph.operations.load.identity import canonical_id, identify, key_members, spell
@@ -124,7 +124,7 @@ class _Typing:
         return self._read(prop.name, prop.dtype)
 
     def _read(self, name: str, dtype: DataType) -> pa.Array:
-        column = plain(self._rows.column(name))
+        column = self._column(name)
         if self._text:
             column, faults = utf8(column)
             self._note(name, faults, column)
@@ -135,7 +135,7 @@ class _Typing:
 
     def _ids(self, name: str) -> pa.Array:
         """Ids, as text or as the values that they are spelled from."""
-        column = plain(self._rows.column(name))
+        column = self._column(name)
         if pa.types.is_floating(column.type):
             # What a data frame makes of integers with gaps.
             column, faults = read_column(column, _WHOLE)
@@ -145,6 +145,15 @@ class _Typing:
         if pa.types.is_null(column.type):
             return column.cast(pa.string())
         return spell(column)
+
+    def _column(self, name: str) -> pa.Array:
+        """A column as it was given; where it is not sound, its rows are told."""
+        column = self._rows.column(name)
+        if self._text:
+            return plain(column)
+        column, faults = sound(column)
+        self._note(name, faults, column)
+        return plain(column)
 
     def _require(self, prop: Property, column: pa.Array) -> None:
         name = {SRC.id: "from", DST.id: "to"}.get(prop.id, prop.name)

@@ -8,6 +8,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -205,3 +206,13 @@ node T {
     filled = {"a": "x", "b": 7, "c": True, "d": 0.5, "e": "q"}
     found = {row["data"].pop("key"): row["data"] for row in tools.content(graph)}
     assert found == {"1": filled, "2": dict.fromkeys(names), "3": {**filled, "b": None}}
+
+
+def test_arrays_of_numpy_are_lists(make_graph: Callable[..., Graph], tools: Any) -> None:
+    graph = make_graph("node T { k: String @key  v: Vector(2)?  l: [I32]? }")
+    records = [{"k": "a", "v": np.array([1.0, 2.0]), "l": np.array([1, 2])}]
+    graph.load(records, mode="append", type="T")
+    query = 'query q($v: Vector(2)) { insert T { k: "b", v: $v } }'
+    graph.mutate(query, {"v": np.array([3.0, 4.0], np.float32)})
+    found = {record["data"]["k"]: record["data"] for record in tools.content(graph)}
+    assert (found["a"]["v"], found["a"]["l"], found["b"]["v"]) == ([1, 2], [1, 2], [3, 4])

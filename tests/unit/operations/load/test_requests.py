@@ -308,3 +308,34 @@ def test_paths_may_be_of_either_kind(graph: Graph, tools: Any, tmp_path: Path) -
     path.write_bytes(tools.lines(tools.person("a")))
     assert graph.load(str(path), mode="append").total_entities == 1
     assert graph.load([path], mode="merge").total_entities == 1
+
+
+def test_a_rehearsal_holds_to_its_condition(graph: Graph, tools: Any) -> None:
+    head = graph.status().head
+    graph.load([tools.person("a")], mode="append")
+    with pytest.raises(PreconditionFailed):
+        graph.load([tools.person("b")], mode="append", if_commit=head, dry_run=True)
+
+
+@pytest.mark.parametrize(
+    "record", [{("a", 1): 3, "b": 2}, {1: 2, "type": "Person"}, {"type": "Person", "data": {1: 2}}]
+)
+def test_a_record_that_json_cannot_say_is_refused_with_a_key_too(
+    graph: Graph, tools: Any, record: Any
+) -> None:
+    for key in (None, "k"):
+        error = tools.refused(graph, [record], idempotency_key=key)
+        assert error.details["violations"][0]["record"] == 1
+
+
+def test_a_record_nested_without_end_is_refused_with_a_key_too(graph: Graph, tools: Any) -> None:
+    nested: list[Any] = []
+    for _ in range(10_000):
+        nested = [nested]
+    for key in (None, "k"):
+        error = tools.refused(graph, [tools.person(nested)], idempotency_key=key)
+        assert tools.violations(error) == [("type", 1, None, "name")]
+
+
+def test_a_path_that_cannot_be_one_is_named(graph: Graph, tools: Any) -> None:
+    assert tools.refused(graph, "a\0b").code == "file.unreadable"

@@ -6,14 +6,18 @@ import datetime as dt
 import gzip
 import io
 import math
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from omnigraph.testing.kit import FAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -375,3 +379,102 @@ def test_text_that_is_not_utf8_is_named(graph: Graph, tools: Any) -> None:
 def test_a_file_without_a_header_is_no_table(graph: Graph, tools: Any) -> None:
     assert tools.refused(graph, b"", type="Person", format="csv").code == "load.corrupt"
     assert tools.refused(graph, b"a,b\n", type="Person", format="csv").code.startswith("data.")
+
+
+def _not_utf8(*rows: bytes) -> pa.Array:
+    """What Arrow calls a string, though it is none: nobody looks when a file is read."""
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(rows))]
+    return pa.Array.from_buffers(pa.string(), len(rows), buffers)
+
+
+@pytest.mark.parametrize("form", ["table", "parquet", "arrow", "dictionary"])
+@pytest.mark.parametrize("prop", ["name", "mail"])
+def test_strings_of_a_table_that_are_not_utf8_are_named(
+    graph: Graph, tools: Any, form: str, prop: str
+) -> None:
+    broken = _not_utf8(b"fine", b"\xffine")
+    if form == "dictionary":
+        broken = pa.DictionaryArray.from_arrays(pa.array([0, 1]), broken)
+    table = pa.table({"name": pa.array(["a", "b"])} | {prop: broken})
+    out = io.BytesIO()
+    source: Any = table
+    if form == "parquet":
+        pq.write_table(table, out)
+        source = out.getvalue()
+    elif form == "arrow":
+        with pa.ipc.new_file(out, table.schema) as writer:
+            writer.write_table(table)
+        source = out.getvalue()
+    error = tools.refused(graph, source, type="Person")
+    assert tools.violations(error) == [("encoding", 2, None, prop)]
+
+
+def test_items_of_lists_that_are_not_utf8_are_named(
+    make_graph: Callable[..., Graph], tools: Any
+) -> None:
+    graph = make_graph("node T { k: String @key  l: [String]? }")
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), _not_utf8(b"ok", b"\xfe"))
+    error = tools.refused(graph, pa.table({"k": ["a", "b"], "l": lists}), type="T")
+    assert tools.violations(error) == [("encoding", 2, None, "l")]
+
+
+def test_codes_that_a_dictionary_does_not_have_are_damage(graph: Graph, tools: Any) -> None:
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 7]), pa.array(["a"]), safe=False)
+    assert tools.refused(graph, pa.table({"name": codes}), type="Person").code == "load.corrupt"
+
+
+def test_a_frame_that_arrow_does_not_take_is_read_value_by_value(
+    make_graph: Callable[..., Graph], tools: Any
+) -> None:
+    graph = make_graph("node T { k: String @key  n: String?  d: U64?  v: Vector(2)? }")
+    mixed = pd.DataFrame({"k": ["a", "b", "c"], "n": ["x", 5, None]})
+    error = tools.refused(graph, mixed, type="T")
+    assert tools.violations(error) == [("type", 2, None, "n")]
+    huge = pd.DataFrame({"k": ["a"], "d": pd.Series([2**70], dtype=object)})
+    assert tools.violations(tools.refused(graph, huge, type="T")) == [("type", 1, None, "d")]
+    half = pd.DataFrame({"k": ["\ud800"]})
+    assert tools.violations(tools.refused(graph, half, type="T")) == [("type", 1, None, "k")]
+    twice = pd.DataFrame([["a", "b"]], columns=["k", "k"])
+    assert tools.violations(tools.refused(graph, twice, type="T")) == [
+        ("envelope", None, None, "k")
+    ]
+    odd = pd.DataFrame({"k": ["a"], "n": [pd.NA], "d": pd.arrays.SparseArray([7])})
+    graph.load(odd, mode="append", type="T")
+    [record] = tools.content(graph)
+    assert record["data"] == {"k": "a", "n": None, "d": 7, "v": None}
+
+
+def test_categories_of_polars_are_strings(make_graph: Callable[..., Graph], tools: Any) -> None:
+    graph = make_graph("node T { k: String @key  e: enum(x, y)? }")
+    frame = pl.DataFrame({"k": ["a", "b"], "e": ["x", None]})
+    for number, dtype in enumerate((pl.Categorical, pl.Enum(["x", "y"]))):
+        keys = pl.Series("k", [f"{number}a", f"{number}b"])
+        graph.load(frame.with_columns(keys, pl.col("e").cast(dtype)), mode="append", type="T")
+    found = {record["data"]["k"]: record["data"]["e"] for record in tools.content(graph)}
+    assert found == {"0a": "x", "0b": None, "1a": "x", "1b": None}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['name,mail\na,"x\nb,y\n', 'name,mail\na,"x', 'name,mail\na,"say ""x\n', 'name\n"a'],
+)
+def test_a_quote_that_is_never_closed_is_damage(graph: Graph, tools: Any, text: str) -> None:
+    error = tools.refused(graph, text.encode(), type="Person", format="csv")
+    assert error.code == "load.corrupt"
+    assert "quote" in error.message
+
+
+@pytest.mark.parametrize(
+    "text", ['name,mail\na,5"\n', 'name,mail\n5" pipe,x\n', 'name,mail\n5" pipe,""\n', 'name\n"a"']
+)
+def test_a_quote_in_the_middle_of_a_cell_is_a_quote(graph: Graph, tools: Any, text: str) -> None:
+    assert graph.load(text.encode(), mode="append", type="Person", format="csv").total_nodes == 1
+
+
+def test_a_row_without_end_is_too_large(make_graph: Callable[..., Graph], tools: Any) -> None:
+    graph = make_graph(limits=replace(FAST, load_record_bytes_max=10_000))
+    text = b'name,mail\na,x\nb,"' + b"x\n" * 20_000 + b'"\n'
+    error = tools.refused(graph, text, type="Person", format="csv")
+    assert error.code == "load.record_too_large"
+    assert error.details["record"] == 2
