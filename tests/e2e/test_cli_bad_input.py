@@ -7,9 +7,11 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
 import struct
 import subprocess
+import sys
 import termios
 from collections.abc import Callable
 from pathlib import Path
@@ -292,3 +294,69 @@ def test_the_prompt_completes_remembers_and_survives_ctrl_c(
     remembered = (tmp_path / "history").read_text(encoding="utf-8").splitlines()
     assert remembered[-2:] == [":nonsense", ":quit"]
     assert (tmp_path / "history").stat().st_mode & 0o777 == 0o600
+
+
+def without_privileges(command: list[str]) -> list[str]:
+    """The command for a user to whom permissions apply; for root they do not."""
+    if os.geteuid() != 0:
+        return command
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        pytest.skip("permissions do not apply to root, and there is no setpriv")
+    return [setpriv, "--bounding-set", "-all", "--inh-caps", "-all", *command]
+
+
+def test_in_a_read_only_directory_reading_works_and_writing_is_refused(
+    omnigraph_command: str, plain_environment: dict[str, str], people_copy: Path
+) -> None:
+    places = [people_copy, *people_copy.rglob("*")]
+    before = sorted(map(str, places))
+    for place in places:
+        place.chmod(0o555 if place.is_dir() else 0o444)
+    try:
+        told = {}
+        for verb in (("query", "-e", NAMES, "--format", "jsonl"), ("mutate", "-e", ADD)):
+            command = [omnigraph_command, *verb, "--store", str(people_copy)]
+            told[verb[0]] = subprocess.run(
+                without_privileges(command),
+                env=plain_environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        assert told["query"].returncode == 0, told["query"].stderr
+        assert len(told["query"].stdout.splitlines()) == 4
+        assert told["mutate"].returncode == 1
+        assert told["mutate"].stderr.startswith("error [")
+        assert "Permission denied" in told["mutate"].stderr
+        assert "internal error" not in told["mutate"].stderr
+        assert sorted(map(str, [people_copy, *people_copy.rglob("*")])) == before
+    finally:
+        for place in places:
+            place.chmod(0o755 if place.is_dir() else 0o644)
+
+
+@pytest.mark.parametrize(
+    "module", ["omnigraph.cli.program", "click", "omnigraph.graph.open", "lance"]
+)
+def test_an_interrupt_while_modules_load_is_quiet(
+    plain_environment: dict[str, str], people_graph: Path, module: str
+) -> None:
+    script = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}:\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from omnigraph.cli.main import main\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "query", "-e", NAMES, "--store", str(people_graph)],
+        env=plain_environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")

@@ -6,33 +6,34 @@ of the facade.
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import TYPE_CHECKING, cast
 
 import click
 
 import omnigraph
+from omnigraph import client
 from omnigraph.cli.credentials import find_token
 from omnigraph.cli.scope import ServerScope, find_scope
 from omnigraph.cli.terminal import spells_unicode, write_error
-from omnigraph.errors import InvalidInput, Unsupported
+from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:
     from omnigraph.cli.invocation import Invocation
+    from omnigraph.client.remote import RemoteGraph
     from omnigraph.graph.facade import Graph
 
 __all__ = [
     "announce",
     "connect",
+    "connect_remote",
     "is_addressed",
     "is_local",
     "open_to_read",
     "open_to_write",
+    "refuse_actor",
     "require_consent",
 ]
-
-_CLIENT = "omnigraph.client"
 
 
 def open_to_read(call: Invocation, uri: str | None = None) -> Graph:
@@ -49,7 +50,7 @@ def open_to_write(call: Invocation, uri: str | None = None) -> Graph:
     """The graph that the command line names, for the actor that it or the operator's file names."""
     scope = find_scope(call, uri)
     if isinstance(scope, ServerScope):
-        _refuse_actor(call, scope)
+        refuse_actor(call, scope)
         return connect(call, scope)
     call.default_actor = call.config.actor
     graph = omnigraph.open(scope.uri, actor=call.actor)
@@ -59,25 +60,17 @@ def open_to_write(call: Invocation, uri: str | None = None) -> Graph:
 
 def connect(call: Invocation, scope: ServerScope) -> Graph:
     """A graph of a server, behind the methods of the facade."""
-    try:
-        client = importlib.import_module(_CLIENT)
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith(_CLIENT):
-            raise Unsupported(
-                "client.not_installed",
-                f"talking to a server needs the package {error.name}",
-                remedy="pip install 'omnigraph-py[server]'",
-            ) from error
-        raise Unsupported(
-            "client.missing",
-            f"this build cannot talk to a server, and {scope.url} is one",
-            remedy="address the storage by --store URI",
-        ) from error
+    return cast("Graph", connect_remote(call, scope))
+
+
+def connect_remote(call: Invocation, scope: ServerScope) -> RemoteGraph:
+    """The same with what only a server has: stored queries, other graphs."""
     token = find_token(scope.url, call.config.servers)
-    return cast("Graph", client.connect(scope.url, token=token, graph=scope.graph))
+    return client.connect(scope.url, token=token, graph=scope.graph)
 
 
-def _refuse_actor(call: Invocation, scope: ServerScope) -> None:
+def refuse_actor(call: Invocation, scope: ServerScope) -> None:
+    """A server takes the actor from the token."""
     if call.actor is not None:
         raise InvalidInput(
             "usage.actor_refused",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from omnigraph.cli.address import connect
+from omnigraph.cli.address import connect_remote, refuse_actor
 from omnigraph.cli.render import Rows
 from omnigraph.cli.scope import ServerScope, find_scope
 from omnigraph.errors import InvalidInput
@@ -12,8 +12,9 @@ from omnigraph.errors import InvalidInput
 if TYPE_CHECKING:
     from omnigraph.cli.invocation import Invocation
     from omnigraph.cli.render import Format
+    from omnigraph.operations.mutate import MutationResult
 
-__all__ = ["answer_query", "is_stored", "run_stored"]
+__all__ = ["answer_query", "change_stored", "is_stored", "require_server", "run_stored"]
 
 
 def is_stored(name: str | None, file: str | None, text: str | None) -> bool:
@@ -22,25 +23,37 @@ def is_stored(name: str | None, file: str | None, text: str | None) -> bool:
 
 
 def run_stored(
-    call: Invocation,
-    name: str,
-    params: dict[str, Any],
-    *,
-    target: str,
-    scope: ServerScope | None = None,
+    call: Invocation, name: str, params: dict[str, Any], *, scope: ServerScope, target: str
 ) -> dict[str, Any]:
     """Ask a server for a stored read; its answer as JSON."""
-    found = scope or find_scope(call)
+    with connect_remote(call, scope) as graph:
+        result = graph.invoke_query(name, params, target=target, expect_mutation=False)
+    return result.to_json()
+
+
+def change_stored(
+    call: Invocation, name: str, params: dict[str, Any], *, branch: str, if_commit: str | None
+) -> MutationResult:
+    """Have a server run a stored mutation."""
+    scope = require_server(call, name)
+    refuse_actor(call, scope)
+    with connect_remote(call, scope) as graph:
+        done = graph.invoke_query(
+            name, params, target=branch, if_commit=if_commit, expect_mutation=True
+        )
+    return cast("MutationResult", done)
+
+
+def require_server(call: Invocation, name: str) -> ServerScope:
+    """The server that keeps a query; storage keeps none."""
+    found = find_scope(call)
     if not isinstance(found, ServerScope):
         raise InvalidInput(
             "usage.no_query",
             f"no query given, and only a server keeps a query named {name!r}",
             remedy="give --query FILE or -e GQ, or ask a server by --server URL",
         )
-    with connect(call, found) as graph:
-        # Only the client has stored queries: an embedded graph keeps none.
-        result = cast("Any", graph).invoke_query(name, params, target=target)
-    return cast("dict[str, Any]", result.to_json())
+    return found
 
 
 def answer_query(call: Invocation, body: dict[str, Any], preferred: Format | None = None) -> None:

@@ -60,6 +60,8 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Servers",
         (
+            ("graphs", "the graphs of a server"),
+            ("queries", "the stored queries of a server"),
             ("alias", "ask a stored query by a short name"),
             ("login", "keep the token of a server"),
             ("logout", "forget it"),

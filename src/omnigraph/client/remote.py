@@ -12,7 +12,7 @@ from omnigraph.client.history_verbs import (
     OperationVerbs,
     TagVerbs,
 )
-from omnigraph.client.served import find_graph
+from omnigraph.client.served import find_graph, list_graphs
 from omnigraph.client.transport import Transport
 from omnigraph.client.verbs import GraphVerbs, ReadVerbs, not_served
 from omnigraph.versioning.names import MAIN
@@ -42,6 +42,10 @@ class Session:
         """Send what the steps ask for, until they end."""
         if self.address.graph is None:
             self.address = self.address.named(self._drive(find_graph()))
+        return self._drive(steps)
+
+    def run_flat(self, steps: Steps[T]) -> T:
+        """The same for what is asked of the server and not of a graph."""
         return self._drive(steps)
 
     def _drive(self, steps: Steps[T]) -> T:
@@ -211,6 +215,10 @@ class RemoteGraph(RemoteGraphAt):
         at = RemoteGraphAt(self._session, ReadVerbs(target))
         at.snapshot()
         return at
+
+    def served_graphs(self) -> list[str]:
+        """The graphs of the server, by name, whichever of them this is."""
+        return self._session.run_flat(list_graphs())
 
     def with_timeout(self, seconds: float | None) -> RemoteGraph:
         """The same connection, with another patience."""

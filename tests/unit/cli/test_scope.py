@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
-import types
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import omnigraph
 from omnigraph.cli.credentials import find_token, server_of, variable_of
+from omnigraph.server.serve import ServeRequest, make_server, serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,45 +20,57 @@ READ = "query q() { match { $p: Person } return { $p.name as name } order { name
 SERVER = "http://127.0.0.1:9"
 
 
-class Served:
-    """Stands where the client will stand: a real graph, reached by an address."""
+STORED = """\
+query oldest($n: I64) {
+    match { $p: Person }
+    return { $p.name as name }
+    order { name }
+    limit $n
+}
 
-    def __init__(self, store: Path) -> None:
-        self.store = store
-        self.asked: list[dict[str, Any]] = []
+query add_person($name: String) {
+    insert Person { name: $name }
+}
+"""
+LISTER = """\
+version: 1
+groups:
+  admins: [admin]
+rules:
+  - id: list
+    allow:
+      actors: { group: admins }
+      actions: [graph_list]
+"""
+TOKEN = "correct-horse-battery-staple"  # noqa: S105 - of a server that lives for these tests
 
-    def connect(self, url: str, *, token: str | None, graph: str | None) -> Any:
-        self.asked.append({"url": url, "token": token, "graph": graph})
-        return _Remote(omnigraph.open(self.store), self)
 
-
-class _Remote:
-    def __init__(self, graph: omnigraph.Graph, served: Served) -> None:
-        self._graph = graph
-        self._served = served
-        self.uri = served.asked[-1]["url"]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._graph, name)
-
-    def __enter__(self) -> _Remote:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._graph.close()
-
-    def invoke_query(self, name: str, params: Mapping[str, Any], *, target: str) -> Any:
-        self._served.asked.append({"name": name, "params": dict(params), "target": target})
-        return self._graph.at(target).query(READ)
+@pytest.fixture(scope="module")
+def url(prepared_graph: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Two graphs of one server that knows one token."""
+    home = tmp_path_factory.mktemp("served")
+    for name in ("people", "others"):
+        shutil.copytree(prepared_graph, home / f"{name}.omni")
+        (home / "queries" / name).mkdir(parents=True)
+        (home / "queries" / name / "stored.gq").write_text(STORED, encoding="utf-8")
+    graphs = [str(home / f"{name}.omni") for name in ("people", "others")]
+    lister = home / "server.policy.yaml"
+    lister.write_text(LISTER, encoding="utf-8")
+    request = ServeRequest(
+        graphs,
+        policy="preset:team",
+        queries=str(home / "queries"),
+        server_policy=str(lister),
+    )
+    environment = {"OMNIGRAPH_SERVER_BEARER_TOKENS_JSON": json.dumps({"admin": TOKEN})}
+    with serving(make_server(request, environment)) as address:
+        yield address
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch, graph_copy: Path) -> Served:
-    found = Served(graph_copy)
-    module = types.ModuleType("omnigraph.client")
-    module.connect = found.connect  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "omnigraph.client", module)
-    return found
+def token(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("OMNIGRAPH_BEARER_TOKEN", TOKEN)
+    return TOKEN
 
 
 @pytest.fixture
@@ -157,77 +168,102 @@ def test_a_profile_of_a_server_does_not_suit_a_verb_on_storage(
 # --- servers -------------------------------------------------------------------------------------
 
 
-def test_a_server_that_nobody_can_talk_to_is_a_typed_error(
+def test_a_server_that_does_not_answer_is_a_typed_error(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "omnigraph.client", None)
-    outcome = cli("status", "--server", SERVER, "--json")
+    monkeypatch.setattr("omnigraph.client.TIMEOUT_SECONDS", 0.2)
+    outcome = cli("graphs", "list", "--server", SERVER, "--json")
     assert outcome.code == 1
-    assert json.loads(outcome.out)["code"] == "client.missing"
+    assert json.loads(outcome.out)["code"].startswith("client.")
 
 
 def test_a_verb_goes_to_the_server_with_graph_and_token(
-    cli: Cli, configure: Callable[[str], None], served: Served, monkeypatch: Any
+    cli: Cli, configure: Callable[[str], None], url: str, monkeypatch: Any
 ) -> None:
     configure(
-        f"servers: {{staging: {{url: '{SERVER}/base/'}}}}\n"
+        f"servers: {{staging: {{url: '{url}/'}}}}\n"
         "defaults: {server: staging, default_graph: people}"
     )
-    monkeypatch.setenv("OMNIGRAPH_TOKEN_STAGING", "t0ken")
+    assert cli("query", "-e", READ).code == 1
+    monkeypatch.setenv("OMNIGRAPH_TOKEN_STAGING", TOKEN)
     told = cli("query", "-e", READ, "--format", "csv")
     assert (told.code, told.out) == (0, "name\nAda\n")
-    assert cli("log", "--graph", "--graph-id", "other").code == 0
-    assert cli("--graph", "third", "log", "--graph", "-n", "1").code == 0
-    url = f"{SERVER}/base"
-    assert served.asked == [
-        {"url": url, "token": "t0ken", "graph": graph} for graph in ("people", "other", "third")
-    ]
+    for words in (
+        ("log", "--graph", "--graph-id", "others"),
+        ("--graph", "others", "log", "--graph"),
+    ):
+        drawn = cli(*words, "-n", "1")
+        assert drawn.code == 0, drawn.err
+        assert drawn.out.startswith("* 01")
+    assert json.loads(cli("status", "--graph", "others", "--json").out)["branches"] == 2
 
 
-def test_a_server_knows_who_writes(cli: Cli, configure: Callable[[str], None], served: Any) -> None:
+def test_what_a_server_serves_can_be_listed(cli: Cli, url: str, token: str) -> None:
+    told = cli("graphs", "list", "--server", url, "--format", "csv")
+    assert told.out.splitlines()[0] == "graph_id,uri"
+    listed = [line.split(",")[0] for line in told.out.splitlines()[1:]]
+    assert listed == ["others", "people"]
+    queries = cli("queries", "list", "--server", url, "--graph", "people", "--json")
+    names = {each["name"]: each["mutation"] for each in json.loads(queries.out)["queries"]}
+    assert names == {"oldest": False, "add_person": True}
+    assert "[usage.store_refused]" in cli("graphs", "list", "--store", "x.omni").err
+
+
+def test_a_server_with_several_graphs_wants_one_named(cli: Cli, url: str, token: str) -> None:
+    outcome = cli("status", "--server", url)
+    assert (outcome.code, "[client.which_graph]" in outcome.err) == (1, True)
+    assert "help: name it: others, people" in outcome.err
+
+
+def test_a_server_knows_who_writes(
+    cli: Cli, configure: Callable[[str], None], url: str, token: str
+) -> None:
     configure("operator: {actor: ada}")
-    added = 'query q() { insert Person { name: "Lin" } }'
-    assert (
-        "[usage.actor_refused]" in cli("mutate", "-e", added, "--server", SERVER, "--as", "x").err
-    )
-    done = cli("mutate", "-e", added, "--server", SERVER, "--json")
-    assert done.code == 0
-    assert json.loads(done.out)["actor_id"] is None
+    add = 'query q() { insert Person { name: "Lin" } }'
+    there = ("--server", url, "--graph", "others")
+    assert "[usage.actor_refused]" in cli("mutate", "-e", add, *there, "--as", "x").err
+    done = cli("mutate", "-e", add, *there, "--json")
+    assert json.loads(done.out)["actor_id"] == "admin", done.err
 
 
-def test_destroying_on_a_server_needs_consent(cli: Cli, served: Served) -> None:
-    refused = cli("branch", "delete", "review", "--server", SERVER)
+def test_destroying_on_a_server_needs_consent(cli: Cli, url: str, token: str) -> None:
+    there = ("--server", url, "--graph", "others")
+    assert cli("branch", "create", "short-lived", *there).code == 0
+    refused = cli("branch", "delete", "short-lived", *there)
     assert (refused.code, "[usage.consent_needed]" in refused.err) == (2, True)
-    assert f"omnigraph branch delete → {SERVER} (served, remote)" in refused.err
-    assert cli("--yes", "branch", "delete", "review", "--server", SERVER).code == 0
+    assert f"omnigraph branch delete → {url}/graphs/others (served, remote)" in refused.err
+    assert cli("--yes", "branch", "delete", "short-lived", *there).code == 0
 
 
 def test_a_name_without_a_text_is_a_stored_query(
-    cli: Cli, served: Served, prepared_graph: Path
+    cli: Cli, url: str, token: str, prepared_graph: Path
 ) -> None:
-    told = cli("query", "oldest", "--server", SERVER, "--params", '{"n": 1}', "--branch", "review")
-    assert told.code == 0
-    assert served.asked[-1] == {"name": "oldest", "params": {"n": 1}, "target": "review"}
+    there = ("--server", url, "--graph", "others")
+    told = cli("query", "oldest", *there, "--params", '{"n": 1}', "--format", "csv")
+    assert told.out == "name\nAda\n", told.err
+    added = cli("mutate", "add_person", *there, "--params", '{"name": "Bo"}', "--branch", "review")
+    assert "add_person changed 1 node, 0 edges on review" in added.out, added.err
+    assert "[usage.flag_refused]" in cli("mutate", "add_person", *there, "--dry-run").err
     assert "[usage.no_query]" in cli("query", "oldest", "--store", prepared_graph).err
+    assert cli("query", "add_person", *there, "--params", '{"name": "X"}').code == 1
 
 
 def test_an_alias_gives_arguments_names(
-    cli: Cli, configure: Callable[[str], None], served: Served
+    cli: Cli, configure: Callable[[str], None], url: str, token: str
 ) -> None:
     configure(
-        f"servers: {{staging: {{url: '{SERVER}'}}}}\n"
+        f"servers: {{staging: {{url: '{url}'}}}}\n"
         "aliases:\n"
-        "  oldest: {server: staging, graph: people, query: oldest_people, args: [n, place],\n"
-        "           params: {n: 9, kind: x}, format: csv}\n"
+        "  first: {server: staging, graph: people, query: oldest, args: [n], params: {n: 2},\n"
+        "          format: csv}\n"
     )
-    assert cli("alias", "oldest", "3", "Rome").out == "name\nAda\n"
-    assert served.asked[0]["graph"] == "people"
-    assert served.asked[1]["params"] == {"n": 3, "place": "Rome", "kind": "x"}
-    cli("alias", "oldest", "3", "--params", '{"n": 4}', "--json")
-    assert served.asked[-1]["params"] == {"n": 4, "kind": "x"}
-    many = cli("alias", "oldest", "1", "2", "3")
+    assert cli("alias", "first").out == "name\nAda\nCharles\n"
+    assert cli("alias", "first", "1").out == "name\nAda\n"
+    explicit = cli("alias", "first", "2", "--params", '{"n": 1}', "--json")
+    assert json.loads(explicit.out)["row_count"] == 1
+    many = cli("alias", "first", "1", "2")
     assert (many.code, "[usage.too_many_arguments]" in many.err) == (2, True)
-    assert "[config.alias_missing]" in cli("alias", "youngest").err
+    assert "[config.alias_missing]" in cli("alias", "last").err
 
 
 # --- tokens --------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def command(
     said = find_params(params, params_file)
     values = {**alias.params, **_positional(alias, args), **said}
     scope = ServerScope(server_url(call.config, alias.server), alias.graph)
-    body = run_stored(call, alias.query, values, target="main", scope=scope)
+    body = run_stored(call, alias.query, values, scope=scope, target="main")
     answer_query(call, body, preferred=alias.format)
 
 

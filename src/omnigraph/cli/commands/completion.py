@@ -6,7 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.errors import Unsupported
+from omnigraph.errors import InvalidInput
 
 __all__ = ["command"]
 
@@ -27,7 +27,7 @@ def command(call: Invocation, shell: str) -> None:
     """Print what makes a shell complete verbs and flags."""
     kind = get_completion_class(shell)
     if kind is None:
-        raise Unsupported("completion.unknown_shell", f"there is no completion for {shell}")
+        raise InvalidInput("completion.unknown_shell", f"there is no completion for {shell}")
     root = click.get_current_context().find_root().command
     # Not source(): for bash that would start one to ask for its version.
     complete = kind(root, {}, _NAME, f"_{_NAME.upper()}_COMPLETE")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,8 @@ from omnigraph.cli.address import open_to_read, open_to_write
 from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
+from omnigraph.cli.stored import change_stored, is_stored
+from omnigraph.errors import InvalidInput
 from omnigraph.versioning.manifest import Counts
 
 if TYPE_CHECKING:
@@ -57,10 +59,17 @@ def command(
 ) -> None:
     """Run a mutation query as one commit on a branch.
 
-    NAME picks one of several queries in the text.
+    NAME picks one of several queries in the text. Without a text it names a stored mutation of a
+    server.
     """
-    query = find_query(query_file, query_string)
     values = find_params(params, params_file)
+    if is_stored(name, query_file, query_string):
+        _refuse_more(message=message, idempotency_key=idempotency_key, dry_run=dry_run)
+        head = if_commit.upper() if if_commit else None
+        done = change_stored(call, str(name), values, branch=branch, if_commit=head)
+        call.answer(done.to_json(), [_line(done)])
+        return
+    query = find_query(query_file, query_string)
     with open_to_read(call) if dry_run else open_to_write(call) as graph:
         result = graph.mutate(
             query.text,
@@ -75,6 +84,18 @@ def command(
             source_name=query.name,
         )
     call.answer(result.to_json(), [_line(result)])
+
+
+def _refuse_more(**said: Any) -> None:
+    """What a stored query cannot be told."""
+    for name, value in said.items():
+        if value:
+            flag = f"--{name.replace('_', '-')}"
+            raise InvalidInput(
+                "usage.flag_refused",
+                f"{flag} goes with a text, not with a stored query",
+                remedy=f"leave {flag} out, or give --query FILE",
+            )
 
 
 def _line(result: MutationResult) -> str:

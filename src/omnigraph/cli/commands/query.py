@@ -7,7 +7,7 @@ import click
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.cli.stored import answer_query, is_stored, run_stored
+from omnigraph.cli.stored import answer_query, is_stored, require_server, run_stored
 from omnigraph.cli.targets import find_target, target_options
 
 __all__ = ["command"]
@@ -48,7 +48,8 @@ def command(
     values = find_params(params, params_file)
     target = find_target(branch, at)
     if is_stored(name, query_file, query_string):
-        answer_query(call, run_stored(call, str(name), values, target=target))
+        scope = require_server(call, str(name))
+        answer_query(call, run_stored(call, str(name), values, scope=scope, target=target))
         return
     query = find_query(query_file, query_string)
     with open_to_read(call) as graph:
