@@ -85,6 +85,17 @@ EVOLVE = step(
     edge Knows: Person -> Person { since: I64? }
     """,
 )
+# On the other branch a type and a property come, and nothing goes.
+EXTEND_ASIDE = step(
+    "evolve",
+    schema="""
+    node Person { name: String @key  age: I64?  kind: String @default("x") }
+    node Place { name: String @key }
+    node Pet { name: String @key }
+    edge Knows: Person -> Person { since: I64? }
+    """,
+    branch="dev",
+)
 CLONE = step("clone", suffix="-copy")
 NEW_PEOPLE = (
     {"type": "Person", "data": {"name": "x"}},
@@ -105,6 +116,7 @@ SEVERAL_ASIDE = step(
 MERGE = step("merge", source="dev")
 MERGE_AND_DELETE = step("merge", source="dev", delete_branch=True)
 REVERT = step("revert")
+REVERT_EVOLUTION = step("revert", target="main")
 PICK = step("pick", target="dev")
 RESET = step("reset", to="main@v2")
 
@@ -121,6 +133,7 @@ EFFECTS: tuple[tuple[Step, dict[str, list[str]], dict[str, list[str]]], ...] = (
     (REVERT, {}, {"Person": ["a", "b"], "Place": ["here"], "Knows": ["a>b"]}),
     (PICK, {"Person": ["c", "d"], "Place": ["there"], "Knows": ["c>d"]}, {}),
     (RESET, {}, {"Person": ["a", "b"], "Place": ["here"], "Knows": ["a>b"]}),
+    (REVERT_EVOLUTION, {"Place": ["here"]}, {}),
 )
 
 SCENARIOS: tuple[Scenario, ...] = (
@@ -142,8 +155,14 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("delete a branch", (step("unbranch", name="dev"),), before=(DEV, SIDE)),
     Scenario("merge: three-way", (MERGE,), before=(DEV, SEVERAL_ASIDE, SEVERAL)),
     Scenario("merge: fast-forward", (MERGE,), before=(DEV, SEVERAL_ASIDE)),
+    Scenario(
+        "merge: schemas that differ",
+        (MERGE,),
+        before=(DEV, EXTEND_ASIDE, SEVERAL_ASIDE, SEVERAL),
+    ),
     Scenario("merge and delete the branch", (MERGE_AND_DELETE,), before=(DEV, SEVERAL_ASIDE, ONE)),
     Scenario("revert a commit", (REVERT,), before=(SEVERAL,)),
+    Scenario("revert a change of the schema", (REVERT_EVOLUTION,), before=(SEVERAL, EVOLVE)),
     Scenario("pick a commit", (PICK,), before=(DEV, SEVERAL_ASIDE, SEVERAL)),
     Scenario("reset a branch", (RESET,), before=(SEVERAL,)),
     Scenario("tag a commit", (step("tag", name="v1"),)),
@@ -376,12 +395,18 @@ def check_changed(engine: Engine, item: Step, outcome: Outcome | None) -> list[s
         return [f"the branch of a load that failed with {outcome.code} is still there"]
     there, gone = next((there, gone) for found, there, gone in EFFECTS if found is item)
     seen = {
-        (key in ids_of(engine, branch, of=name)) is present
+        (key in held(engine, branch, name)) is present
         for present, ids in ((True, there), (False, gone))
         for name, keys in ids.items()
         for key in keys
     }
     return judge_visibility(seen, outcome)
+
+
+def held(engine: Engine, branch: str, name: str) -> list[str]:
+    """The ids of a type; none where the schema does not have it."""
+    has_it = engine.snapshot(branch).catalog.entity(name) is not None
+    return ids_of(engine, branch, of=name) if has_it else []
 
 
 def check_removed(engine: Engine, item: Step, outcome: Outcome | None) -> list[str]:

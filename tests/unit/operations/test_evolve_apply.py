@@ -291,6 +291,15 @@ def test_every_violation_is_told_at_once(graph: Graph) -> None:
 # --- what is refused ---
 
 
+def test_an_empty_schema_drops_everything_only_when_that_is_said(graph: Graph) -> None:
+    with pytest.raises(SchemaFailure) as caught:
+        graph.apply_schema("// nothing")
+    assert caught.value.code == "schema.empty"
+    assert graph.catalog.types
+    graph.apply_schema("", allow_data_loss=True)
+    assert not graph.catalog.types
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -74,6 +74,13 @@ def plan_change(
     """Compare. ``desired`` is what ``wanted`` builds on the snapshot's catalog, if it was built."""
     accepted = snapshot.catalog
     desired = desired or wanted.build(accepted)
+    if accepted.types and not desired.types and not wanted.allow_data_loss:
+        # Somebody who wants this says so; an empty file is mostly the wrong one.
+        raise SchemaFailure(
+            "schema.empty",
+            "the schema declares no type: applying it would drop everything",
+            remedy="check the file; to drop all types, allow data loss",
+        )
     given = parse_backfill(wanted.backfill, accepted, desired)
     plan = plan_migration(
         accepted,

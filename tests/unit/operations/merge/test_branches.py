@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from omnigraph.adapters.lance.versions import manifest_name
 from omnigraph.errors import Conflict, InvalidInput, MergeConflict, NotFound
+from omnigraph.graph.facade import Graph
 from omnigraph.operations.merge.branches import MergeRequest, merge_branches
 from omnigraph.operations.merge.result import MergeOutcome
 from omnigraph.testing.histories import branch_off
 from omnigraph.testing.kit import open_engine
 from omnigraph.testing.kit_between import Between
 from omnigraph.testing.verify import require_whole
+from omnigraph.versioning import layout
 from omnigraph.versioning.branches import open_branches
 from omnigraph.versioning.manifest import WriterKind
 
 if TYPE_CHECKING:
     from omnigraph.testing.histories import State
+    from omnigraph.versioning.manifest import Commit
 
 
 def conflicts_of(world: Any, **options: Any) -> list[dict[str, Any]]:
@@ -414,6 +419,50 @@ def test_a_branch_that_is_not_there_is_named(world: Any, source: str, into: str)
     with pytest.raises(NotFound, match="nobody") as raised:
         world.graph.merge(source, into=into)
     assert raised.value.code == "branch.missing"
+
+
+def without_versions(world: Any, *commits: Commit, archived: bool = True) -> Graph:
+    """The graph after cleanup has taken the manifests of some commits."""
+    engine = world.engine
+    if archived:
+        engine.lineage.refresh()
+        engine.lineage.archive()
+    for commit in commits:
+        path = layout.manifest_path(commit.ref.incarnation)
+        name = manifest_name(commit.ref.version)
+        engine.root.objects.delete(f"{path}/_versions/{name}")
+    return Graph(type(engine)(dataclasses.replace(engine.root)))
+
+
+def test_a_base_that_cleanup_took_is_named_and_nothing_is_changed(world: Any) -> None:
+    base = world.engine.snapshot().manifest.commit
+    first = world.engine.snapshot("dev").manifest
+    world.put("Person", "eve")
+    world.put("Person", "fay", branch="dev")
+    copy = dataclasses.replace(
+        base, ref=dataclasses.replace(base.ref, incarnation=first.incarnation, version=1)
+    )
+    graph = without_versions(world, base, copy)
+    head = graph.engine.snapshot().commit_id
+    with pytest.raises(NotFound) as raised:
+        graph.merge("dev")
+    assert raised.value.code == "merge.base_reclaimed"
+    assert raised.value.details == {"commit_id": base.id}
+    assert graph.engine.snapshot().commit_id == head
+
+
+def test_branches_without_a_common_commit_are_unrelated(world: Any) -> None:
+    base = world.engine.snapshot().manifest.commit
+    one = world.put("Person", "eve")
+    world.put("Person", "fay")
+    world.put("Person", "gus", branch="dev")
+    # Nobody remembers how main got here: neither its manifests nor an archive.
+    graph = without_versions(world, base, one, archived=False)
+    for path in world.engine.root.objects.list(layout.LINEAGE_TABLE):
+        world.engine.root.objects.delete(path)
+    with pytest.raises(Conflict) as raised:
+        graph.merge("dev")
+    assert raised.value.code == "merge.unrelated"
 
 
 def test_a_merge_keeps_to_the_commit_that_was_asked_for(world: Any) -> None:
