@@ -40,8 +40,11 @@ def open_to_read(call: Invocation, uri: str | None = None) -> Graph:
     """The graph that the command line names; opening it like this writes nothing at all."""
     scope = find_scope(call, uri)
     if isinstance(scope, ServerScope):
+        _refuse_policy(call, scope)
         return connect(call, scope)
-    graph = omnigraph.open(scope.uri, read_only=True)
+    if call.policy is not None:
+        call.default_actor = call.config.actor
+    graph = omnigraph.open(scope.uri, read_only=True, policy=call.policy, actor=call.actor)
     _warn_of_unreadable_intents(graph)
     return graph
 
@@ -51,9 +54,10 @@ def open_to_write(call: Invocation, uri: str | None = None) -> Graph:
     scope = find_scope(call, uri)
     if isinstance(scope, ServerScope):
         refuse_actor(call, scope)
+        _refuse_policy(call, scope)
         return connect(call, scope)
     call.default_actor = call.config.actor
-    graph = omnigraph.open(scope.uri, actor=call.actor)
+    graph = omnigraph.open(scope.uri, actor=call.actor, policy=call.policy)
     _warn_of_unreadable_intents(graph)
     return graph
 
@@ -76,6 +80,15 @@ def refuse_actor(call: Invocation, scope: ServerScope) -> None:
             "usage.actor_refused",
             f"{scope.url} knows who writes from the token, not from --as",
             remedy="leave --as out",
+        )
+
+
+def _refuse_policy(call: Invocation, scope: ServerScope) -> None:
+    if call.policy is not None:
+        raise InvalidInput(
+            "usage.policy_refused",
+            f"{scope.url} has a policy of its own",
+            remedy="leave --policy out",
         )
 
 
@@ -114,6 +127,7 @@ def require_consent(call: Invocation, uri: str, *, action: str) -> None:
 
 def _warn_of_unreadable_intents(graph: Graph) -> None:
     """They block nobody, and nobody but the operator can tell what to do about them."""
-    for left in graph.recoveries.pending():
+    # Behind the facade: whoever may only read is to know of it, too.
+    for left in graph.engine.recovery.pending():
         if left.reason.startswith("unreadable"):
             write_error(f"warning: intent {left.id} is {left.reason}")

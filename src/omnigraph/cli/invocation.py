@@ -35,6 +35,7 @@ class Invocation:
     graphs: list[str] = field(default_factory=list)
     profiles: list[str] = field(default_factory=list)
     actors: list[str] = field(default_factory=list)
+    policies: list[str] = field(default_factory=list)
     formats: list[str] = field(default_factory=list)
     json: bool = False
     quiet: bool = False
@@ -60,6 +61,11 @@ class Invocation:
     def actor(self) -> str | None:
         named = self._only("--as", self.actors, "usage.two_actors", "a write has one actor")
         return named or self.default_actor
+
+    @property
+    def policy(self) -> str | None:
+        """The bundle, or the preset, that everything is asked about."""
+        return self._only("--policy", self.policies, "usage.two_policies", "name one policy")
 
     @property
     def graph(self) -> str | None:
@@ -148,6 +154,12 @@ def shared_options(senses: Senses) -> list[click.Parameter]:
             senses.stored or senses.served,
         ),
         (["--as", "actors"], "ACTOR", "Who writes.", senses.writes),
+        (
+            ["--policy", "policies"],
+            "FILE",
+            "Ask this policy first, for --as: a bundle, or preset:NAME.",
+            senses.stored,
+        ),
     ]
     options: list[click.Parameter] = [
         click.Option(
@@ -247,9 +259,11 @@ class Verb(_WithExamples):
             ),
             (call.graphs, senses.served, "graph_refused", f"`{path}` takes no --graph"),
             (call.stores, senses.stored, "store_refused", f"`{path}` takes no --store"),
+            (call.policies, senses.stored, "policy_refused", f"`{path}` asks no policy"),
             (
                 call.actors,
-                senses.writes,
+                # Under a policy a reader has a name as well.
+                senses.writes or bool(call.policies),
                 "actor_refused",
                 f"--as names who writes, and `{path}` writes nothing to a graph",
             ),

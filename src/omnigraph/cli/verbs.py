@@ -54,6 +54,7 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Text",
         (
             ("lint", "check queries against a schema"),
+            ("policy", "check, test and explain a policy"),
             ("fmt", "format .pg and .gq files"),
         ),
     ),

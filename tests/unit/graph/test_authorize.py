@@ -48,6 +48,7 @@ ARGUMENTS: dict[str, Any] = {
     "older": "main",
     "operation_id": "1",
     "out": "out.ndjson",
+    "property": "email",
     "right": "main",
     "schema": SCHEMA,
     "source": "main",
@@ -114,7 +115,7 @@ def call(holder: Any, name: str) -> None:
     given = {
         parameter.name: ARGUMENTS[parameter.name]
         for parameter in inspect.signature(method).parameters.values()
-        if parameter.default is parameter.empty
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
     }
     answer = method(**given)
     if inspect.isgenerator(answer):

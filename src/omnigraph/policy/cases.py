@@ -1,0 +1,92 @@
+"""The tests of a bundle: questions with the answers that are expected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.policy.actions import Action
+from omnigraph.policy.questions import Extent, Question
+from omnigraph.policy.yaml_tree import parse_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from omnigraph.policy.guard import Policy
+    from omnigraph.policy.questions import Decision
+    from omnigraph.policy.yaml_tree import Tree
+
+__all__ = ["Case", "Outcome", "parse_cases", "run_cases"]
+
+_OPTIONAL = ("branch", "target_branch", "query", "types", "properties")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question and what it should be answered with."""
+
+    id: str
+    question: Question
+    expect: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A case and what it was answered with."""
+
+    case: Case
+    decision: Decision
+
+    @property
+    def passed(self) -> bool:
+        return self.decision.allowed is self.case.expect
+
+    def to_json(self) -> dict[str, Any]:
+        expected = "allow" if self.case.expect else "deny"
+        return {
+            "id": self.case.id,
+            "passed": self.passed,
+            "expect": expected,
+            **self.decision.to_json(),
+        }
+
+
+def parse_cases(text: str, file: str = "<tests>") -> tuple[Case, ...]:
+    """The cases of a test file, or ``policy.bad_bundle`` with file, line and column."""
+    fields = parse_tree(text, file).fields(["version", "cases"])
+    fields["version"].require_version(1)
+    cases = tuple(map(_case, fields["cases"].items()))
+    seen: set[str] = set()
+    for item, case in zip(fields["cases"].items(), cases, strict=True):
+        if case.id in seen:
+            item.entries()["id"].fail(f"repeats {case.id!r}")
+        seen.add(case.id)
+    return cases
+
+
+def run_cases(policy: Policy, cases: Sequence[Case]) -> list[Outcome]:
+    """Ask them all."""
+    return [Outcome(case, policy.decide(case.question)) for case in cases]
+
+
+def _case(tree: Tree) -> Case:
+    fields = tree.fields(["id", "actor", "action", "expect"], _OPTIONAL)
+
+    def text(name: str) -> str | None:
+        return fields[name].text() if name in fields else None
+
+    types = fields["types"].texts(empty=False) if "types" in fields else ()
+    properties = fields["properties"].texts(empty=False) if "properties" in fields else ()
+    question = Question(
+        fields["actor"].text(),
+        Action(fields["action"].choice([action.value for action in Action])),
+        branch=text("branch"),
+        target_branch=text("target_branch"),
+        query=text("query"),
+        extent=Extent.SOME if types or properties else Extent.OPEN,
+        types=types,
+        properties=properties,
+    )
+    return Case(
+        fields["id"].text(), question, fields["expect"].choice(["allow", "deny"]) == "allow"
+    )
