@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from omnigraph.catalog.model import ENDPOINTS, ID
 from omnigraph.integrity.violations import Violation
-from omnigraph.operations.load.streams import Broken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -207,10 +206,17 @@ class CsvFile:
             if batch.num_rows and batch.num_columns:
                 self._last = _bytes(batch.column(batch.num_columns - 1)[-1].as_py())
             yield self._part(batch)
-        if self._quotes.left_open(self._last):
-            raise Broken("a quote is opened and never closed")
         if len(self._skipped) > self._told:
-            yield self._part(pa.RecordBatch.from_pylist([], schema=self._reader.schema))
+            yield self._part(self._nothing())
+        elif self._quotes.left_open(self._last):
+            # Told of the row before: what follows the quote is all in it.
+            open_quote = Violation(
+                "csv", "a quote is opened and never closed", type=self._entity.name, record=-1
+            )
+            yield replace(self._part(self._nothing()), violations=(open_quote,))
+
+    def _nothing(self) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pylist([], schema=self._reader.schema)
 
     def _part(self, batch: pa.RecordBatch) -> CsvPart:
         done = self._good + self._told
