@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 import omnigraph
+from omnigraph.client.opening import open_anywhere
 from omnigraph.graph.facade import Graph
-from omnigraph.graph.open import clone_graph, init_graph, open_graph
+from omnigraph.graph.open import clone_graph, init_graph
 
 
 def test_the_public_names_are_what_they_say() -> None:
     assert omnigraph.init is init_graph
-    assert omnigraph.open is open_graph
+    assert omnigraph.open is open_anywhere
     assert omnigraph.clone is clone_graph
     assert omnigraph.Graph is Graph
     assert omnigraph.errors.NotFound.__module__ == "omnigraph.errors"

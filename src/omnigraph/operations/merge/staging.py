@@ -26,9 +26,11 @@ def stage_type(
         return merge.three.theirs.manifest.pins[merge.id]
     if merge.is_brought:
         return _on_theirs(merge, bytes_max)
+    if merge.ours_fits and change is None:
+        return None
     table = merge.three.ours.table(merge.id)
-    if merge.ours_fits:
-        return _effect(merge, table, change.stage(table)) if change is not None else None
+    if merge.ours_fits and change is not None:
+        return _effect(merge, table, change.stage(table))
     if not merge.ours_inherits and (change is None or change.is_empty):
         return _effect(merge, table, _reshape(merge, table))
     if merge.theirs_fits:
