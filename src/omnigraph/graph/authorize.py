@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.errors import NotFound
+from omnigraph.catalog.reduce import reduce_catalog
+from omnigraph.errors import Forbidden, NotFound
 from omnigraph.policy.actions import Action
 from omnigraph.policy.guard import denied
 from omnigraph.policy.questions import Decision, Extent
@@ -48,23 +49,68 @@ class Gate:
     # --- reading -------------------------------------------------------------------------------
 
     def read(self, *targets: str) -> Engine:
-        """Read at targets."""
-        if not self._open:
-            for target in targets:
-                self._guard.require(Action.READ, branch=self.branch_of(target))
-        return self._engine
+        """Read at targets, through the engine that shows what may be seen there."""
+        return self._engine if self._open else self._look(Action.READ, targets)
 
     def read_names(self) -> Engine:
         """Read what belongs to no branch: which branches and tags there are, the state."""
+        if self._open:
+            return self._engine
         self._guard.require(Action.READ)
-        return self._engine
+        return self._seen(Action.READ, (None,))
 
     def export(self, *targets: str) -> Engine:
         """Take whole types away from targets."""
-        if not self._open:
-            for target in targets:
-                self._guard.require(Action.EXPORT, branch=self.branch_of(target))
-        return self._engine
+        return self._engine if self._open else self._look(Action.EXPORT, targets)
+
+    def _look(self, action: Action, targets: Iterable[str]) -> Engine:
+        branches = tuple(dict.fromkeys(map(self.branch_of, targets)))
+        for branch in branches:
+            self._guard.require(action, branch=branch)
+        return self._seen(action, branches)
+
+    def _seen(self, action: Action, branches: tuple[str | None, ...]) -> Engine:
+        """The engine that shows what the actor may see on all of these branches."""
+        policy = self._guard.policy
+        if policy is None or not policy.bundle.filters_reads:
+            return self._engine
+        guard = self._guard
+
+        def sees_type(name: str) -> bool:
+            return all(guard.sees(action, branch, name) for branch in branches)
+
+        def sees_property(name: str, prop: str) -> bool:
+            return all(guard.sees(action, branch, name, prop) for branch in branches)
+
+        return self._engine.seen_through(
+            (policy, guard.actor, action, branches),
+            lambda catalog: reduce_catalog(catalog, sees_type, sees_property),
+        )
+
+    def seen_to_change(self, branch: str) -> Engine:
+        """The engine that a change is compiled with: who cannot see a property cannot name it."""
+        return self._engine if self._open else self._seen(Action.READ, (parse_branch_name(branch),))
+
+    def require_whole(self, action: Action, *targets: str) -> None:
+        """For verbs that move, or tell in conflicts, what the actor may not see."""
+        if self._open:
+            return
+        for target in targets:
+            try:
+                manifest = self._engine.resolver.resolve(target)
+            except NotFound:
+                continue
+            schema = manifest.commit.schema
+            seen = self._seen(Action.READ, (self.branch_of(target),)).root.catalog(schema)
+            if seen is not self._engine.root.catalog(schema):
+                raise Forbidden(
+                    "policy.denied",
+                    f"{self._guard.actor!r} sees only part of {target!r}, and may not "
+                    f"{action.value} what it does not see",
+                    details={"action": action.value, "actor": self._guard.actor, "branch": target},
+                    remedy="let somebody do it who sees all of it; entities that are seen can be "
+                    "changed by a mutation",
+                )
 
     def export_all(self, branches: Iterable[str]) -> Engine:
         """Copy branches with their history, so everything that was ever in them."""
@@ -83,11 +129,17 @@ class Gate:
         """Change a branch by what stands elsewhere."""
         self.read(source)
         self.change(branch, types=Extent.ALL)
+        self.require_whole(Action.CHANGE, source, branch)
 
-    def load(self, branch: str, from_: str | None) -> None:
-        """Change a branch, which is made first if it is not there and ``from_`` says of what."""
+    def load(self, branch: str, from_: str | None, mode: str) -> None:
+        """Change a branch, which is made first if it is not there and ``from_`` says of what.
+
+        Only an append leaves alone what is there, so only that is for who sees part of it.
+        """
         if self._open:
             return
+        if mode != "append":
+            self.require_whole(Action.CHANGE, branch, *([from_] if from_ else []))
         if from_ is not None:
             ref = self._engine.root.refs.branch(parse_branch_name(branch))
             if ref is None or not ref.open:
@@ -106,8 +158,10 @@ class Gate:
     def merge(self, source: str, into: str, *, preview: bool, delete_branch: bool) -> None:
         if preview:
             self.read(source, into)
+            self.require_whole(Action.READ, source, into)
             return
         self._from_to(Action.BRANCH_MERGE, source, into)
+        self.require_whole(Action.BRANCH_MERGE, source, into)
         if delete_branch:
             self.delete_branch(source)
 
@@ -122,6 +176,7 @@ class Gate:
     def apply_schema(self, branch: str) -> None:
         if not self._open:
             self._guard.require(Action.SCHEMA_APPLY, target_branch=parse_branch_name(branch))
+            self.require_whole(Action.SCHEMA_APPLY, branch)
 
     def administer(self) -> None:
         """Upkeep, recovery, other people's operations."""

@@ -267,7 +267,8 @@ class Graph(GraphAt):
         commit. ``idempotency_key`` makes a repeated request answer with its first commit.
         ``dry_run`` validates and counts, and writes nothing.
         """
-        self._gate.acting_as(actor).change(branch)
+        gate = self._gate.acting_as(actor)
+        gate.change(branch)
         request = MutationRequest(
             text,
             params or {},
@@ -280,7 +281,12 @@ class Graph(GraphAt):
             dry_run,
             source_name,
         )
-        return run_mutation(self._engine, request)
+        return run_mutation(
+            self._engine,
+            request,
+            seen=gate.seen_to_change(branch),
+            allow=lambda types: gate.change(branch, types=types),
+        )
 
     def load(
         self,
@@ -308,7 +314,8 @@ class Graph(GraphAt):
         the load succeeds. What is wrong with the data is a ``ValidationFailure`` that names every
         record.
         """
-        self._gate.acting_as(actor).load(branch, from_)
+        gate = self._gate.acting_as(actor)
+        gate.load(branch, from_, mode)
         request = LoadRequest(
             source,
             parse_mode(mode),
@@ -323,7 +330,7 @@ class Graph(GraphAt):
             dry_run,
             progress,
         )
-        return load(self._engine, request)
+        return load(self._engine, request, lambda types: gate.change(branch, types=types))
 
     def apply_schema(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.compiler import CompileCache
@@ -19,6 +20,9 @@ from omnigraph.versioning.targets import Resolver, Target
 from omnigraph.writer.attempt import Attempts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from omnigraph.catalog.model import Catalog
     from omnigraph.ports.embeddings import Embedder
     from omnigraph.versioning.changes.compare import Differences
     from omnigraph.versioning.root import GraphRoot
@@ -49,6 +53,22 @@ class Engine:
         self.budget = Budget()
         # Differences between pins: the next page of a long answer need not find them again.
         self.compared: Cache[Any, Differences] = Cache(8)
+        # The same graph to readers who see less of it, by who they are.
+        self._seen: Cache[Hashable, Engine] = Cache(128)
+
+    def seen_through(self, who: Hashable, reduce: Callable[[Catalog], Catalog]) -> Engine:
+        """The engine to read through for somebody who sees less; ``who`` always sees the same."""
+        return self._seen.get_or(who, lambda: self._reduced(reduce))
+
+    def _reduced(self, reduce: Callable[[Catalog], Catalog]) -> Engine:
+        seen = copy(self)
+        seen.root = self.root.seen_through(reduce)
+        # What was compiled against all of a schema must not be found by who sees part of it.
+        seen.compiled = CompileCache()
+        seen.prepared = PreparedQueries(seen.compiled)
+        seen.compared = Cache(8)
+        seen._last_snapshot = None  # noqa: SLF001 - of the copy
+        return seen
 
     def snapshot(self, target: Target = MAIN) -> Snapshot:
         """The snapshot of a target; a branch is read fresh, whoever committed last."""

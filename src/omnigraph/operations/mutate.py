@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.catalog.model import TypeId
 from omnigraph.compiler import bind_params
 from omnigraph.errors import InvalidInput
 from omnigraph.integrity.evaluate import evaluate_changes
@@ -16,11 +17,12 @@ from omnigraph.operations.stage import count_changes, stage_changes
 from omnigraph.runtime.clock import micros_to_datetime
 from omnigraph.versioning.manifest import Counts, WriterKind
 from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.snapshot import open_snapshot
 from omnigraph.writer.attempt import require_commit
 from omnigraph.writer.plan import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from omnigraph.operations.engine import Engine
     from omnigraph.versioning.manifest import Commit
@@ -85,9 +87,16 @@ class MutationResult:
         return {**body, "dry_run": True} if self.dry_run else body
 
 
-def run_mutation(engine: Engine, request: MutationRequest) -> MutationResult:
-    """Run a mutation query as one commit."""
-    writer = _MutationWriter(engine, request)
+def run_mutation(
+    engine: Engine,
+    request: MutationRequest,
+    *,
+    seen: Engine | None = None,
+    allow: Callable[[Sequence[str]], None] | None = None,
+) -> MutationResult:
+    """Run a mutation query as one commit. It is compiled with what ``seen`` shows, and ``allow`` is
+    asked about the types that it changes before anything is written."""
+    writer = _MutationWriter(engine, request, seen or engine, allow)
     if request.dry_run:
         return writer.rehearse()
     digest = None
@@ -115,9 +124,17 @@ class _MutationWriter:
 
     kind = WriterKind.MUTATION
 
-    def __init__(self, engine: Engine, request: MutationRequest) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        request: MutationRequest,
+        seen: Engine,
+        allow: Callable[[Sequence[str]], None] | None,
+    ) -> None:
         self._engine = engine
         self._request = request
+        self._seen = seen
+        self._allow = allow
         self._name = request.name or ""
         self._inserts_only = False
 
@@ -163,15 +180,21 @@ class _MutationWriter:
 
     def _compile(self, snapshot: Snapshot) -> MutationIR:
         request = self._request
+        seen = snapshot
+        if self._seen is not self._engine:
+            seen = open_snapshot(self._seen.root, snapshot.manifest)
         ir = compile_on(
-            self._engine,
-            snapshot,
+            self._seen,
+            seen,
             QueryRequest(request.text, name=request.name, source_name=request.source_name),
         )
         if not isinstance(ir, MutationIR):
             raise InvalidInput(
                 "query.reads", f"query {ir.name!r} only reads", remedy="run it with `query`"
             )
+        if self._allow is not None:
+            types = {statement.type_id for statement in ir.statements}
+            self._allow(sorted(seen.catalog.types[TypeId(key)].name for key in types))
         self._name = ir.name
         self._inserts_only = all(isinstance(item, Insert) for item in ir.statements)
         return ir

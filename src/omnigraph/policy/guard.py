@@ -8,12 +8,12 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.errors import Forbidden
+from omnigraph.policy.actions import Action
 from omnigraph.policy.questions import Decision, Extent, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omnigraph.policy.actions import Action
     from omnigraph.policy.bundle import Bundle
 
 __all__ = ["OPEN", "Decider", "Guard", "Policy", "denied"]
@@ -119,6 +119,35 @@ class Guard:
             },
         )
         return decision
+
+    def sees(
+        self, action: Action, branch: str | None, type_name: str, prop: str | None = None
+    ) -> bool:
+        """Whether a type, or a property of it, is there for the actor.
+
+        What may not be read cannot be exported either, even by who may export and not read.
+        """
+        if self.policy is None:
+            return True
+        if not self.actor:
+            return False
+        named = () if prop is None else (f"{type_name}.{prop}",)
+        decisions = [
+            self.policy.decide(
+                Question(
+                    self.actor,
+                    each,
+                    self.graph,
+                    branch,
+                    extent=Extent.SOME,
+                    types=(type_name,),
+                    properties=named,
+                )
+            )
+            for each in dict.fromkeys((action, Action.READ))
+        ]
+        forbidden = any(not found.allowed and found.rule is not None for found in decisions)
+        return decisions[0].allowed and not forbidden
 
     def require(
         self,

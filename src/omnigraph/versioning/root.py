@@ -6,6 +6,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -81,6 +82,9 @@ class GraphRoot:
     catalogs: Cache[str, Catalog] = field(init=False)
     # Tries to mend what a fault complains about; recovery knows how.
     heal: Callable[[StorageFault], bool] = field(default_factory=lambda: _leave_torn, init=False)
+    # What of a schema is seen through this root; None: all of it.
+    reduce: Callable[[Catalog], Catalog] | None = field(default=None, init=False)
+    reduced: Cache[str, Catalog] = field(init=False)
     # Manifest versions that this process knows to be safe from a power cut.
     synced: Cache[tuple[str, int], bool] = field(init=False)
 
@@ -88,6 +92,7 @@ class GraphRoot:
         self.refs = RefStore(self.objects)
         self.manifests = Cache(self.limits.manifest_cache)
         self.catalogs = Cache(self.limits.catalog_cache)
+        self.reduced = Cache(self.limits.catalog_cache)
         self.synced = Cache(self.limits.manifest_cache)
 
     @property
@@ -113,7 +118,16 @@ class GraphRoot:
 
     def catalog(self, key: str) -> Catalog:
         """The schema of a commit, by the digest of its content."""
-        return self.catalogs.get_or(key, lambda: self._read_catalog(key))
+        found = self.catalogs.get_or(key, lambda: self._read_catalog(key))
+        reduce = self.reduce
+        return found if reduce is None else self.reduced.get_or(key, lambda: reduce(found))
+
+    def seen_through(self, reduce: Callable[[Catalog], Catalog]) -> GraphRoot:
+        """The same graph to somebody who sees less of its schemas. For reading only: what is
+        written must keep to all of the schema."""
+        seen = copy(self)
+        seen.reduce, seen.reduced = reduce, Cache(self.limits.catalog_cache)
+        return seen
 
     def put_catalog(self, catalog: Catalog) -> str:
         """Store a schema under its content; storing it twice is the same as once."""

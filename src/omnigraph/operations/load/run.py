@@ -18,7 +18,7 @@ from omnigraph.writer.attempt import require_commit
 from omnigraph.writer.plan import Request, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from omnigraph.operations.engine import Engine
     from omnigraph.operations.load.request import LoadRequest, LoadResult
@@ -54,10 +54,17 @@ class Loading(Writer, Protocol):
         ...
 
 
-def load(engine: Engine, request: LoadRequest) -> LoadResult:
-    """Load an input as one commit, or leave the graph as it is."""
+def load(
+    engine: Engine,
+    request: LoadRequest,
+    allow: Callable[[Sequence[str]], None] | None = None,
+) -> LoadResult:
+    """Load an input as one commit, or leave the graph as it is. ``allow`` is asked about the types
+    of the input before anything is written."""
     base = find_base(engine, request)
     gathered, content = gather(request, base.snapshot.catalog, engine.root.limits)
+    if allow is not None:
+        allow(sorted(entity.name for entity in gathered.entities.values()))
     writer = LoadWriter(request, gathered, base.snapshot.manifest.commit.schema)
     return commit_load(engine, request, base, writer, content)
 
