@@ -18,8 +18,8 @@ node Person {
     age: I32
     city: String
     joined: Date
-    bio: String
-    embedding: Vector(64)
+    bio: String @index
+    embedding: Vector(64) @index
 }
 node Company {
     slug: String @key
@@ -49,6 +49,22 @@ HOP2_FILTER = """query q($s: String) {
     return distinct { $b.slug as slug, $b.age as age }
     order { age desc, slug }
     limit 10
+}"""
+NEAREST = """query q($v: Vector(64), $k: I64) {
+    match { $p: Person } return { $p.slug as slug } order { nearest($p.embedding, $v) } limit $k
+}"""
+RELEVANT = """query q($word: String, $k: I64) {
+    match { $p: Person } return { $p.slug as slug } order { bm25($p.bio, $word) } limit $k
+}"""
+HYBRID = """query q($s: String, $word: String, $v: Vector(64), $k: I64) {
+    match {
+        $b: Person
+        exists { $p: Person { slug: $s }  $p knows $a  $a knows $b }
+        search($b.bio, $word)
+    }
+    return { $b.slug as slug }
+    order { nearest($b.embedding, $v) }
+    limit $k
 }"""
 INSERT = """
 query q($slug: String, $name: String, $age: I32, $city: String, $joined: Date, $bio: String,
@@ -110,6 +126,27 @@ class OmniGraph(_core.Adapter):  # type: ignore[misc, name-defined] # the harnes
 
     def hop2_filter(self, slug: str) -> list[str]:
         return [row["slug"] for row in self.graph.query(HOP2_FILTER, {"s": slug})]
+
+    def build_vector_index(self) -> None:
+        self.graph.ensure_indices(types=["Person"])
+
+    def build_fts_index(self) -> None:
+        """Built with the other indexes of the type."""
+
+    def vec_exact(self, query: list[float], count: int) -> list[str]:
+        return self._slugs(NEAREST, {"v": query, "k": count})
+
+    # What an exact search answers as fast has no index: see docs/search.md.
+    vec_index = vec_exact
+
+    def fts(self, word: str, count: int) -> list[str]:
+        return self._slugs(RELEVANT, {"word": word, "k": count})
+
+    def hybrid(self, slug: str, word: str, query: list[float], count: int) -> list[str]:
+        return self._slugs(HYBRID, {"s": slug, "word": word, "v": query, "k": count})
+
+    def _slugs(self, query: str, params: dict[str, Any]) -> list[str]:
+        return [row["slug"] for row in self.graph.query(query, params).rows()]
 
     def _count(self, query: str, slug: str) -> int:
         (row,) = self.graph.query(query, {"s": slug})

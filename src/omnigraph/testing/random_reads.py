@@ -82,24 +82,24 @@ _SCHEMA = Source(
     """
     node Person {
         handle: String @key
-        age: I64?
-        small: I32?
-        big: U64?
-        height: F32?
-        weight: F64?
-        born: Date?
-        seen: DateTime?
-        status: enum(active, away, retired)?
+        age: I64? @index
+        small: I32? @index
+        big: U64? @index
+        height: F32? @index
+        weight: F64? @index
+        born: Date? @index
+        seen: DateTime? @index
+        status: enum(active, away, retired)? @index
         tags: [String]?
         marks: [I64]?
-        bio: String?
-        on: Bool?
+        bio: String? @index
+        on: Bool? @index
     }
     node City {
-        people: U64?
+        people: U64? @index
         label: String?
     }
-    edge Knows: Person -> Person { since: I64?  note: String? }
+    edge Knows: Person -> Person { since: I64? @index  note: String? @index }
     edge Lives: Person -> City { since: I64? }
     edge Near: City -> City
     """
@@ -122,6 +122,8 @@ _MANY = ParamRef("many", ListType(Scalar.I64), nullable=False)
 
 _IDS = ("a", "b", "ab", "Z", "ä", "it's", "100%", "x" * 40)
 _TEXTS = ("", "a", "ab", "b", "B", "ä", "a%b", "it's")
+# Long enough for an index of substrings to look them up, and spelled to lead it astray.
+_LONG_TEXTS = ("graph data", "a Graph", "rap", "h d", "GRAPH", "Grüße", "Ärger", "\\d+", "a_b", "日本語")
 _SPECIAL_INTEGERS = (2**53 + 1, -(2**53) - 1, 2**31, -(2**63), 2**63 - 1, 2**64 - 1)
 _FLOATS = (0.0, -0.0, 1.5, -2.25, 0.1, 3.0, float(2**53), 1e300)
 _SMALL_FLOATS = (0.0, -0.0, 1.5, -2.25, 3.0, 0.10000000149011612)
@@ -146,7 +148,7 @@ def _values(dtype: DataType) -> st.SearchStrategy[Any]:
         case ScalarType(Scalar.DATETIME):
             return st.integers(-2, 2).map(lambda ticks: NOW + dt.timedelta(microseconds=ticks))
         case _:
-            return st.sampled_from(_TEXTS)
+            return st.sampled_from(_TEXTS) | st.sampled_from(_LONG_TEXTS)
 
 
 # --- graphs ------------------------------------------------------------------------------------
