@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +37,6 @@ SCHEMA = pa.schema(
 SPECS = {
     "id": IndexSpec("id", IndexKind.ORDER),
     "flag": IndexSpec("flag", IndexKind.MEMBERS),
-    "contains": IndexSpec("text", IndexKind.SUBSTRING),
     "words": IndexSpec("text", IndexKind.WORDS),
     "vector": IndexSpec("vector", IndexKind.VECTOR),
 }
@@ -125,6 +126,27 @@ def test_a_table_begins_without_indexes(tables: TableStore) -> None:
     table = tables.open(created(tables, "a"))
     assert table.indexes() == ()
     assert table.stage_indexes([]) is None
+
+
+def test_a_table_is_read_while_its_indexes_are_built(tables: TableStore) -> None:
+    pin = created(tables, *(["quick fox"] * 50))
+    built = threading.Event()
+
+    def read() -> int:
+        rounds = 0
+        while not built.is_set() or not rounds:
+            assert tables.open(pin).scan(["id"]).num_rows == 50
+            rounds += 1
+        return rounds
+
+    with ThreadPoolExecutor(4) as pool:
+        readers = [pool.submit(read) for _ in range(4)]
+        try:
+            for _ in range(10):
+                assert tables.open(pin).stage_indexes([NewSegment(WORDS, (0,))]) is not None
+        finally:
+            built.set()
+        assert all(reader.result() for reader in readers)
 
 
 def test_every_kind_can_be_built_in_one_change(tables: TableStore) -> None:

@@ -1,8 +1,8 @@
 """Planned execution on real tables: in fragments, thinned out by deletions, indexed and compacted,
 on branches that share a table, and in the past.
 
-Guards INV-7. Filters are pushed into Lance here, so this is also where its idea of a comparison, and
-that of its indexes, meets ours.
+Guards INV-7. Filters are pushed into Lance here, so this is also where its idea of a comparison,
+and that of its indexes, meets ours.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import lance
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -33,6 +32,8 @@ from omnigraph.testing.random_reads import CATALOG, NOW, PARAMS, RandomGraph, gr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pyarrow as pa
 
     from omnigraph.catalog.model import TypeId
     from omnigraph.ir.queries import ReadIR
@@ -90,7 +91,7 @@ def _index(store: LanceTables, type_id: TypeId, pin: Pin) -> Pin:
 
 
 def changed(store: LanceTables, pins: Pins, graph: RandomGraph, *, mark: str) -> Pins:
-    """More rows, which no index covers; the first node of a type is updated, its first edge gone."""
+    """More rows, which no index covers; the first node of a type is updated, an edge is gone."""
     more = renamed(graph, mark)
     return {type_id: _change(store, type_id, pin, more) for type_id, pin in pins.items()}
 

@@ -200,3 +200,19 @@ def test_vector_and_text_search_do_not_run_in_one_scan(table: Any) -> None:
             nearest={"column": "vector", "q": [1.0, 0.0], "k": 1},
             full_text_query=MatchQuery("common", "text"),
         )
+
+
+@pytest.mark.parametrize(("first", "second"), [("BTREE", "NGRAM"), ("NGRAM", "BTREE")])
+def test_of_two_scalar_indexes_of_a_column_only_the_first_is_asked(
+    table: Any, first: str, second: str
+) -> None:
+    """Why a String has no index for ``contains`` beside the one for equality and prefixes."""
+    for kind in (first, second):
+        table.create_scalar_index("text", kind, name=f"text.{kind}", replace=False)
+    both = lance.dataset(table.uri)
+    asked = {
+        "BTREE": plan(both, pc.field("text") == "word5 common"),
+        "NGRAM": plan(both, pc.match_substring(pc.field("text"), "word5")),
+    }
+    assert "ScalarIndexQuery" in asked[first]
+    assert "ScalarIndexQuery" not in asked[second], "then declare NGRAM again: see index_plan"

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import numpy as np
     import numpy.typing as npt
 
     from omnigraph.executor.column import Vector
@@ -55,10 +54,6 @@ class Bindings:
             {slot: column[rows] for slot, column in self.columns.items()},
             {key: vector.take(rows) for key, vector in self.computed.items()},
         )
-
-    def slice(self, start: int, end: int) -> Bindings:
-        """The rows from one place up to another."""
-        return self.take(np.arange(start, min(end, self.count)))
 
     def only(self, slots: Iterable[Slot]) -> Bindings:
         """The same rows with fewer slots; some may be equal now."""

@@ -21,9 +21,7 @@ from omnigraph.runtime.clock import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterator, Mapping
-
-    import pyarrow as pa
+    from collections.abc import Mapping
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.executor.bindings import Bindings
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "Executable", "execute", "stream"]
 
-# Rows that are made at a time when a result is streamed.
-_BATCH_ROWS = 16_384
 # So few rows are values sooner than they are arrays.
 _FEW_ROWS = 8
 _DEFAULT_BUDGET = Budget()
@@ -116,7 +112,8 @@ def stream(executable: Executable, source: Source, call: Call) -> QueryStream:
     run, rows = _run(executable, source, call)
     ir = executable.plan.ir
     output = executable.output
-    return QueryStream(ir.name, ir.columns, output.schema, rows.count, _batches(output, rows, run))
+    batches = output.batches(rows, run)
+    return QueryStream(ir.name, ir.columns, output.schema, rows.count, batches)
 
 
 def _run(executable: Executable, source: Source, call: Call) -> tuple[Run, Bindings]:
@@ -133,12 +130,6 @@ def _run(executable: Executable, source: Source, call: Call) -> tuple[Run, Bindi
     rows = run.rows(cast("Return", plan.root).input, lambda: ONE_ROW)
     meter.return_rows(rows.count)
     return run, rows
-
-
-def _batches(output: Output, rows: Bindings, run: Run) -> Iterator[pa.RecordBatch]:
-    for start in range(0, rows.count, _BATCH_ROWS):
-        run.context.meter.check()
-        yield output.batch(rows.slice(start, start + _BATCH_ROWS), run)
 
 
 def _row_count(clause: str, expr: Expr | None, params: Mapping[str, Value]) -> int | None:

@@ -41,8 +41,8 @@ def neighbours(csr: Csr, at: Ints, meter: Meter) -> tuple[Ints, Ints | slice]:
         low, high = int(csr.ptr[at[0]]), int(csr.ptr[at[0] + 1])
         meter.hold(8 * (high - low))
         return np.zeros(high - low, np.int64), slice(low, high)
-    places, lengths = _places(csr, at)
-    meter.hold(16 * len(places))
+    places, lengths = _places(csr, at, meter)
+    meter.hold(8 * len(places))
     return np.arange(len(at)).repeat(lengths), places
 
 
@@ -50,17 +50,20 @@ def neighbours_once(csr: Csr, at: Ints, bound: int, meter: Meter) -> Ints:
     """The nodes around all of these nodes, each once and ascending."""
     if len(at) == 1:
         return csr.near[csr.ptr[at[0]] : csr.ptr[at[0] + 1]]
-    places, _ = _places(csr, at)
-    meter.hold(8 * len(places))
+    places, _ = _places(csr, at, meter)
     return unique(csr.near[places], bound)
 
 
-def _places(csr: Csr, at: Ints) -> tuple[Ints, Ints]:
-    """The places of all neighbours in the CSR, node by node, and how many each node has."""
+def _places(csr: Csr, at: Ints, meter: Meter) -> tuple[Ints, Ints]:
+    """The places of all neighbours in the CSR, node by node, and how many each node has.
+
+    What they take is held before they are made: a hop from many nodes may be too large to try.
+    """
     starts = csr.ptr[at]
     lengths = csr.ptr[at + 1] - starts
     ends = lengths.cumsum()
     total = int(ends[-1]) if len(ends) else 0
+    meter.hold(8 * total)
     shifts = starts - ends
     shifts += lengths
     places = shifts.repeat(lengths)

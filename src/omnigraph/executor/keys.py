@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Mask = npt.NDArray[np.bool_]
 
 __all__ = [
+    "count_pairs",
     "dense",
     "distinct_rows",
     "is_among",
@@ -26,6 +27,8 @@ __all__ = [
 ]
 
 _WIDEST = 2**62
+# So few pairs need not be counted before they are made.
+_FEW_PAIRS = 1 << 20
 # Below this share of a domain, sorting a few numbers beats marking them in an array of all.
 _SORT_SHARE = 32
 
@@ -98,6 +101,16 @@ def is_among(rows: Sequence[Ints], others: Sequence[Ints], counts: tuple[int, in
         return np.isin(rows[0], others[0])
     mine, theirs = packed_alike(rows, others, counts)
     return np.isin(mine, theirs)
+
+
+def count_pairs(left: Sequence[Ints], right: Sequence[Ints], counts: tuple[int, int]) -> int:
+    """How many pairs ``matching_rows`` finds; of small sides the most that there can be."""
+    most = counts[0] * counts[1]
+    if not left or most <= _FEW_PAIRS:
+        return most
+    codes, bound = dense(np.concatenate(packed_alike(left, right, counts)))
+    found = np.bincount(codes[: counts[0]], minlength=bound)
+    return int(found @ np.bincount(codes[counts[0] :], minlength=bound))
 
 
 def matching_rows(

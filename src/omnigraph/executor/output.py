@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, PropertyId, TypeId
@@ -16,7 +17,9 @@ from omnigraph.ir.expressions import EntityRef, PropertyRef, type_of
 from omnigraph.planner.passes.projection import entity_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
 
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.executor.bindings import Bindings
@@ -26,9 +29,14 @@ if TYPE_CHECKING:
     from omnigraph.ir.queries import ReadIR
 
     Fetched = Mapping[Slot, Mapping[str, Vector]]
+    Ints = npt.NDArray[np.int64]
 
 __all__ = ["Output"]
 
+# The rows of the first batch, the most that a batch has, and about what it weighs.
+_FIRST_ROWS = 1_024
+_BATCH_ROWS = 16_384
+_BATCH_BYTES = 1 << 26
 _NAMES = {ID.id: "id", SRC.id: "from", DST.id: "to"}
 
 
@@ -62,15 +70,37 @@ class Output:
         return Cells(self.schema, columns, rows.count)
 
     def table(self, rows: Bindings, run: Run) -> pa.Table:
-        """The columns of some rows."""
-        arrays = self._arrays(rows, run)
-        return pa.Table.from_arrays(arrays, schema=self.schema)
-
-    def batch(self, rows: Bindings, run: Run) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays(self._arrays(rows, run), schema=self.schema)
-
-    def _arrays(self, rows: Bindings, run: Run) -> list[pa.Array]:
+        """All rows, within the memory of the query."""
         fetched = self._fetched(rows, run)
+        if rows.count <= _FIRST_ROWS:
+            return pa.Table.from_arrays(self._arrays(rows, run, fetched), schema=self.schema)
+        batches = []
+        for batch in self._batches(rows, run, fetched):
+            run.context.meter.hold(batch.nbytes)
+            batches.append(batch)
+        return pa.Table.from_batches(batches, schema=self.schema)
+
+    def batches(self, rows: Bindings, run: Run) -> Iterator[pa.RecordBatch]:
+        """All rows, their values read a batch at a time."""
+        return self._batches(rows, run, None)
+
+    def _batches(
+        self, rows: Bindings, run: Run, fetched: Fetched | None
+    ) -> Iterator[pa.RecordBatch]:
+        start, size = 0, _FIRST_ROWS
+        while start < rows.count:
+            run.context.meter.check()
+            places = np.arange(start, min(start + size, rows.count))
+            some = rows.take(places)
+            known = self._fetched(some, run) if fetched is None else _some_of(fetched, places)
+            arrays = self._arrays(some, run, known)
+            batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+            yield batch
+            start += len(places)
+            # One text may be found by many rows: their number says little of what they weigh.
+            size = min(_BATCH_ROWS, max(1, _BATCH_BYTES * len(places) // max(batch.nbytes, 1)))
+
+    def _arrays(self, rows: Bindings, run: Run, fetched: Fetched) -> list[pa.Array]:
         return [self._array(column, rows, run, fetched) for column in self._columns]
 
     def _fetched(self, rows: Bindings, run: Run) -> Fetched:
@@ -127,6 +157,14 @@ class Output:
         if array.null_count and not column.nullable:
             raise _never_null(column)
         return array
+
+
+def _some_of(fetched: Fetched, places: Ints) -> Fetched:
+    """The values of some rows."""
+    return {
+        slot: {prop: values.take(places) for prop, values in props.items()}
+        for slot, props in fetched.items()
+    }
 
 
 def _never_null(column: _Column) -> InvariantBroken:

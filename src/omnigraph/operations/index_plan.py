@@ -80,7 +80,8 @@ def _kinds_of(dtype: DataType) -> tuple[IndexKind, ...]:
     """What an index on a type consists of; that for equality first."""
     match dtype:
         case ScalarType(Scalar.STRING):
-            return (IndexKind.ORDER, IndexKind.SUBSTRING, IndexKind.WORDS)
+            # No NGRAM beside it: of the scalar indexes of a column Lance asks the first one only.
+            return (IndexKind.ORDER, IndexKind.WORDS)
         case ScalarType(Scalar.BOOL):
             return (IndexKind.MEMBERS,)
         case ScalarType(Scalar.BLOB):

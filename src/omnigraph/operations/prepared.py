@@ -13,7 +13,10 @@ from omnigraph.errors import InvalidInput
 from omnigraph.executor.cache import pin_key, shared_cache
 from omnigraph.executor.columns import column_key, index_key
 from omnigraph.executor.execute import Executable
+from omnigraph.executor.search.texts import tell_texts
+from omnigraph.executor.search.vectors import tell_vectors
 from omnigraph.executor.topology import endpoints_key
+from omnigraph.ir.expressions import Score, ScoreFunc, TextMatch
 from omnigraph.ir.queries import MutationIR, ReadIR
 from omnigraph.planner import Facts, bucket_of, plan_read
 from omnigraph.planner.access import choose_access
@@ -94,6 +97,14 @@ class SnapshotMemory:
     def spent(self, type_id: str) -> float:
         return self._cache.spent(self._pin(type_id))
 
+    def how_searched(self, type_id: str, expr: TextMatch | Score) -> str:
+        table = self._snapshot.table(TypeId(type_id))
+        column = self._column(type_id, expr.target.prop)
+        if isinstance(expr, Score) and expr.func is ScoreFunc.NEAREST:
+            return tell_vectors(table, column)
+        func = expr.func if isinstance(expr, TextMatch) else None
+        return tell_texts(table, column, self._cache, func)
+
     def _pin(self, type_id: str) -> tuple[str, int, str]:
         return pin_key(self._pins[TypeId(type_id)])
 
@@ -115,7 +126,7 @@ class Prepared:
 
     def bind(self, given: Mapping[str, Any]) -> Mapping[str, Value]:
         """Typed values for the parameters; what is wrong with them is told all at once."""
-        if given.keys() == self._params.keys():
+        if isinstance(given, dict) and given.keys() == self._params.keys():
             try:
                 return {
                     name: coerce_json(given[name], dtype, nullable=nullable)  # type: ignore[misc]

@@ -16,6 +16,7 @@ from omnigraph.planner.plan import Access, EdgeEnds, Expand, Node, Plan, Scan, w
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from omnigraph.ir.expressions import Score, TextMatch
     from omnigraph.planner.facts import Facts
 
 __all__ = ["Choice", "Memory", "choose_access"]
@@ -54,6 +55,10 @@ class Memory(Protocol):
         """Seconds spent on lookups in this pin."""
         ...
 
+    def how_searched(self, type_id: str, expr: TextMatch | Score) -> str:
+        """The index that a search would use now, or why it would use none."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -69,10 +74,13 @@ def choose_access(plan: Plan, facts: Facts, memory: Memory, forced: Access | Non
         return Choice(forced, f"{forced.value} was asked for")
     if plan.searched:
         return Choice(Access.RESIDENT, "search works on rows by position")
-    missing = list(_missing(plan, facts, memory))
-    load = sum(part.seconds for part in missing)
+    needed = list(_needed(plan, facts, memory))
+    missing = [part for part in needed if not part.is_there]
+    if not needed:
+        return Choice(Access.RESIDENT, "nothing has to be found first")
     if not missing:
-        return Choice(Access.RESIDENT, "all of it is in memory")
+        return Choice(Access.RESIDENT, "what finds the rows is in memory")
+    load = sum(part.seconds for part in missing)
     if sum(part.bytes for part in missing) > memory.budget_bytes:
         return Choice(Access.LOOKED_UP, "what is missing is larger than the memory for it")
     look_up = sum(_lookup_seconds(node, facts, memory) for node in walk(plan.root))
@@ -87,26 +95,29 @@ def choose_access(plan: Plan, facts: Facts, memory: Memory, forced: Access | Non
 
 
 @dataclass(frozen=True, slots=True)
-class _Missing:
+class _Needed:
+    """A part that a resident plan works with before its rows are known."""
+
+    is_there: bool
     seconds: float
     bytes: float
 
 
-def _missing(plan: Plan, facts: Facts, memory: Memory) -> Iterator[_Missing]:
-    """What a resident plan would have to load first."""
+def _needed(plan: Plan, facts: Facts, memory: Memory) -> Iterator[_Needed]:
+    """Columns that rows are chosen by, ids that they are found by, edges that are followed."""
     for type_id, reading in (plan.readings or {}).items():
         rows = facts.count(type_id)
         for prop in reading.early:
-            if not memory.has_column(type_id, prop):
-                yield _Missing(rows * _COLUMN_ROW, rows * _CELL_BYTES)
+            is_there = memory.has_column(type_id, prop)
+            yield _Needed(is_there, rows * _COLUMN_ROW, rows * _CELL_BYTES)
     for type_id in _found_by_id(plan.root):
-        if not memory.has_ids(type_id):
-            rows = facts.count(type_id)
-            yield _Missing(rows * (_COLUMN_ROW + _INDEX_ROW), 2 * rows * _CELL_BYTES)
+        rows = facts.count(type_id)
+        seconds = rows * (_COLUMN_ROW + _INDEX_ROW)
+        yield _Needed(memory.has_ids(type_id), seconds, 2 * rows * _CELL_BYTES)
     for edge_type in _followed(plan.root):
-        if not memory.has_topology(edge_type):
-            edges = facts.count(edge_type)
-            yield _Missing(edges * _EDGE, edges * _CELL_BYTES)
+        edges = facts.count(edge_type)
+        is_there = memory.has_topology(edge_type)
+        yield _Needed(is_there, edges * _EDGE, edges * _CELL_BYTES)
 
 
 def _lookup_seconds(node: Node, facts: Facts, memory: Memory) -> float:

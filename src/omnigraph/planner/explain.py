@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import PropertyId
+from omnigraph.ir.expressions import PropertyRef, Score, StringMatch, StringOp, TextMatch
 from omnigraph.ir.printer import Speller
 from omnigraph.ir.queries import EntitySlot
 from omnigraph.ir.walk import nodes
@@ -91,10 +92,12 @@ class _Teller:
                 return self._hop(node)
             case plans.Return(projections=projections):
                 names = ", ".join(projection.name for projection in projections)
-                notes = {"access": self._choice.access.value, "because": self._choice.why}
+                notes = {"access": self._choice.access.source, "because": self._choice.why}
                 return names, notes
             case plans.Group() | plans.Counted() | plans.Sort() | plans.Page():
                 return self._folded(node), {}
+            case plans.Filter(conditions=searched) | plans.Scores(scores=searched):
+                return self._combined(node), self._searches(searched)
             case _:
                 return self._combined(node), {}
 
@@ -115,13 +118,26 @@ class _Teller:
                 self._spell.expr(each) for each in node.filters if not self._pushes(each)
             ]
         notes["index"] = self._index(node)
-        return title, notes
+        return title, notes | self._searches(node.filters)
+
+    def _searches(self, exprs: Sequence[Expr]) -> dict[str, Any]:
+        """Through which index each search would find its rows, or why through none."""
+        found = {
+            self._spell.expr(part): self._memory.how_searched(
+                self._plan.types[part.target.slot], part
+            )
+            for expr in exprs
+            for part in nodes(expr)
+            if isinstance(part, TextMatch | Score)
+        }
+        return {"search": [f"{text}: {how}" for text, how in found.items()]} if found else {}
 
     def _index(self, node: plans.Scan) -> str:
         type_id = node.slot.type_id
         if self._choice.access is Access.RESIDENT:
             return "ids in memory" if node.ids is not None else "none: whole columns in memory"
-        used = [*(("@id",) if node.ids is not None else ()), *self._filtered(node)]
+        by_id = ("@id",) if node.ids is not None else ()
+        used = list(dict.fromkeys((*by_id, *self._filtered(node))))
         found = [prop for prop in used if self._memory.has_index(type_id, prop)]
         if found:
             return "on " + ", ".join(self._name(type_id, prop) for prop in found)
@@ -132,9 +148,14 @@ class _Teller:
     def _filtered(self, node: plans.Scan) -> Iterator[str]:
         for condition in node.filters:
             for part in nodes(condition):
-                prop = getattr(part, "prop", None)
-                if prop is not None and self._pushes(condition):
-                    yield prop
+                match part:
+                    case StringMatch(op=StringOp.CONTAINS):
+                        # An order of texts does not tell what is inside of them.
+                        break
+                    case PropertyRef(prop=prop) if self._pushes(condition):
+                        yield prop
+                    case _:
+                        pass
 
     def _pushes(self, condition: Expr) -> bool:
         return self._choice.access is Access.LOOKED_UP and can_push(condition)

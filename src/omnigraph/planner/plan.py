@@ -65,6 +65,11 @@ class Access(Enum):
     # Rows and edges looked up by id, through indexes where there are any.
     LOOKED_UP = "indexed"
 
+    @property
+    def source(self) -> str:
+        """Where values come from, in a word: the other two are words for following edges."""
+        return "memory" if self is Access.RESIDENT else "lookups"
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -283,7 +288,6 @@ class Plan:
     # The type of every slot of every block.
     types: Mapping[Slot, str]
     access: Access = Access.RESIDENT
-    why_access: str = ""
     readings: Mapping[str, Reading] | None = None
     # What it searches for, so that arguments of searches are checked before it runs.
     searched: tuple[TextMatch | Score, ...] = ()

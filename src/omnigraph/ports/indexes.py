@@ -17,7 +17,6 @@ class IndexKind(StrEnum):
 
     ORDER = "order"  # equality, ranges, prefixes
     MEMBERS = "members"  # equality, where there are few different values
-    SUBSTRING = "substring"  # texts that contain a text
     WORDS = "words"  # texts that have words
     VECTOR = "vector"  # vectors near to a vector
 

@@ -122,8 +122,19 @@ _MANY = ParamRef("many", ListType(Scalar.I64), nullable=False)
 
 _IDS = ("a", "b", "ab", "Z", "ä", "it's", "100%", "x" * 40)
 _TEXTS = ("", "a", "ab", "b", "B", "ä", "a%b", "it's")
-# Long enough for an index of substrings to look them up, and spelled to lead it astray.
-_LONG_TEXTS = ("graph data", "a Graph", "rap", "h d", "GRAPH", "Grüße", "Ärger", "\\d+", "a_b", "日本語")
+# Of several words and alphabets, with what means something to patterns.
+_LONG_TEXTS = (
+    "graph data",
+    "a Graph",
+    "rap",
+    "h d",
+    "GRAPH",
+    "Grüße",
+    "Ärger",
+    "\\d+",
+    "a_b",
+    "日本語",
+)
 _SPECIAL_INTEGERS = (2**53 + 1, -(2**53) - 1, 2**31, -(2**63), 2**63 - 1, 2**64 - 1)
 _FLOATS = (0.0, -0.0, 1.5, -2.25, 0.1, 3.0, float(2**53), 1e300)
 _SMALL_FLOATS = (0.0, -0.0, 1.5, -2.25, 3.0, 0.10000000149011612)

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from omnigraph.errors import LimitExceeded
 from omnigraph.executor.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.columns import PinnedColumns
@@ -106,6 +108,15 @@ def test_neighbours_come_with_the_place_of_the_node_that_they_are_near_to(
     assert found == expected
     once = neighbours_once(csr, at, len(NODES), Budget().start()).tolist()
     assert once == sorted({near for node in asked for near in around(csr, node)})
+
+
+@pytest.mark.parametrize("asked", [[0], [0, 1]])
+def test_more_neighbours_than_memory_are_refused_before_they_are_made(asked: list[int]) -> None:
+    many = 10**12
+    csr = Csr(np.array([0, many, 2 * many]), np.empty(0, np.int64), None)
+    with pytest.raises(LimitExceeded) as caught:
+        neighbours(csr, np.array(asked), Budget(memory_bytes=10**9).start())
+    assert caught.value.code == "query.memory_limit"
 
 
 class Arrays:

@@ -49,13 +49,12 @@ def declared(name: str) -> list[tuple[str, IndexKind]]:
 
 
 def test_a_node_type_declares_an_index_per_use_of_its_properties() -> None:
-    order, substring, words = IndexKind.ORDER, IndexKind.SUBSTRING, IndexKind.WORDS
+    order, words = IndexKind.ORDER, IndexKind.WORDS
     assert declared("Doc") == [
         ("id", order),
         ("slug", order),
         ("isbn", order),
         ("body", order),
-        ("body", substring),
         ("body", words),
         ("kind", order),
         ("read", IndexKind.MEMBERS),

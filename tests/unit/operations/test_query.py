@@ -110,8 +110,8 @@ def test_an_unknown_mode_is_refused(graph: Graph) -> None:
 def test_the_environment_may_ask_for_a_mode(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMNIGRAPH_TRAVERSAL_MODE", "indexed")
     with omnigraph.open(graph.uri, read_only=True) as other:
-        assert other.explain(ALL).to_json()["plan"]["access"] == "indexed"
-        assert other.explain(ALL, traversal="csr").to_json()["plan"]["access"] == "csr"
+        assert other.explain(ALL).to_json()["plan"]["access"] == "lookups"
+        assert other.explain(ALL, traversal="csr").to_json()["plan"]["access"] == "memory"
 
 
 # --- bad input ---------------------------------------------------------------------------------
@@ -125,10 +125,15 @@ def test_a_mutation_is_no_query(graph: Graph) -> None:
 
 @pytest.mark.parametrize(
     ("params", "code"),
-    [({}, "param.missing"), ({"n": 3}, "param.type"), ({"n": "a", "x": 1}, "param.unknown")],
+    [
+        ({}, "param.missing"),
+        ({"n": 3}, "param.type"),
+        ({"n": "a", "x": 1}, "param.unknown"),
+        (["ada"], "param.type"),
+    ],
 )
 def test_wrong_parameters_are_refused_before_anything_runs(
-    graph: Graph, params: dict[str, Any], code: str
+    graph: Graph, params: Any, code: str
 ) -> None:
     with pytest.raises(TypeFailure) as caught:
         graph.query(FRIENDS, params)
@@ -162,6 +167,21 @@ def test_memory_is_bounded(graph: Graph, mode: str) -> None:
     with pytest.raises(LimitExceeded) as caught:
         graph.query(PAIRS, budget=Budget(memory_bytes=100), traversal=mode)
     assert caught.value.details["resource_limit"]["name"] == "memory_bytes"
+
+
+def test_what_rows_show_is_bounded_too(tmp_path: Path) -> None:
+    """One long text in every row: the rows are small, the answer is not."""
+    schema = "node Doc {\n    slug: String @key\n    body: String\n}\nnode Row {\n    n: I64\n}"
+    text = "query q() { match { $d: Doc  $r: Row } return { $r.n as n, $d.body as body } }"
+    with omnigraph.init(tmp_path / "g.omni", schema, durability="process") as graph:
+        graph.load({"Doc": pa.table({"slug": ["a"], "body": ["x" * 50_000]})}, mode="append")
+        graph.load({"Row": pa.table({"n": list(range(3_000))})}, mode="append")
+        with pytest.raises(LimitExceeded) as caught:
+            graph.query(text, budget=Budget(memory_bytes=20 << 20))
+        assert caught.value.code == "query.memory_limit"
+        sizes = [batch.num_rows for batch in graph.stream(text)]
+    assert sum(sizes) == 3_000
+    assert max(sizes) < 2_000, "batches are bounded by what they weigh"
 
 
 def test_time_is_bounded(graph: Graph) -> None:

@@ -42,6 +42,9 @@ class FakeMemory:
     def spent(self, type_id: str) -> float:
         return self.seconds.get(type_id, 0.0)
 
+    def how_searched(self, type_id: str, expr: Any) -> str:
+        return "as a test says"
+
 
 def chosen(
     planning: Planning, query: tuple[str, str], rows: dict[str, int], memory: FakeMemory
@@ -86,3 +89,11 @@ def test_whoever_asks_for_a_mode_gets_it(planning: Planning) -> None:
 def test_a_choice_says_why(planning: Planning) -> None:
     plan, facts = planning.plan(*HOP, LARGE), planning.facts(LARGE)
     assert "loading" in choose_access(plan, facts, FakeMemory()).why
+
+
+def test_a_plan_that_looks_for_nothing_does_not_claim_to_be_in_memory(planning: Planning) -> None:
+    plan = planning.plan("match { $p: Person } return { count(*) as n }", "", LARGE)
+    facts = planning.facts(LARGE)
+    assert "nothing has to be found" in choose_access(plan, facts, FakeMemory()).why
+    plan = planning.plan(*LOOKUP, LARGE)
+    assert "in memory" in choose_access(plan, facts, FakeMemory(everything=True)).why

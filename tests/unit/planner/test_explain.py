@@ -33,6 +33,9 @@ class Nothing:
     def spent(self, type_id: str) -> float:
         return 0.0
 
+    def how_searched(self, type_id: str, expr: Any) -> str:
+        return "as a test says"
+
 
 QUERY = """match {
     $p: Person { handle: $h }
@@ -53,7 +56,8 @@ def test_the_tree_shows_every_operator_with_what_it_does(planning: Planning) -> 
     text = render(told(planning, Access.LOOKED_UP))
     for expected in (
         "Return q.handle, q.city",
-        "access: indexed",
+        "access: lookups",
+        "mode: indexed",
         "because: a test",
         "Page 5",
         "Sort q.age desc, p.id, q.id, the first 5",
@@ -101,3 +105,27 @@ def test_measurements_stand_beside_the_estimates(planning: Planning) -> None:
         explain(plan, planning.facts(), Choice(Access.RESIDENT, "x"), Nothing(), lambda _: measured)
     )
     assert "1 rows in 2 runs, expected ~1; 1.500 ms; 2 KB" in text
+
+
+def test_a_plan_without_hops_says_nothing_of_how_edges_are_followed(planning: Planning) -> None:
+    text = render(
+        told(planning, Access.RESIDENT, "match { $p: Person { handle: $h } } return { $p.age }")
+    )
+    assert "access: memory" in text
+    assert "csr" not in text
+
+
+def test_a_search_tells_its_index_or_why_it_has_none(planning: Planning) -> None:
+    body = """match { $d: Paper  search($d.title, $h) } return { $d.title }
+        order { bm25($d.title, $h) } limit 3"""
+    text = render(told(planning, Access.RESIDENT, body))
+    assert "search: bm25(d.title, $h): as a test says" in text
+    assert "search: search(d.title, $h): as a test says" in text
+
+
+def test_contains_is_not_said_to_use_an_order_of_texts(planning: Planning) -> None:
+    body = 'match { $p: Person  $p.city contains "er" } return { $p.handle }'
+    scan = told(planning, Access.LOOKED_UP, body, "")
+    while scan.inputs:
+        (scan,) = scan.inputs
+    assert scan.notes["index"] == "none: all rows are read"

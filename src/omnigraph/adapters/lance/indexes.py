@@ -43,7 +43,6 @@ _WORDS_OPTIONS = {
 _TYPES = {
     IndexKind.ORDER: "BTREE",
     IndexKind.MEMBERS: "BITMAP",
-    IndexKind.SUBSTRING: "NGRAM",
     IndexKind.WORDS: "INVERTED",
     IndexKind.VECTOR: "IVF_FLAT",
 }

@@ -217,8 +217,10 @@ def stage_indexes(dataset: Any, segments: Sequence[NewSegment], *, path: str) ->
     """Segments of indexes, built aside."""
     new, removed = [], []
     with writing(path):
+        # Lance borrows a handle for as long as it builds, and refuses whoever reads through it.
+        own = dataset.checkout_version(dataset.version)
         for segment in segments:
-            new.append(to_record(_build_segment(dataset, segment)))
+            new.append(to_record(_build_segment(own, segment)))
             if segment.replaces:
                 removed += segment_records(dataset, segment.spec.name)
     return IndexChange(tuple(new), tuple(removed))

@@ -49,9 +49,9 @@ def run_expand(node: plan.Expand, run: Run, given: Given) -> Bindings:
     else:
         made[node.end] = near
     keeps = output_slots(node) if node.keeps is None else node.keeps
+    meter.hold(8 * len(index) * len(keeps))
     columns = {slot: made[slot] if slot in made else rows.columns[slot][index] for slot in keeps}
     found_rows = Bindings(len(index), columns)
-    meter.hold(found_rows.nbytes)
     return keep_slots(found_rows, keeps, run, distinct=True) if node.distinct else found_rows
 
 
@@ -114,8 +114,8 @@ def run_edge_ends(node: plan.EdgeEnds, run: Run, given: Given) -> Bindings:
         known = rows.columns[slot][index] if slot in rows.columns else made.setdefault(slot, values)
         agree &= known == values
     hits = np.flatnonzero(agree)
+    run.context.meter.hold(8 * len(hits) * len(rows.columns))
     found = rows.only(rows.columns).take(index[hits])
-    run.context.meter.hold(found.nbytes)
     return found.extended({slot: values[hits] for slot, values in made.items()})
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from omnigraph.executor.bindings import Bindings
 from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.keys import dense, distinct_rows, is_among, matching_rows
+from omnigraph.executor.keys import count_pairs, dense, distinct_rows, is_among, matching_rows
 from omnigraph.planner.plan import output_slots
 
 if TYPE_CHECKING:
@@ -33,15 +33,14 @@ def run_join(node: plan.Join, run: Run, given: Given) -> Bindings:
         return Bindings(0, dict.fromkeys(output_slots(node), np.empty(0, np.int64)))
     right = run.rows(node.right, given)
     pairs = [_codes(one, other, left, right, run) for one, other in node.equal]
-    if not pairs:
-        run.context.meter.hold(16 * left.count * right.count)
-    places, others = matching_rows(
-        [pair[0] for pair in pairs], [pair[1] for pair in pairs], (left.count, right.count)
-    )
+    counts = (left.count, right.count)
+    mine, theirs = ([pair[side] for pair in pairs] for side in (0, 1))
+    # Held before it is made: two small sides may have more pairs than there is memory.
+    columns = 2 + len(left.columns) + len(right.columns)
+    run.context.meter.hold(8 * columns * count_pairs(mine, theirs, counts))
+    places, others = matching_rows(mine, theirs, counts)
     joined = left.only(left.columns).take(places)
-    joined = joined.extended(right.only(right.columns).take(others).columns)
-    run.context.meter.hold(joined.nbytes)
-    return joined
+    return joined.extended(right.only(right.columns).take(others).columns)
 
 
 def _codes(one: Expr, other: Expr, left: Bindings, right: Bindings, run: Run) -> tuple[Ints, Ints]:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["TextColumn", "match_texts"]
+__all__ = ["TextColumn", "match_texts", "tell_texts"]
 
 # A column of so few rows is read at once, whatever index there is.
 _READ_ROWS = 16_384
@@ -181,6 +181,22 @@ class TextColumn:
         self._cache.spend(self._key, SYSTEM_CLOCK.monotonic() - started)
         self._meter.hold(found.nbytes)
         return joined_array(found)
+
+
+def tell_texts(table: Table, column: str, cache: ByteCache, func: TextFunc | None) -> str:
+    """How the texts of a column would be searched now; ``func`` None ranks them."""
+    missing = count_missing(table, column, WORDS, cache)
+    if not missing:
+        return "no index: the texts are in memory"
+    if func is TextFunc.FUZZY:
+        return f"no index: it does not know which words are similar; {missing} texts are read"
+    if missing <= _READ_ROWS:
+        return f"no index: {missing} texts are read as fast"
+    index = find_index(table, column)
+    if index is None:
+        return f"no index: there is none of words; {missing} texts are read"
+    covered, total = index.covered_rows, table.pin.rows
+    return f"index of words, which covers {covered} of {total} rows"
 
 
 def match_texts(texts: pa.Array, query: TextQuery) -> Truth:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["EXACT_VALUES", "VectorColumn", "count_indexable"]
+__all__ = ["EXACT_VALUES", "VectorColumn", "count_indexable", "tell_vectors"]
 
 # Half a million vectors of 64 dimensions, or twenty thousand of 1536.
 EXACT_VALUES = 1 << 25
@@ -170,6 +170,18 @@ class VectorColumn:
             return None
         rows = np.sort(rows)
         return _ranked(rows, distances(self._taken(rows), query), count)
+
+
+def tell_vectors(table: Table, column: str) -> str:
+    """How the nearest of all vectors of a column would be found."""
+    dim = table.schema.field(column).type.list_size
+    if table.pin.rows * dim <= EXACT_VALUES:
+        return f"no index: an exact search of {table.pin.rows} vectors is as fast"
+    wanted = IndexSpec(column, IndexKind.VECTOR)
+    index = next((each for each in table.indexes() if each.spec == wanted), None)
+    if index is None:
+        return f"no index: there is none of vectors; all {table.pin.rows} are compared"
+    return f"index of vectors, which covers {index.covered_rows} of {table.pin.rows} rows"
 
 
 def _ranked(rows: Ints, found: Floats, count: int) -> Ranked:
