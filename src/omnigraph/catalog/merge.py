@@ -13,9 +13,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from omnigraph.catalog.build import build_catalog
+from omnigraph.catalog.diff_properties import is_lossless
 from omnigraph.catalog.model import NO_ANNOTATIONS, Catalog, EdgeType, NodeType, retired_ids
 from omnigraph.catalog.source import print_catalog
-from omnigraph.datatypes.types import EnumType
+from omnigraph.datatypes.types import EnumType, ScalarType
 from omnigraph.errors import SchemaFailure
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
@@ -119,7 +120,7 @@ class _Merging:
         if drop is None and theirs in (ours, base):
             return ours
         if drop is None and ours == base:
-            return theirs
+            return theirs if ours is None or theirs is None else _as_wide_as(theirs, ours)
         picker = _Picker(self._prefer.clashes.get(known.id), drop)
         if ours is None or theirs is None:
             chosen = picker.pick("dropped by one side, changed by the other", base, ours, theirs)
@@ -163,6 +164,11 @@ class _Picker:
         match base, ours, theirs:
             case EnumType(before), EnumType(mine), EnumType(other):
                 return EnumType(tuple(sorted(_members(before, mine, other))))
+            case ScalarType(), ScalarType(), ScalarType() if is_lossless(theirs, ours):
+                # Never narrower: values that one side may have written must fit.
+                return ours
+            case ScalarType(), ScalarType(), ScalarType() if is_lossless(ours, theirs):
+                return theirs
             case _:
                 return self.pick(about, base, ours, theirs)
 
@@ -258,6 +264,20 @@ def _blank(entity: EntityType) -> EntityType:
     if isinstance(bare, EdgeType):
         return replace(bare, card_low=0, card_high=None)
     return replace(bare, interfaces=())
+
+
+def _as_wide_as(entity: EntityType, other: EntityType) -> EntityType:
+    """A definition that loses no value of another one by a narrower type."""
+    properties = []
+    for prop in entity.properties:
+        known = other.by_id.get(prop.id)
+        if known is not None and isinstance(prop.dtype, ScalarType):
+            wider = known.dtype if is_lossless(prop.dtype, known.dtype) else prop.dtype
+            properties.append(replace(prop, dtype=wider))
+        else:
+            properties.append(prop)
+    widened: EntityType = replace(entity, properties=tuple(properties))
+    return widened
 
 
 def _merge_kind(

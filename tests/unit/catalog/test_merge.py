@@ -91,6 +91,16 @@ def test_different_aspects_of_one_property_are_both_taken() -> None:
     assert "age" not in text
 
 
+def test_taking_a_wider_type_back_leaves_it_wide() -> None:
+    wide = edited(("age: I32?", "age: I64?"))
+    changed = edited(("age: I32?", "age: I64?"), ("@unique(mail)", ""))
+    # As when the commit that made it wider is reverted.
+    for ours in (wide, changed):
+        found, clashes = merge_catalogs(wide, ours, START, Preferences())
+        assert clashes == []
+        assert "age: I64?" in print_catalog(found)
+
+
 def test_sets_are_merged_member_by_member() -> None:
     found = merged(
         edited(("enum(bad, good)", "enum(bad, calm, good)"), ("@unique(mail)", "")),

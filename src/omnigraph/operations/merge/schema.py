@@ -147,7 +147,10 @@ def _misfits(three: Three, merged: Catalog) -> Iterator[Conflict]:
                 if prop.id in entity.by_id and not fits(prop.dtype, entity.by_id[prop.id].dtype)
             ]
             if lossy:
-                about = f"values of property {', '.join(lossy)} may not fit its type"
+                about = (
+                    f"values of property {', '.join(lossy)} may not fit its type; no choice helps, "
+                    "one of the branches needs another schema"
+                )
                 yield _conflict(three, entity, about)
                 break
 

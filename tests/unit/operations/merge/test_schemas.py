@@ -276,6 +276,17 @@ def test_reverting_a_drop_brings_back_definitions_and_values_and_keeps_what_came
     assert "note" not in people(engine)["ada"]
 
 
+def test_reverting_a_wider_type_takes_the_rest_back_and_leaves_it_wide(
+    engine: Engine, graph: Graph
+) -> None:
+    change = graph.apply_schema(WITHOUT_NOTE.replace("age: I32?", "age: I64?")).commit
+    assert change is not None
+    write(engine, {"Person": {"eve": person("eve", age=2**40)}})
+    graph.revert(change.id)
+    assert people(engine)["eve"] == person("eve", age=2**40)
+    assert people(engine)["ada"] == person("ada", note="ADA")
+
+
 def test_reverting_what_has_been_used_since_is_a_conflict(engine: Engine, graph: Graph) -> None:
     more = SCHEMA.replace(NOTE, NOTE + '    kind: String @default("x")\n')
     added = graph.apply_schema(more + "node Pet { name: String @key }\n").commit
