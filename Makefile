@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 TESTS ?= tests
 WORKERS ?= 2
 
-.PHONY: help demo test check fmt bench whole clean
+.PHONY: help demo test check fmt errors bench whole clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ test: check ## Everything that must be green
 
 whole: check ## The tests with every sweep run whole (long)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --whole $(TESTS)
+
+errors: $(STAMP) ## Write the page of error codes out of the source
+	@$(BIN)/python -m omnigraph.testing.error_page > docs/errors.md.new && mv docs/errors.md.new docs/errors.md
 
 bench: $(STAMP) ## Benchmarks; each prints a ratio to a baseline of the same run
 	@$(BIN)/python -m bench

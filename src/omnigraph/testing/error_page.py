@@ -1,0 +1,153 @@
+"""The page of error codes, out of the source: ``python -m omnigraph.testing.error_page``.
+
+A code is what the first argument of an error says; where the message is put together at run time,
+the page shows ``…``. A test holds ``docs/errors.md`` equal to what this writes.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import omnigraph
+from omnigraph import errors
+from omnigraph.catalog.codes import MEANINGS, MigrationCode, SchemaCode
+from omnigraph.compiler.codes import CODES
+from omnigraph.compiler.lint_rules import LINT_RULES
+from omnigraph.language.gq.problems import Problem as QueryProblem
+from omnigraph.language.pg.problems import Problem as SchemaProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Code", "error_page", "raised_codes"]
+
+_SOURCE = Path(omnigraph.__file__).parent
+_KINDS = frozenset(errors.__all__) - {"GraphError", "InvariantBroken"}
+# What stands in the test kit is met by nobody else.
+_LEFT_OUT = frozenset({"testing"})
+_HEAD = """\
+# Error codes
+
+Every error has a code that scripts may match on; codes are never given another meaning. It is
+`error.code` in Python, and `code` in the body of `--json` and of HTTP answers. This page is written
+by `make errors` out of the source, and a test keeps the two together; `…` stands for what is said
+at run time.
+"""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Code:
+    """A code as the source raises it for the first time."""
+
+    code: str
+    kind: str
+    message: str
+    remedy: str
+
+
+def raised_codes() -> list[Code]:
+    """Every dotted code of the package, once."""
+    found: dict[str, Code] = {}
+    for path in sorted(_SOURCE.rglob("*.py")):
+        if _LEFT_OUT & {*path.relative_to(_SOURCE).parts}:
+            continue
+        for each in _codes_of(ast.parse(path.read_text(encoding="utf-8"))):
+            known = found.get(each.code)
+            if known is None or (each.remedy and not known.remedy):
+                found[each.code] = each
+    return sorted(found.values())
+
+
+def _codes_of(tree: ast.AST) -> Iterator[Code]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or len(node.args) < 1:
+            continue
+        kind = getattr(node.func, "id", getattr(node.func, "attr", None))
+        first = node.args[0]
+        if kind not in _KINDS or not isinstance(first, ast.Constant):
+            continue
+        code = str(first.value)
+        if "." in code:
+            remedies = [word.value for word in node.keywords if word.arg == "remedy"]
+            yield Code(
+                code,
+                str(kind),
+                _text(node.args[1]) if len(node.args) > 1 else "…",
+                _text(remedies[0]) if remedies else "",
+            )
+
+
+def _text(node: ast.expr) -> str:
+    """What can be read of a text without running it."""
+    match node:
+        case ast.Constant(value=None):
+            return ""
+        case ast.Constant(value=value):
+            return str(value)
+        case ast.JoinedStr(values=values):
+            return "".join(_text(part) for part in values)
+        case ast.BinOp(left=left, right=right):
+            return _text(left) + _text(right)
+        case _:
+            return "…"
+
+
+def error_page() -> str:
+    """The page, as Markdown."""
+    return "\n".join([_HEAD, *_raised(), *_texts()]) + "\n"
+
+
+def _raised() -> Iterator[str]:
+    areas: dict[str, list[Code]] = {}
+    for each in raised_codes():
+        areas.setdefault(each.code.partition(".")[0], []).append(each)
+    yield "## By area\n"
+    for area, codes in areas.items():
+        yield f"### {area}\n"
+        yield from _table(
+            ("Code", "Class", "Says", "Remedy"),
+            ((f"`{each.code}`", each.kind, each.message, each.remedy) for each in codes),
+        )
+
+
+def _texts() -> Iterator[str]:
+    """Codes of findings in schemas and queries; each comes with its place in the text."""
+    yield "## In the text of a schema\n"
+    yield from _table(
+        ("Code", "Means"), ((each.value, _words(each.name)) for each in SchemaProblem)
+    )
+    yield "## In the meaning of a schema\n"
+    yield from _table(("Code", "Means"), ((each.value, MEANINGS[each]) for each in SchemaCode))
+    yield "## In a change of a schema\n"
+    yield from _table(("Code", "Means"), ((each.value, MEANINGS[each]) for each in MigrationCode))
+    yield "## In the text of a query\n"
+    yield from _table(("Code", "Means"), ((each.value, _words(each.name)) for each in QueryProblem))
+    yield "## In the meaning of a query\n"
+    yield from _table(("Code", "What must hold"), CODES.items())
+    yield "## Advice of the linter\n"
+    lint = ((rule.code, rule.meaning) for rule in LINT_RULES)
+    yield from _table(("Code", "What should hold"), lint)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").lower()
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(map(_cell, row))} |"
+    yield ""
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(error_page())
