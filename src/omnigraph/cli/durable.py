@@ -57,6 +57,20 @@ def _locked(path: Path, flock: Callable[[IO[bytes], int], None]) -> Iterator[Non
             path.unlink(missing_ok=True)
 
 
+def _sync(descriptor: int) -> None:
+    """On macOS fsync stops at the drive's cache; the full sync does not."""
+    import fcntl  # noqa: PLC0415 - install has made sure that it is there
+
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is None:
+        os.fsync(descriptor)
+        return
+    try:
+        fcntl.fcntl(descriptor, full)
+    except OSError:  # a file system that knows no full sync
+        os.fsync(descriptor)
+
+
 def _replace(path: Path, chunks: Iterable[bytes], mode: int | None) -> None:
     partial = path.with_name(f"{path.name}.partial")
     partial.unlink(missing_ok=True)
@@ -66,14 +80,14 @@ def _replace(path: Path, chunks: Iterable[bytes], mode: int | None) -> None:
             for chunk in chunks:
                 file.write(chunk)
             file.flush()
-            os.fsync(file.fileno())
+            _sync(file.fileno())
             written = os.fstat(file.fileno()).st_ino
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
     directory = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(directory)
+        _sync(directory)
     finally:
         os.close(directory)
     if path.stat().st_ino != written:
