@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from omnigraph import __version__
+from omnigraph.server.headers import DEADLINE
 from omnigraph.server.wire.problems import ErrorOutput
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from omnigraph.server.operations import Operation
 
-__all__ = ["make_document"]
+__all__ = ["document_text", "make_document"]
 
 _REF = "#/components/schemas/{name}"
 _STATUSES = {
@@ -40,6 +42,11 @@ _OTHERS = {206: "A part of it.", 304: "It has not changed."}
 _EVERYWHERE = (400, 401, 404, 500, 503)
 
 
+def document_text(operations: Sequence[Operation]) -> str:
+    """The document as it is kept beside the source, to be compared with what is served."""
+    return json.dumps(make_document(operations), indent=1, ensure_ascii=False) + "\n"
+
+
 def make_document(operations: Sequence[Operation], *, secured: bool = True) -> dict[str, Any]:
     """The document of a server; without ``secured`` nobody needs a token."""
     types = _types_of(operations)
@@ -60,12 +67,23 @@ def make_document(operations: Sequence[Operation], *, secured: bool = True) -> d
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "paths": dict(sorted(paths.items())),
-        "components": {"schemas": dict(sorted(used.items()))},
+        "components": {
+            "responses": _problems(schema_of[_key(ErrorOutput)]),
+            "schemas": dict(sorted(used.items())),
+        },
     }
     if secured:
         scheme = {"type": "http", "scheme": "bearer"}
         document["components"]["securitySchemes"] = {"bearer_token": scheme}
     return document
+
+
+def _problems(schema: dict[str, Any]) -> dict[str, Any]:
+    content = {"application/json": {"schema": schema}}
+    return {
+        f"Problem{status}": {"description": said, "content": content}
+        for status, said in _STATUSES.items()
+    }
 
 
 def _types_of(operations: Sequence[Operation]) -> list[Any]:
@@ -121,12 +139,13 @@ def _responses(
     statuses = {*each.problems, *_EVERYWHERE, *((403,) if each.is_of_graph else ())}
     if each.body is not None or each.takes is not None:
         statuses |= {408, 413, 415}
+    if DEADLINE in each.headers:
+        statuses.add(504)
     if not secured or each.public:
         statuses.discard(401)
-    failure = {"application/json": {"schema": schema_of[_key(ErrorOutput)]}}
     others = {str(status): {"description": _OTHERS[status]} for status in each.others}
     told = {
-        str(status): {"description": _STATUSES[status], "content": failure}
+        str(status): {"$ref": f"#/components/responses/Problem{status}"}
         for status in sorted(statuses)
     }
     return {"200": success, **others, **told}
