@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import Conflict, InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from omnigraph.operations.engine import Engine
-    from omnigraph.versioning.manifest import Commit
+    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.writer.plan import Request
 
-__all__ = ["digest_of", "find_earlier", "spelled"]
+__all__ = ["RACED", "digest_of", "find_earlier", "run_once", "spelled"]
 
+# What the publish says of a key that another request has used meanwhile.
+RACED = "idempotency.raced"
 _KEY_LENGTH_MAX = 255
 _MEMORY_MICROS = 7 * 86_400 * 1_000_000
 
@@ -42,6 +48,27 @@ def spelled(value: Any) -> bytes:
 def _plain(value: Any) -> Any:
     # The text of a long array leaves its middle out.
     return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def run_once(
+    engine: Engine, order: Request, attempt: Callable[[Request], Manifest | None]
+) -> Commit | None:
+    """Make the commit of a request that has a key, or find the one that it made before: even if
+    the other one runs at the very same time."""
+    key, digest = order.idempotency_key or "", order.request_digest or ""
+    _require_key(key)
+    new_at = engine.heads.of_branch(order.branch)[1].commit.id
+    earlier = find_earlier(engine, order.branch, key, digest)
+    if earlier is not None:
+        return earlier
+    try:
+        manifest = attempt(replace(order, key_new_at=new_at))
+    except Conflict as error:
+        earlier = find_earlier(engine, order.branch, key, digest) if error.code == RACED else None
+        if earlier is None:
+            raise
+        return earlier
+    return manifest.commit if manifest else None
 
 
 def find_earlier(engine: Engine, branch: str, key: str, digest: str) -> Commit | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import TypeId
-from omnigraph.compiler import bind_params
+from omnigraph.compiler import bind_params, select_query
 from omnigraph.errors import InvalidInput
 from omnigraph.integrity.evaluate import evaluate_changes
 from omnigraph.ir.queries import Insert, MutationIR
-from omnigraph.operations.idempotency import digest_of, find_earlier
+from omnigraph.language.gq.parser import parse_queries
+from omnigraph.language.source import Source
+from omnigraph.operations.idempotency import digest_of, run_once
 from omnigraph.operations.pending import Pending
 from omnigraph.operations.query import QueryRequest, compile_on
 from omnigraph.operations.stage import count_changes, stage_changes
@@ -99,24 +101,23 @@ def run_mutation(
     writer = _MutationWriter(engine, request, seen or engine, allow)
     if request.dry_run:
         return writer.rehearse()
-    digest = None
-    if request.idempotency_key is not None:
-        digest = digest_of("mutate", request.text, request.name, request.params)
-        earlier = find_earlier(engine, request.branch, request.idempotency_key, digest)
-        if earlier is not None:
-            return writer.result(earlier)
-    manifest = engine.attempts.run(
-        Request(
-            request.branch,
-            request.actor,
-            request.message,
-            request.if_commit,
-            request.idempotency_key,
-            digest,
-        ),
-        writer,
+    order = Request(
+        request.branch,
+        request.actor,
+        request.message,
+        request.if_commit,
+        request.idempotency_key,
     )
-    return writer.result(manifest.commit if manifest else None)
+    if request.idempotency_key is None:
+        manifest = engine.attempts.run(order, writer)
+        return writer.result(manifest.commit if manifest else None)
+    digest = digest_of("mutate", request.text, request.name, request.params)
+    commit = run_once(
+        engine,
+        replace(order, request_digest=digest),
+        lambda order: engine.attempts.run(order, writer),
+    )
+    return writer.result(commit)
 
 
 class _MutationWriter:
@@ -164,7 +165,18 @@ class _MutationWriter:
 
     def result(self, commit: Commit | None) -> MutationResult:
         counts = commit.counts if commit else Counts()
-        return MutationResult(self._request.branch, self._name, counts, self._request.actor, commit)
+        return MutationResult(
+            self._request.branch,
+            self._name or self._find_name(),
+            counts,
+            self._request.actor,
+            commit,
+        )
+
+    def _find_name(self) -> str:
+        """What the query is called, where it did not have to be run again."""
+        source = Source(self._request.text, self._request.source_name)
+        return select_query(parse_queries(source), self._request.name).name
 
     def _run(self, snapshot: Snapshot) -> Pending:
         ir = self._compile(snapshot)

@@ -50,6 +50,7 @@ __all__ = [
     "Publication",
     "SwapUnanswered",
     "publish",
+    "require_new_key",
     "require_preconditions",
 ]
 
@@ -233,9 +234,13 @@ def _if_commit_holds(_: GraphRoot, publication: Publication, head: Manifest) -> 
 
 def _key_is_unused(root: GraphRoot, publication: Publication, head: Manifest) -> None:
     key = publication.draft.idempotency_key
-    if key is None:
-        return
-    for commit in commits_since(root, head, publication.captured.id):
+    if key is not None:
+        require_new_key(root, key, head, since=publication.captured.id)
+
+
+def require_new_key(root: GraphRoot, key: str, head: Manifest, *, since: str) -> None:
+    """No commit after ``since`` may have an idempotency key already."""
+    for commit in commits_since(root, head, since):
         if commit.idempotency_key == key:
             raise Conflict(
                 "idempotency.raced",

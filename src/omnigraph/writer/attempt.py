@@ -29,7 +29,13 @@ from omnigraph.recovery.owner import current_owner
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.chain import find_commit
-from omnigraph.versioning.publish import Draft, Publication, publish, require_preconditions
+from omnigraph.versioning.publish import (
+    Draft,
+    Publication,
+    publish,
+    require_new_key,
+    require_preconditions,
+)
 from omnigraph.versioning.snapshot import open_snapshot
 from omnigraph.writer.advance import advance_tables
 from omnigraph.writer.gates import gates_of
@@ -145,6 +151,9 @@ class Attempts:
     def _capture(self, request: Request) -> View:
         ref, head = self._heads.of_branch(request.branch)
         require_commit(request.branch, head.commit.id, request.if_commit)
+        if request.idempotency_key is not None and request.key_new_at is not None:
+            # The publish looks back to this capture only, and this may not be the first one.
+            require_new_key(self._root, request.idempotency_key, head, since=request.key_new_at)
         return View(ref, head, open_snapshot(self._root, head))
 
     def _require_young(self, started: float) -> None:

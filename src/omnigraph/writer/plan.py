@@ -30,6 +30,8 @@ class Request:
     if_commit: str | None = None
     idempotency_key: str | None = None
     request_digest: str | None = None
+    # The head at which nobody had used the key: what came after it is asked again.
+    key_new_at: str | None = None
 
 
 def parse_request(request: Request) -> Request:

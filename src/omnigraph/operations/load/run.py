@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
-from omnigraph.errors import AlreadyExists, GraphError, NotFound, OutcomeUnknown
-from omnigraph.operations.idempotency import digest_of, find_earlier
+from omnigraph.errors import AlreadyExists, Conflict, GraphError, NotFound, OutcomeUnknown
+from omnigraph.operations.idempotency import RACED, digest_of, find_earlier
 from omnigraph.operations.load.gather import gather
 from omnigraph.operations.load.writer import LoadWriter
 from omnigraph.versioning.branches import create_branch, delete_branch
@@ -95,11 +95,19 @@ def commit_load(
         request.if_commit,
         request.idempotency_key,
         digest,
+        base.snapshot.commit_id if digest is not None else None,
     )
     attempt = engine.attempts.run_long if long else engine.attempts.run
-    if base.missing:
-        return _load_onto_new_branch(engine, order, writer, base, attempt)
-    return _run(order, writer, attempt)
+    try:
+        if base.missing:
+            return _load_onto_new_branch(engine, order, writer, base, attempt)
+        return _run(order, writer, attempt)
+    except Conflict as error:
+        # The same request ran at the same time, and was first.
+        twin = _earlier(engine, request, digest) if digest and error.code == RACED else None
+        if twin is None:
+            raise
+        return writer.result(twin)
 
 
 def find_base(engine: Engine, request: LoadRequest) -> Base:
