@@ -429,7 +429,7 @@ def test_every_copy_made_under_writers_is_whole_and_current(tmp_path: Path) -> N
     def write(branch: str) -> None:
         mine = open_engine(uri)
         number = 0
-        while not ending.is_set():
+        while not ending.wait(0.01):
             key = f"{branch}-{number}"
             add(mine, [key], branch=branch)
             acknowledged[branch].append(key)
@@ -441,7 +441,7 @@ def test_every_copy_made_under_writers_is_whole_and_current(tmp_path: Path) -> N
     for writer in writers:
         writer.start()
     try:
-        for number in range(6):
+        for number in range(4):
             before = {branch: list(keys) for branch, keys in acknowledged.items()}
             place = tmp_path / f"copy{number % 2}.omni"
             omnigraph.clone(uri, place, incremental=True)
