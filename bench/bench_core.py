@@ -20,6 +20,7 @@ from lance.fragment import write_fragments
 
 from bench.harness import Table, median_of
 from omnigraph.operations.mutate import MutationRequest, run_mutation
+from omnigraph.testing.contention import write_side_by_side
 from omnigraph.testing.kit import SCHEMA, Add, new_engine, open_engine, table_of, wide_schema
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch
@@ -46,6 +47,7 @@ def run() -> Iterator[Table]:
         yield from _growth(home)
         yield _snapshots(home)
         yield _branches(home)
+        yield _side_by_side(home)
     finally:
         shutil.rmtree(home)
 
@@ -234,6 +236,22 @@ def _branches(home: Path) -> Table:
         took = statistics.median(_seconds(create) for _ in range(40))
         first = first or took
         table.add(f"{types} types", took, aim=1.5 * first)
+    return table
+
+
+# --- many writers --------------------------------------------------------------------------------
+
+
+def _side_by_side(home: Path) -> Table:
+    alone = write_side_by_side(home / "alone", processes=1)
+    seen = write_side_by_side(home / "eight", processes=8)
+    table = Table(
+        f"one row, 8 processes on 8 branches of one table; {seen.at_once:.0%} at the first attempt",
+        "one process alone",
+    )
+    table.add("one process alone", alone.median_seconds)
+    table.add("one of eight, median", seen.median_seconds)
+    table.add("one of eight, longest", seen.longest_seconds, aim=2.0)
     return table
 
 
