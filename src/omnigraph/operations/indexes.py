@@ -22,7 +22,7 @@ from omnigraph.versioning.names import MAIN
 from omnigraph.writer.plan import Prepared, Request, TableEffect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from omnigraph.catalog.model import EntityType
     from omnigraph.operations.engine import Engine
@@ -140,15 +140,17 @@ def ensure_indices(
     branch: str = MAIN,
     *,
     types: Iterable[str] | None = None,
+    kinds: Collection[IndexKind] = frozenset(IndexKind),
     force: bool = False,
     actor: str | None = None,
 ) -> EnsureResult:
     """Build the indexes that a branch lacks, and extend those that do not cover its rows.
 
-    ``types`` names the types to look at, all by default. ``force`` leaves none out because it would
-    not pay.
+    ``types`` names the types to look at and ``kinds`` the kinds of indexes, all by default.
+    ``force`` leaves none out because it would not pay.
     """
-    writer = _IndexWriter(engine, None if types is None else frozenset(types), force=force)
+    chosen = None if types is None else frozenset(types)
+    writer = _IndexWriter(engine, chosen, kinds, force=force)
     manifest = engine.attempts.run(Request(branch, actor or MAINTENANCE), writer)
     return EnsureResult(branch, manifest.commit if manifest else None, tuple(writer.outcomes))
 
@@ -160,9 +162,17 @@ class _IndexWriter:
     # It decides on what is there; when that has moved, it looks again.
     reprepares = True
 
-    def __init__(self, engine: Engine, types: frozenset[str] | None, *, force: bool) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        types: frozenset[str] | None,
+        kinds: Collection[IndexKind],
+        *,
+        force: bool,
+    ) -> None:
         self._engine = engine
         self._types = types
+        self._kinds = kinds
         self._force = force
         self._staged: dict[Pin, Staged | None] = {}
         self.outcomes: list[IndexOutcome] = []
@@ -172,7 +182,7 @@ class _IndexWriter:
         effects = []
         for entity in _chosen(view, self._types):
             table = view.snapshot.table(entity.id)
-            steps = plan_table(entity, table, force=self._force)
+            steps = plan_table(entity, table, kinds=self._kinds, force=self._force)
             self.outcomes += [_outcome(entity, table, *each) for each in steps]
             staged = self._stage(table, steps)
             if staged is not None:
@@ -186,12 +196,20 @@ class _IndexWriter:
         return self._staged[table.pin]
 
 
-def plan_table(entity: EntityType, table: Table, *, force: bool) -> list[tuple[Declared, Step]]:
+def plan_table(
+    entity: EntityType,
+    table: Table,
+    *,
+    kinds: Collection[IndexKind] = frozenset(IndexKind),
+    force: bool,
+) -> list[tuple[Declared, Step]]:
     """What each declared index of a type needs."""
     present = {index.spec: index for index in table.indexes()}
     parts = table.parts()
     steps = []
     for declared in declared_indexes(entity):
+        if declared.spec.kind not in kinds:
+            continue
         index = present.get(declared.spec)
         step = plan_step(declared, index, parts, force=force)
         steps.append((declared, _checked(table, declared, index, step)))

@@ -10,6 +10,7 @@ import click
 from omnigraph.cli.address import announce, open_to_read, open_to_write, require_consent
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
+from omnigraph.cli.tidying import tidy_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -109,6 +110,8 @@ def command(
             progress=_meter(call),
         )
         call.answer({"uri": graph.uri, **result.to_json()}, _lines(result))
+        if result.commit is not None:
+            tidy_up(graph, branch)
 
 
 def _meter(call: Invocation) -> Callable[[Progress], None] | None:

@@ -11,6 +11,7 @@ from omnigraph.cli.inputs import find_params, find_query, params_options, query_
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
 from omnigraph.cli.stored import change_stored, is_stored
+from omnigraph.cli.tidying import tidy_up
 from omnigraph.errors import InvalidInput
 from omnigraph.versioning.manifest import Counts
 
@@ -83,7 +84,9 @@ def command(
             dry_run=dry_run,
             source_name=query.name,
         )
-    call.answer(result.to_json(), [_line(result)])
+        call.answer(result.to_json(), [_line(result)])
+        if result.commit is not None:
+            tidy_up(graph, branch)
 
 
 def _refuse_more(**said: Any) -> None:
