@@ -126,6 +126,26 @@ def test_values_come_from_another_property_or_a_constant(graph: Graph) -> None:
     require_whole(engine_of(graph))
 
 
+def test_values_are_joined_and_gaps_are_filled_from_several_places(graph: Graph) -> None:
+    before = rows(graph)
+    text = edited("city: String?", "city: String  label: String?  where: String?")
+    fill = {
+        "Person.city": 'coalesce(mood, "of " + name)',
+        "Person.label": 'name + ", " + city',
+        "Person.where": 'coalesce(city, mood, "nowhere")',
+    }
+    graph.apply_schema(text, backfill=fill)
+    after = rows(graph)
+    for name, row in before.items():
+        city, mood = row["city"], row["mood"]
+        assert after[name]["city"] == (city or mood or f"of {name}")
+        # What was there before the change counts, and a text that is missing leaves none.
+        assert after[name]["label"] == (f"{name}, {city}" if city else None)
+        assert after[name]["where"] == (city or mood or "nowhere")
+    assert {row["city"] is None for row in before.values()} == {True, False}
+    require_whole(engine_of(graph))
+
+
 def test_names_change_and_nothing_else_does(graph: Graph) -> None:
     snapshot = engine_of(graph).snapshot()
     text = SCHEMA.replace("node Person", 'node Human @rename_from("Person")')
@@ -274,6 +294,7 @@ def test_filled_values_obey_every_rule_of_their_property(graph: Graph) -> None:
     assert refused("n: I64? @range(0..9)", {"Person.n": "age"}) == "data.range"
     assert refused("n: String @unique", {"Person.n": '"x"'}) == "data.unique"
     assert refused("n: String", {"Person.n": "city"}) == "data.required"
+    assert refused("n: String", {"Person.n": 'name + " of " + city'}) == "data.required"
     assert refused("n: enum(good)?", {"Person.n": "city"}) == "data.enum"
     assert refused('n: String? @check("A.*")', {"Person.n": "name"}) == "data.check"
     assert refused('n: String @default("x") @unique', {}) == "data.unique"

@@ -11,7 +11,7 @@ from omnigraph.errors import SchemaFailure
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 from omnigraph.operations.evolve.backfill import parse_backfill
-from omnigraph.operations.evolve.rows import Constant, Copy
+from omnigraph.operations.evolve.rows import Coalesce, Constant, Copy, Fill, Join
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog
@@ -38,7 +38,7 @@ DESIRED = catalog(
 )
 
 
-def fill_of(place: str, value: Any) -> Constant | Copy:
+def fill_of(place: str, value: Any) -> Fill:
     [fill] = parse_backfill({place: value}, ACCEPTED, DESIRED).fills.values()
     return fill
 
@@ -48,6 +48,18 @@ def test_a_word_is_a_property_and_json_is_a_constant() -> None:
     assert fill_of("P.text", " name ") == fill_of("P.text", "name")
     assert fill_of("P.text", '"name"') == Constant("name")
     assert fill_of("P.age", "7") == fill_of("P.age", 7) == Constant(7)
+
+
+def test_texts_are_joined_and_the_first_that_is_there_is_taken() -> None:
+    name = Copy(ACCEPTED.nodes[0].by_name["name"])
+    assert fill_of("P.text", 'name+" " + name') == Join((name, Constant(" "), name))
+    either = Coalesce((name, Constant("nobody")))
+    assert fill_of("P.text", 'coalesce( name , "nobody" )') == either
+    assert fill_of("P.text", '"a + b" + coalesce(name, "nobody")') == Join(
+        (Constant("a + b"), either)
+    )
+    age = Copy(ACCEPTED.nodes[0].by_name["age"])
+    assert fill_of("P.age", "coalesce(age, -1)") == Coalesce((age, Constant(-1)))
 
 
 def test_it_is_shown_as_it_was_written() -> None:
@@ -63,7 +75,16 @@ def test_it_is_shown_as_it_was_written() -> None:
         ("P", "name", "schema.backfill_unknown"),
         ("", "name", "schema.backfill_unknown"),
         ("P.text", "nobody", "schema.backfill_source"),
-        ("P.text", "name + 1", "schema.backfill_expression"),
+        ("P.text", "name + 1", "schema.backfill_value"),
+        ("P.text", "name +", "schema.backfill_expression"),
+        ("P.text", "name name", "schema.backfill_expression"),
+        ("P.text", "upper(name)", "schema.backfill_expression"),
+        ("P.text", "coalesce()", "schema.backfill_expression"),
+        ("P.text", "coalesce(name", "schema.backfill_expression"),
+        ("P.text", "coalesce(" * 500 + "name" + ")" * 500, "schema.backfill_expression"),
+        ("P.text", "coalesce(name, nobody)", "schema.backfill_source"),
+        ("P.text", "name + age", "schema.backfill_type"),
+        ("P.age", "age + 1", "schema.backfill_type"),
         ("P.text", "", "schema.backfill_expression"),
         ("P.text", '"open', "schema.backfill_expression"),
         ("P.text", "[" * 100_000, "schema.backfill_expression"),

@@ -1,21 +1,29 @@
 """Where rows that exist get their values of a property from.
 
-``{"Person.full_name": "name"}``: a word is another property of the same type, as it was before the
-change; anything else is a constant in JSON, so a text needs its quotes (``'"unknown"'``). Values
-that are no text are constants as they are.
+``{"Person.full_name": 'first + " " + last'}``: a word is another property of the same type, as it
+was before the change; a constant is JSON, so a text needs its quotes (``'"unknown"'``); see
+``expressions`` for the rest. Values that are no text are constants as they are.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.datatypes.types import Scalar, ScalarType, spell_type
 from omnigraph.datatypes.values import ValueProblem, coerce_json
 from omnigraph.errors import SchemaFailure
-from omnigraph.operations.evolve.rows import Constant, Copy, Fill, fits
+from omnigraph.operations.evolve.expressions import (
+    Expression,
+    FirstOf,
+    Joined,
+    Json,
+    NotAnExpression,
+    Word,
+    parse_expression,
+)
+from omnigraph.operations.evolve.rows import Coalesce, Constant, Copy, Fill, Join, fits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Backfill", "parse_backfill"]
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TEXT = ScalarType(Scalar.STRING)
 
 
 @dataclass(frozen=True)
@@ -85,17 +93,30 @@ def _parse_fill(place: str, value: Any, prop: Property, before: EntityType) -> F
         raise _misfit(place, "blobs are not backfilled")
     if not isinstance(value, str):
         return _constant(place, value, prop)
-    text = value.strip()
     try:
-        return _constant(place, json.loads(text), prop)
-    except (ValueError, RecursionError):
-        if _WORD.fullmatch(text):
-            return _copy(place, text, prop, before)
-    raise SchemaFailure(
-        "schema.backfill_expression",
-        f"backfill of {place}: {value!r} is neither a property nor a constant",
-        remedy="name a property, or write a constant as JSON: a text needs its own quotes",
-    )
+        expression = parse_expression(value)
+    except NotAnExpression:
+        raise SchemaFailure(
+            "schema.backfill_expression",
+            f"backfill of {place}: {value!r:.200} is not an expression",
+            remedy="name a property, write a constant as JSON (a text needs its own quotes), join "
+            'texts (first + " " + last), or take the first that is there: coalesce(nick, name)',
+        ) from None
+    return _fill(place, expression, prop, before)
+
+
+def _fill(place: str, expression: Expression, prop: Property, before: EntityType) -> Fill:
+    match expression:
+        case Word(name):
+            return _copy(place, name, prop, before)
+        case Json(value):
+            return _constant(place, value, prop)
+        case Joined(parts):
+            if prop.dtype != _TEXT:
+                raise _misfit(place, f"only texts are joined, and it is {spell_type(prop.dtype)}")
+            return Join(tuple(_fill(place, part, prop, before) for part in parts))
+        case FirstOf(options):
+            return Coalesce(tuple(_fill(place, option, prop, before) for option in options))
 
 
 def _constant(place: str, value: Any, prop: Property) -> Constant:

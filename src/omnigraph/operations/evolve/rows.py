@@ -23,11 +23,20 @@ from omnigraph.operations.rows import default_value, stored_properties
 from omnigraph.ports.tables import Filling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from omnigraph.catalog.model import EntityType, Property, PropertyId
 
-__all__ = ["Constant", "Copy", "Fill", "Passage", "fits", "migrate_table"]
+__all__ = [
+    "Coalesce",
+    "Constant",
+    "Copy",
+    "Fill",
+    "Join",
+    "Passage",
+    "fits",
+    "migrate_table",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +53,21 @@ class Copy:
     source: Property
 
 
-Fill = Constant | Copy
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Texts, one behind the other; none where one of them is missing."""
+
+    parts: tuple[Fill, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce:
+    """The first of several that has a value."""
+
+    options: tuple[Fill, ...]
+
+
+Fill = Constant | Copy | Join | Coalesce
 
 _NO_FILLS: Mapping[PropertyId, Fill] = MappingProxyType({})
 
@@ -138,12 +161,11 @@ class Passage:
         old, fill = self._predecessor(prop), self.fills.get(prop.id)
         if old is not None:
             yield old.column
-        if isinstance(fill, Copy):
-            yield fill.source.column
+        if fill is not None:
+            yield from _columns_of(fill)
 
-    @staticmethod
     def _value(
-        fill: Fill, prop: Property, rows: pa.Table | pa.RecordBatch
+        self, fill: Fill, prop: Property, rows: pa.Table | pa.RecordBatch
     ) -> pa.ChunkedArray | pa.Array:
         match fill:
             case Constant(value=None):
@@ -152,6 +174,22 @@ class Passage:
                 return pa.repeat(pa.scalar(value, arrow_type(prop.dtype)), rows.num_rows)
             case Copy(source=source):
                 return _convert(rows.column(source.column), source, prop)
+            case Join(parts):
+                texts = [self._value(part, prop, rows) for part in parts]
+                return pc.binary_join_element_wise(*texts, "", null_handling="emit_null")
+            case Coalesce(options):
+                return pc.coalesce(*(self._value(option, prop, rows) for option in options))
+
+
+def _columns_of(fill: Fill) -> Iterator[str]:
+    match fill:
+        case Copy(source=source):
+            yield source.column
+        case Join(parts) | Coalesce(parts):
+            for part in parts:
+                yield from _columns_of(part)
+        case Constant():
+            pass
 
 
 def _convert(

@@ -1,0 +1,111 @@
+"""The small language of backfills: properties, constants, texts joined, the first that is there.
+
+``first + " " + last`` joins texts; ``coalesce(nick, name, "nobody")`` is the first of several that
+has a value. A word is a property, anything else a constant in JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Expression", "FirstOf", "Joined", "Json", "NotAnExpression", "Word", "parse_expression"]
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SPACE = re.compile(r"\s*")
+_LITERALS = ("true", "false", "null")
+_DEPTH_MAX = 16
+
+
+class NotAnExpression(Exception):
+    """The text means nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstOf:
+    options: tuple[Expression, ...]
+
+
+Expression = Word | Json | Joined | FirstOf
+
+
+def parse_expression(text: str) -> Expression:
+    """What a text means, or ``NotAnExpression``."""
+    return _Parser(text).run()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._depth = 0
+
+    def run(self) -> Expression:
+        found = self._sum()
+        if self._at != len(self._text):
+            raise NotAnExpression
+        return found
+
+    def _sum(self) -> Expression:
+        self._depth += 1
+        if self._depth > _DEPTH_MAX:
+            raise NotAnExpression
+        parts = [self._term()]
+        while self._takes("+"):
+            parts.append(self._term())
+        self._depth -= 1
+        return parts[0] if len(parts) == 1 else Joined(tuple(parts))
+
+    def _term(self) -> Expression:
+        self._skip()
+        word = _WORD.match(self._text, self._at)
+        if word is None or word[0] in _LITERALS:
+            return self._constant()
+        self._at = word.end()
+        if not self._takes("("):
+            return Word(word[0])
+        if word[0] != "coalesce":
+            raise NotAnExpression
+        options = [self._sum()]
+        while self._takes(","):
+            options.append(self._sum())
+        if not self._takes(")"):
+            raise NotAnExpression
+        return FirstOf(tuple(options))
+
+    def _constant(self) -> Json:
+        try:
+            value, self._at = json.JSONDecoder().raw_decode(self._text, self._at)
+        except (ValueError, RecursionError):
+            raise NotAnExpression from None
+        self._skip()
+        return Json(value)
+
+    def _takes(self, sign: str) -> bool:
+        self._skip()
+        if not self._text.startswith(sign, self._at):
+            return False
+        self._at += len(sign)
+        self._skip()
+        return True
+
+    def _skip(self) -> None:
+        spaces = _SPACE.match(self._text, self._at)
+        self._at = spaces.end() if spaces else self._at
