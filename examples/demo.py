@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -9,6 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import omnigraph
+from omnigraph import pipeline
 from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.source import print_catalog
 from omnigraph.cli.commits import draw_commits, names_by_commit, weave
@@ -31,6 +33,7 @@ SCHEMA = HERE / "missions.pg"
 QUERIES = (HERE / "missions.gq").read_text(encoding="utf-8")
 WRONG = (HERE / "wrong.gq").read_text(encoding="utf-8")
 
+ASTEROIDS = 100_000
 CASSINI = {
     "agency": "nasa",
     "mission": "Cassini",
@@ -56,6 +59,8 @@ def main() -> None:
             first = write_and_read(graph)
             work_on_a_branch(graph, first)
             look_back(graph, first)
+        with omnigraph.open(uri, actor="ada") as graph:
+            load_on_spark(graph, Path(place))
         with omnigraph.open(uri, read_only=True) as graph:
             check_up(graph)
     say(f"\nThat took {perf_counter() - began:.1f} s.")
@@ -123,8 +128,29 @@ def look_back(graph: Graph, first: str) -> None:
         say("")
 
 
+def load_on_spark(graph: Graph, place: Path) -> None:
+    title("7. Very many entities, by Spark: executors stage, the driver publishes once")
+    with (place / "asteroids.ndjson").open("w", encoding="utf-8") as file:
+        for number in range(ASTEROIDS):
+            data = {"name": f"2026 A{number}", "kind": "asteroid"}
+            print(json.dumps({"type": "World", "data": data}), file=file)
+    loaded = pipeline.load(
+        graph,
+        place / "asteroids.ndjson",
+        mode="append",
+        message="asteroids",
+        engine="spark",
+        spark=pipeline.SparkOptions(master="local[2]"),
+    ).to_json()
+    say(f"{loaded['total_entities']:,} entities in one commit, {loaded['commit']}:")
+    took = [[stage["stage"], f"{stage['rows']:,}", stage["seconds"]] for stage in loaded["stages"]]
+    say_all(table(["stage", "rows", "seconds"], took, page_of(sys.stdout)))
+    say("\nWorlds by kind:")
+    show(graph.query(QUERIES, name="kinds"))
+
+
 def check_up(graph: Graph) -> None:
-    title("7. Opened again: nothing to repair")
+    title("8. Opened again: nothing to repair")
     status = graph.status()
     say_all(
         block(

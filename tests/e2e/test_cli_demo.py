@@ -19,8 +19,10 @@ def test_the_demo_tells_its_story() -> None:
         [sys.executable, ROOT / "examples" / "demo.py"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    for chapter in range(1, 8):
+    # A word of the JVM about itself, which nobody can take from it.
+    said = [line for line in done.stderr.splitlines() if "incubator modules" not in line]
+    assert said == []
+    for chapter in range(1, 9):
         assert f"\n{chapter}. " in done.stdout
     assert "wrong.gq:3:13: error [T1]" in done.stdout
     assert "2004-07-01  Cassini" in done.stdout

@@ -123,6 +123,16 @@ class GraphAt:
         )
 
     @property
+    def target(self) -> str:
+        """The branch, commit, tag or point in time that is read."""
+        return self._target
+
+    @property
+    def gate(self) -> Gate:
+        """What asks policy, for the packages above that do a verb in another way."""
+        return self._gate
+
+    @property
     def engine(self) -> Engine:
         """What stands behind the facade, for the packages above it; not a promise to users."""
         return self._engine

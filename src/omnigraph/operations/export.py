@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.operations.engine import Engine
+    from omnigraph.ports.tables import Table
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["FORMATS", "ExportRequest", "ExportResult", "export"]
+__all__ = ["FORMATS", "ExportRequest", "ExportResult", "choose_types", "export", "write_rows"]
 
 FORMATS = ("ndjson", "csv", "parquet", "arrow")
 
@@ -92,10 +93,11 @@ def export(engine: Engine, request: ExportRequest) -> ExportResult:
             remedy=f"one of: {', '.join(FORMATS)}",
         )
     snapshot = engine.snapshot(request.target)
-    entities = _choose(snapshot.catalog, request.types)
+    entities = choose_types(snapshot.catalog, request.types)
     if request.format == "ndjson":
         with _opened(request.out) as file:
-            _write_lines(snapshot, entities, file)
+            for entity in entities:
+                write_rows(snapshot.table(entity.id), entity, file, request.format)
     else:
         _write_tables(snapshot, entities, request)
     return ExportResult(
@@ -108,7 +110,7 @@ def export(engine: Engine, request: ExportRequest) -> ExportResult:
     )
 
 
-def _choose(catalog: Catalog, names: Sequence[str]) -> list[EntityType]:
+def choose_types(catalog: Catalog, names: Sequence[str]) -> list[EntityType]:
     """The types to write: nodes first, so that a reader of lines meets them before their edges."""
     everything = list(catalog.types.values())
     if not names:
@@ -147,15 +149,6 @@ def _opened(out: Any) -> Iterator[BinaryIO]:
         partial.unlink(missing_ok=True)
 
 
-# --- JSON lines --------------------------------------------------------------------------------
-
-
-def _write_lines(snapshot: Snapshot, entities: Sequence[EntityType], file: BinaryIO) -> None:
-    for entity in entities:
-        for batch in snapshot.table(entity.id).batches():
-            file.write(json_lines(entity, batch))
-
-
 # --- tables ------------------------------------------------------------------------------------
 
 
@@ -166,7 +159,7 @@ def _write_tables(
     is_path = isinstance(request.out, str | Path)
     if single and not (is_path and Path(request.out).is_dir()):
         with _opened(request.out) as file:
-            _write_table(snapshot, entities[0], file, request.format)
+            write_rows(snapshot.table(entities[0].id), entities[0], file, request.format)
         return
     if not is_path:
         raise InvalidInput(
@@ -178,11 +171,22 @@ def _write_tables(
     directory.mkdir(parents=True, exist_ok=True)
     for entity in entities:
         with _opened(directory / f"{entity.name}.{request.format}") as file:
-            _write_table(snapshot, entity, file, request.format)
+            write_rows(snapshot.table(entity.id), entity, file, request.format)
 
 
-def _write_table(snapshot: Snapshot, entity: EntityType, file: BinaryIO, kind: str) -> None:
-    table = snapshot.table(entity.id)
+def write_rows(
+    table: Table,
+    entity: EntityType,
+    file: BinaryIO,
+    kind: str,
+    *,
+    parts: Sequence[int] | None = None,
+) -> None:
+    """Write the rows of one type, or of some parts of its table."""
+    if kind == "ndjson":
+        for batch in table.batches(parts=parts):
+            file.write(json_lines(entity, batch))
+        return
     columns = _columns(entity)
     schema = pa.schema(
         [pa.field(name, table.schema.field(column).type) for column, name in columns]
@@ -190,7 +194,7 @@ def _write_table(snapshot: Snapshot, entity: EntityType, file: BinaryIO, kind: s
     if kind == "csv":
         schema = pa.schema([_csv_field(field) for field in schema])
     with _writer(kind, file, schema) as writer:
-        for batch in table.batches([column for column, _ in columns]):
+        for batch in table.batches([column for column, _ in columns], parts=parts):
             arrays = [batch.column(column) for column, _ in columns]
             if kind == "csv":
                 arrays = [_csv_column(array) for array in arrays]

@@ -1,12 +1,196 @@
 """The data pipeline on Spark, through PySpark: executors stage, the driver publishes, one commit.
 
+``load`` and ``export`` are the verbs, ``register`` makes the data source ``omnigraph`` known to a
+session; ``engine`` decides between this process and Spark.
+
 ``java`` and ``session`` find a Spark to work with. A load goes through ``inputs`` (which task reads
 what), ``spill`` (on executors: typed rows into scratch files, ``pieces``), ``material`` (everything
 that was read), ``incoming`` (which records count, and what the branch has of them), ``rules`` and
 ``verdict`` (what is wrong, counted and in words), ``staging`` (on executors: data files and
-deletion vectors) and ``job``, the writer that the attempt runs; ``load`` is the verb. ``tasks`` and
-``frames`` are how work reaches executors and comes back, ``site`` how they reach the graph.
+deletion vectors) and ``job``, the writer that the attempt runs; ``loading`` puts them together.
+``tasks`` and ``frames`` are how work reaches executors and comes back, ``site`` how they reach the
+graph. ``source`` and ``sink`` are the data source.
 
 This is the only package that imports PySpark, and importing it does not: that is left to whoever
 needs a session.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import InvalidInput, Unsupported
+from omnigraph.graph.at import GraphAt
+from omnigraph.operations.export import ExportRequest
+from omnigraph.operations.load import LoadRequest, parse_mode
+from omnigraph.pipeline.engine import EngineName, choose_for_export, choose_for_load
+from omnigraph.pipeline.exporting import SparkExportResult, export_on_spark
+from omnigraph.pipeline.job import Handling
+from omnigraph.pipeline.loading import SparkLoad, SparkLoadResult, load_on_spark
+from omnigraph.pipeline.mapping import read_mapping
+from omnigraph.pipeline.session import SparkOptions, open_session
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from omnigraph.graph.facade import Graph
+    from omnigraph.operations.export import ExportResult
+    from omnigraph.operations.load import LoadResult, Progress
+    from omnigraph.pipeline.stages import Stage
+
+__all__ = [
+    "SparkExportResult",
+    "SparkLoadResult",
+    "SparkOptions",
+    "export",
+    "load",
+    "open_session",
+    "read_mapping",
+    "register",
+]
+
+
+def register(spark: SparkSession, *, storage_options: Mapping[str, str] | None = None) -> None:
+    """Make the data source ``omnigraph`` known to a session. Call it once."""
+    from omnigraph.pipeline.source import register as into  # noqa: PLC0415 - loads PySpark
+
+    into(spark, storage_options=storage_options)
+
+
+def load(
+    graph: Graph,
+    source: Any,
+    *,
+    mode: str,
+    branch: str = MAIN,
+    from_: str | None = None,
+    type: str | None = None,  # noqa: A002 - the words of the graph
+    format: str | None = None,  # noqa: A002
+    actor: str | None = None,
+    message: str | None = None,
+    if_commit: str | None = None,
+    idempotency_key: str | None = None,
+    dry_run: bool = False,
+    engine: str = "auto",
+    spark: SparkSession | SparkOptions | None = None,
+    on_error: str = "fail",
+    report: str | None = None,
+    watch: Callable[[Stage], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> LoadResult | SparkLoadResult:
+    """Load many entities as one commit, in process or on Spark.
+
+    ``source`` is what ``graph.load`` takes, or Spark data frames by type: ``{"Person": people,
+    "Knows": edges}``, or a mapping (``read_mapping``); paths may be patterns and directories.
+    ``engine`` is ``local``, ``spark`` or ``auto``: Spark for data frames, mappings, large files and
+    where ``spark`` names one, which is a session or what to start one with. ``watch`` is told of
+    every stage of a Spark job, ``progress`` how far this process has read.
+
+    ``on_error`` is ``fail`` or ``quarantine``, by Spark: good records are loaded, bad ones are put
+    aside into the directory ``report``, next to ``violations.parquet``. With ``fail`` the directory
+    gets all violations and the error tells the first.
+    """
+    handling = _handling(on_error, report)
+    wanted = spark is not None or report is not None
+    if choose_for_load(engine, source, named=wanted) is EngineName.LOCAL:
+        if report is not None:
+            raise _needs_spark("reports and quarantines are made by Spark")
+        return graph.load(
+            source,
+            mode=mode,
+            branch=branch,
+            from_=from_,
+            type=type,
+            format=format,
+            actor=actor,
+            message=message,
+            if_commit=if_commit,
+            idempotency_key=idempotency_key,
+            dry_run=dry_run,
+            progress=progress,
+        )
+    gate = _at_hand(graph).gate.acting_as(actor)
+    gate.load(branch, from_, mode)
+    request = LoadRequest(
+        source,
+        parse_mode(mode),
+        branch,
+        from_,
+        type,
+        format,
+        actor or graph.actor,
+        message,
+        if_commit,
+        idempotency_key,
+        dry_run,
+    )
+    order = SparkLoad(
+        watch=watch, handling=handling, allow=lambda types: gate.change(branch, types=types)
+    )
+    return load_on_spark(_session(spark), graph.engine, request, order)
+
+
+def export(
+    graph: GraphAt,
+    out: Any,
+    *,
+    format: str = "ndjson",  # noqa: A002
+    types: Sequence[str] = (),
+    engine: str = "auto",
+    spark: SparkSession | SparkOptions | None = None,
+    watch: Callable[[Stage], None] | None = None,
+) -> ExportResult | SparkExportResult:
+    """Write a target out, in process or on Spark.
+
+    Spark writes a directory of part files per type, ``out/Person.parquet/part-00000.parquet``; a
+    single process writes what ``graph.export`` does. ``auto`` is Spark for many millions of rows.
+    """
+    rows = _rows_at(graph) if isinstance(graph, GraphAt) else 0
+    if choose_for_export(engine, out, rows, named=spark is not None) is EngineName.LOCAL:
+        return graph.export(out, format=format, types=types)
+    seen = _at_hand(graph).gate.export(graph.target)
+    request = ExportRequest(out, graph.target, types, format)
+    return export_on_spark(_session(spark), seen, request, watch)
+
+
+def _rows_at(graph: GraphAt) -> int:
+    pins = graph.engine.snapshot(graph.target).manifest.pins
+    return sum(pin.rows for pin in pins.values())
+
+
+def _at_hand(graph: GraphAt) -> GraphAt:
+    """A graph whose storage we reach; of a server we reach only what it answers."""
+    if isinstance(graph, GraphAt):
+        return graph
+    raise Unsupported(
+        "spark.remote_graph",
+        "Spark works on the storage of a graph, not through a server",
+        remedy="address the storage, or use the engine local",
+    )
+
+
+def _needs_spark(why: str) -> InvalidInput:
+    return InvalidInput("spark.needed", why, remedy="leave the engine out")
+
+
+def _handling(on_error: str, report: str | None) -> Handling:
+    if on_error not in ("fail", "quarantine"):
+        raise InvalidInput(
+            "load.bad_on_error",
+            f"{on_error!r} is not what can be done about errors",
+            remedy="one of: fail, quarantine",
+        )
+    if on_error == "quarantine" and report is None:
+        raise InvalidInput(
+            "load.no_report",
+            "bad records have to be put somewhere",
+            remedy="name a directory: --report on the command line, report= in Python",
+        )
+    return Handling(on_error == "quarantine", report)
+
+
+def _session(spark: SparkSession | SparkOptions | None) -> SparkSession:
+    return open_session(spark) if spark is None or isinstance(spark, SparkOptions) else spark

@@ -66,10 +66,13 @@ def spark_arrow_type(found: pa.DataType) -> pa.DataType:
     return found
 
 
-def for_spark(rows: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
-    """A batch under other names, in types that Spark has."""
-    arrays = [column.cast(spark_arrow_type(column.type)) for column in rows.columns]
-    return pa.RecordBatch.from_arrays(arrays, names=names)
+def for_spark(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """A batch under other names, in exactly the types that Spark expects."""
+    arrays = [
+        column if column.type.equals(field.type) else column.cast(field.type)
+        for column, field in zip(rows.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def find_entity(catalog: Catalog, name: str | None) -> EntityType:

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from omnigraph.integrity.violations import VIOLATIONS_SHOWN_MAX
 from omnigraph.pipeline.frames import File, Stored
-from omnigraph.pipeline.pieces import RECORD, pack
-from omnigraph.pipeline.tasks import tell, told
+from omnigraph.pipeline.pieces import RECORD, pack, unpack
+from omnigraph.pipeline.tasks import spread, tell, told
 from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from omnigraph.pipeline.frames import Desk
     from omnigraph.pipeline.site import Site
 
-__all__ = ["FACTS", "RULES", "Findings", "fact_rows", "find", "place_of"]
+__all__ = ["FACTS", "RULES", "Findings", "existing", "fact_rows", "find", "place_of"]
 
 # What kind of fact breaks which rule.
 RULES = {
@@ -94,6 +94,14 @@ def find(desk: Desk, frame: DataFrame) -> Findings:
     return found
 
 
+def existing(desk: Desk, located: Stored) -> Findings:
+    """Rows that exist already, as facts."""
+    if not located.rows:
+        return Findings()
+    keys = [file.key for file in located.files]
+    return find(desk, spread(desk.spark, keys, partial(_read_located, desk.site), FACTS))
+
+
 def place_of(row: dict[str, Any]) -> int:
     """Where a fact stands in the order of the input; last, if it is about no record."""
     return _LAST if row[RECORD] is None else int(row[RECORD])
@@ -114,6 +122,14 @@ def fact_rows(kind: str, t: int, count: int, **columns: Any) -> Iterator[pa.Reco
             found = pa.repeat(pa.scalar(found, wanted.type), count)
         arrays.append(found.cast(wanted.type))
     yield from pa.Table.from_arrays(arrays, schema=_SCHEMA).combine_chunks().to_batches()
+
+
+def _read_located(site: Site, key: str) -> Iterator[pa.RecordBatch]:
+    rows = unpack(site, key)
+    for t in pc.unique(rows.column("t")).to_pylist():
+        found = rows.filter(pc.equal(rows.column("t"), t))
+        columns = {"id": found.column("id"), RECORD: found.column(RECORD)}
+        yield from fact_rows("exists", t, found.num_rows, **columns)
 
 
 def _condense(

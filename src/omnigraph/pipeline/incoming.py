@@ -83,6 +83,11 @@ class Incoming:
         # Entities that go, with their places.
         self.gone = Stored()
 
+    def without(self, bad: Stored) -> Incoming:
+        """The same, and some more records put aside; to be resolved anew."""
+        rejected = Stored(self.rejected.files + bad.files)
+        return Incoming(self.desk, self.material, self.snapshot, self.mode, rejected)
+
     # --- what came in ---
 
     @property

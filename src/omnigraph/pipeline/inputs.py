@@ -60,11 +60,14 @@ class Split:
 
 
 def list_files(paths: Iterable[str | Path]) -> list[str]:
-    """The files of paths, patterns and directories, in a fixed order."""
+    """The files of paths, patterns and directories, in a fixed order.
+
+    Absolute: the processes that read them stand elsewhere.
+    """
     found: list[str] = []
     for path in map(str, paths):
         matches = [path] if Path(path).exists() else _matches(path)
-        files = [file for match in matches for file in _files_below(Path(match))]
+        files = [file for match in matches for file in _files_below(Path(match).absolute())]
         if not files:
             raise InvalidInput(
                 "file.unreadable",

@@ -19,9 +19,16 @@ from omnigraph.errors import Conflict, KeyConflict
 from omnigraph.integrity.changes import Mode
 from omnigraph.operations.load.request import LoadResult, TypeCount
 from omnigraph.pipeline.existence import check_existence
+from omnigraph.pipeline.facts import Findings, existing
 from omnigraph.pipeline.frames import Stored
 from omnigraph.pipeline.incoming import Incoming
 from omnigraph.pipeline.pieces import RECORD, unpack
+from omnigraph.pipeline.quarantine import (
+    ROUNDS_MAX,
+    find_bad,
+    write_bad_records,
+    write_violations,
+)
 from omnigraph.pipeline.rebasing import rebase
 from omnigraph.pipeline.staging import Bundle, Source, bundle, stage_bundles, stage_hidden
 from omnigraph.pipeline.uniqueness import check_uniqueness
@@ -33,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omnigraph.catalog.model import EntityType, TypeId
-    from omnigraph.integrity.violations import Report
     from omnigraph.operations.load.request import LoadRequest
     from omnigraph.pipeline.frames import Desk
     from omnigraph.pipeline.material import Material
@@ -43,10 +49,21 @@ if TYPE_CHECKING:
     from omnigraph.versioning.snapshot import Snapshot
     from omnigraph.writer.plan import View
 
-__all__ = ["Judged", "LoadJob"]
+__all__ = ["Handling", "Judged", "LoadJob"]
 
 _IDS_NAMED_MAX = 100
 _FILES_NAMED_MAX = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Handling:
+    """What becomes of bad records: nothing is loaded, or they are put aside.
+
+    ``report`` is a directory for all violations, and for the records that were put aside.
+    """
+
+    puts_aside: bool = False
+    report: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,13 +85,23 @@ class LoadJob:
     kind = WriterKind.LOAD
 
     def __init__(
-        self, desk: Desk, request: LoadRequest, material: Material, schema: str, stages: Stages
+        self,
+        desk: Desk,
+        request: LoadRequest,
+        material: Material,
+        base: Snapshot,
+        stages: Stages,
+        handling: Handling,
     ) -> None:
         self._desk = desk
         self._request = request
         self._material = material
         # The digest of the schema that the input was typed with.
-        self._schema = schema
+        self._schema = base.manifest.commit.schema
+        self._handling = handling
+        # How many records were put aside, and how much was wrong with them and with others.
+        self.put_aside = 0
+        self.violations = 0
         self._stages = stages
         self._judged: Judged | None = None
         # What was staged, by what it was staged from: rows alone fit every later version.
@@ -112,9 +139,10 @@ class LoadJob:
                 return self._judged
         with self._stages.running("check", self._material.records):
             incoming = Incoming(self._desk, self._material, snapshot, self._request.mode)
-            report, reads = self._examine(incoming)
-            report.raise_if_any()
-            self._require_new(incoming)
+            if self._handling.puts_aside:
+                incoming, reads = self._sort_out(incoming)
+            else:
+                reads = self._require_right(incoming)
         self._judged = Judged(incoming, reads | frozenset(self._material.entities))
         return self._judged
 
@@ -130,14 +158,59 @@ class LoadJob:
 
     # --- judging ---
 
-    def _examine(self, incoming: Incoming) -> tuple[Report, frozenset[TypeId]]:
+    def _find(self, incoming: Incoming) -> tuple[Findings, frozenset[TypeId]]:
+        """What is wrong with records together, and the types that were looked at."""
         reads = incoming.resolve()
         findings = incoming.repeated_facts() + check_uniqueness(incoming)
-        if not self._material.is_partial:
+        # Where records are missing, what is not there proves nothing; unless they stay away.
+        if self._handling.puts_aside or not self._material.is_partial:
             found, looked_at = check_existence(incoming)
             findings, reads = findings + found, reads | looked_at
+        return findings, reads
+
+    def _require_right(self, incoming: Incoming) -> frozenset[TypeId]:
+        findings, reads = self._find(incoming)
         words = Words(self._desk.site, self._material, incoming.snapshot.catalog)
-        return report_on(words, findings), reads
+        report = report_on(words, findings)
+        if report and self._handling.report is not None:
+            write_violations(self._handling.report, words, [findings])
+        report.raise_if_any()
+        self._require_new(incoming)
+        return reads
+
+    def _sort_out(self, incoming: Incoming) -> tuple[Incoming, frozenset[TypeId]]:
+        """Put bad records aside until nothing is wrong."""
+        words = Words(self._desk.site, self._material, incoming.snapshot.catalog)
+        if self._material.headers:
+            report_on(words, Findings()).raise_if_any()
+        all_found: list[Findings] = []
+        reads: frozenset[TypeId] = frozenset()
+        for turn in range(ROUNDS_MAX):
+            findings, reads = self._find(incoming)
+            if self._request.mode is Mode.APPEND:
+                findings += existing(self._desk, incoming.located)
+            first = turn == 0 and bool(self._material.violation_files)
+            if not (findings.counts or first):
+                break
+            all_found.append(findings)
+            bad = find_bad(incoming, findings, typed=turn == 0)
+            if findings.counts and not bad.rows:
+                # Nobody is to blame who could be left out.
+                report_on(words, findings, typed=False).raise_if_any()
+            incoming = incoming.without(bad)
+        else:
+            report_on(words, all_found[-1], typed=False).raise_if_any()
+        self._put_aside(incoming, words, all_found)
+        return incoming, reads
+
+    def _put_aside(self, incoming: Incoming, words: Words, found: list[Findings]) -> None:
+        """Written before anything is published: what is not loaded must not be lost."""
+        typed = sum(count for piece in self._material.pieces for _, count in piece.counts)
+        self.put_aside = incoming.rejected.rows
+        self.violations = typed + sum(each.counts.total() for each in found)
+        if self.violations and self._handling.report is not None:
+            write_violations(self._handling.report, words, found)
+            write_bad_records(self._handling.report, incoming)
 
     def _require_new(self, incoming: Incoming) -> None:
         """A strict insert meets nobody."""

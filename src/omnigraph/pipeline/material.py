@@ -9,12 +9,13 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.integrity.violations import Violation
-from omnigraph.pipeline.pieces import Piece, TypePiece, piece_of
+from omnigraph.pipeline.pieces import PIECE_BITS, Piece, TypePiece, piece_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from omnigraph.catalog.model import Catalog, EntityType, TypeId
+    from omnigraph.pipeline.mapped import Origin
 
 __all__ = ["Material", "assemble"]
 
@@ -37,6 +38,8 @@ class Material:
     # What is wrong with files as a whole.
     headers: tuple[Violation, ...] = ()
     digest: str | None = None
+    # Of mapped sources: the first task of each, and where its rows stand.
+    origins: tuple[tuple[int, Origin], ...] = ()
     _before: dict[int, int] = field(default_factory=dict)
     _stretches: tuple[_Stretch, ...] = ()
 
@@ -78,6 +81,12 @@ class Material:
         found = self._stretches[at]
         return found.file, None if line is None else found.lines_before + line
 
+    def origin(self, record: int) -> Origin | None:
+        """Where the rows of a record's source stand, if it was mapped."""
+        task = piece_of(record)[0] >> PIECE_BITS
+        at = bisect_right([first for first, _ in self.origins], task) - 1
+        return self.origins[at][1] if at >= 0 else None
+
     def _of(self, type_id: TypeId, *, deletes: bool) -> list[tuple[int, TypePiece]]:
         return [
             (piece.number, part)
@@ -105,8 +114,8 @@ def assemble(
         {key: catalog.types[key] for key in dict.fromkeys(types)},
         tuple(Violation(**body) for answer in told for body in answer["headers"]),
         sha256("".join(filter(None, digests)).encode()).hexdigest() if any(digests) else None,
-        {piece.number: count for piece, count in zip(pieces, before, strict=False)},
-        tuple(_stretches(told)),
+        _before={piece.number: count for piece, count in zip(pieces, before, strict=False)},
+        _stretches=tuple(_stretches(told)),
     )
 
 

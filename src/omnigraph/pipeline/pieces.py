@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LINE",
+    "PIECE_BITS",
     "RECORD",
     "SCRATCH",
     "Piece",
@@ -47,6 +48,8 @@ SCRATCH = "_scratch"
 RECORD = "record"
 LINE = "line"
 
+# A task numbers its own pieces; so many tasks and pieces of each fit into the number of a piece.
+PIECE_BITS = 13
 _PLACE_BITS = 32
 
 

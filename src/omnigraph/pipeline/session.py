@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-__all__ = ["SparkOptions", "is_installed", "open_session"]
+__all__ = ["SparkOptions", "is_installed", "is_submitted", "open_session"]
 
 _LOCAL = "local"
 _MEMORY_MIN_MIB, _MEMORY_MAX_MIB = 1_024, 8_192
@@ -43,6 +44,11 @@ def is_installed() -> bool:
     from importlib.util import find_spec  # noqa: PLC0415 - only who asks pays
 
     return find_spec("pyspark") is not None
+
+
+def is_submitted() -> bool:
+    """Whether ``spark-submit`` started this process: it has said which Spark, then."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def open_session(options: SparkOptions | None = None) -> SparkSession:
@@ -89,6 +95,8 @@ def _require_fitting(active: SparkSession, options: SparkOptions) -> SparkSessio
 def _prepare_environment(options: SparkOptions) -> None:
     # Workers must run the Python that knows this package.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if is_submitted():
+        return
     if options.remote is None or options.remote.startswith(_LOCAL):
         os.environ["JAVA_HOME"] = str(find_java().home)
 
@@ -98,6 +106,8 @@ def _start(sessions: Any, options: SparkOptions) -> SparkSession:
     if options.remote is not None:
         builder = builder.remote(options.remote)
         settings = dict(options.conf)
+    elif is_submitted():
+        settings = {"spark.sql.session.timeZone": "UTC", **options.conf}
     else:
         master = options.master or "local[*]"
         builder = builder.master(master)
@@ -106,7 +116,10 @@ def _start(sessions: Any, options: SparkOptions) -> SparkSession:
         builder = builder.config(key, value)
     logging.getLogger("py4j").setLevel(logging.ERROR)
     try:
-        started: SparkSession = builder.getOrCreate()
+        with warnings.catch_warnings():
+            # The fork becomes a JVM at once, and never comes near Lance.
+            warnings.filterwarnings("ignore", "lance is not fork-safe", UserWarning)
+            started: SparkSession = builder.getOrCreate()
     except Exception as error:
         raise StorageFault(
             "spark.not_started",
@@ -125,7 +138,6 @@ def _settings(master: str) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-        "spark.sql.python.filterPushdown.enabled": "true",
         # Frames that come from Python have no statistics, so the sizes are told by hints.
         "spark.sql.join.preferSortMergeJoin": "false",
     }

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from omnigraph.errors import GraphError
+from omnigraph.errors import GraphError, InvalidInput
 from omnigraph.graph.open import open_graph
+from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.violations import Report
 from omnigraph.operations.load.batches import Batch, Gathered, Parsed
 from omnigraph.operations.load.request import LoadRequest, parse_mode
@@ -59,7 +60,7 @@ class GraphWriter(DataSourceArrowWriter):
     ) -> None:
         self._site = site
         self._options = options
-        self._mode = parse_mode("overwrite" if overwrite else options.get("mode", "append"))
+        self._mode = _mode_of(options.get("mode"), overwrite=overwrite)
         graph = open_graph(site.uri, read_only=True, storage_options=site.storage_options)
         snapshot = graph.engine.snapshot(self._branch)
         self._schema = snapshot.manifest.commit.schema
@@ -139,6 +140,18 @@ class GraphWriter(DataSourceArrowWriter):
     def _tidy(self) -> None:
         with suppress(GraphError):
             self._site.objects.delete_prefix(f"{SCRATCH}/{self._reading.job}")
+
+
+def _mode_of(option: str | None, *, overwrite: bool) -> Mode:
+    """What Spark's own mode and the option say together; Spark has no word for merge."""
+    mode = parse_mode(option or ("overwrite" if overwrite else "append"))
+    if overwrite and mode is not Mode.OVERWRITE:
+        raise InvalidInput(
+            "source.two_modes",
+            f"the writer is told to overwrite, and by its option to {mode}",
+            remedy='for append and merge write .mode("append").option("mode", …)',
+        )
+    return mode
 
 
 def _require_columns(entity: EntityType, names: Sequence[str]) -> None:

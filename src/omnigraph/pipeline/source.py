@@ -6,9 +6,9 @@
     people = spark.read.format("omnigraph").option("type", "Person").load("graph.omni")
 
 Options: ``type``, or ``query`` with ``name`` and ``params`` (JSON); ``at`` (a branch, a commit, a
-tag, ``BRANCH@TIME``); ``columns`` (only these are read; a ``.schema(…)`` with fewer does the same).
-Filters are pushed down where the table can answer them. A partition is some of the fragments of a
-table; a query is one partition.
+tag, ``BRANCH@TIME``); ``columns`` (only these are read; a ``.schema(…)`` with fewer does the same);
+``where`` (conditions of the query language on ``$it``, which the table answers by its indexes).
+A partition is some of the fragments of a table; a query is one partition.
 
 Options are shown in plans, so secrets are none: they are given to ``register``, or stand in the
 environment of the executors.
@@ -17,15 +17,19 @@ environment of the executors.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.executor.output import Output
 from omnigraph.graph.open import open_graph
 from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.operations.query import QueryRequest, prepare, stream_query
 from omnigraph.pipeline.columns import (
     entity_columns,
     entity_schema,
@@ -33,7 +37,7 @@ from omnigraph.pipeline.columns import (
     for_spark,
     spark_arrow_type,
 )
-from omnigraph.pipeline.filters import to_expression
+from omnigraph.pipeline.conditions import parse_where
 from omnigraph.pipeline.sink import GraphWriter
 from omnigraph.pipeline.site import Site
 from omnigraph.versioning.names import MAIN
@@ -41,13 +45,12 @@ from omnigraph.versioning.names import MAIN
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 
-    import pyarrow as pa
     from pyspark.sql import SparkSession
-    from pyspark.sql.datasource import DataSourceWriter, Filter
+    from pyspark.sql.datasource import DataSourceWriter
     from pyspark.sql.types import StructType
 
     from omnigraph.catalog.model import EntityType
-    from omnigraph.graph.facade import GraphAt
+    from omnigraph.graph.facade import Graph
     from omnigraph.ports.tables import Pin
 
 __all__ = ["GraphSource", "register"]
@@ -72,12 +75,13 @@ class GraphSource(DataSource):
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        self._uri = options.get("path") or options.get("graph") or ""
+        self._uri = _plain(options.get("path") or options.get("graph") or "")
         if not self._uri:
             raise InvalidInput(
                 "source.no_graph",
                 "no graph is named",
-                remedy='give its place: .load("graph.omni"), or .option("graph", …)',
+                remedy='give its place: .load("graph.omni"), or .option("graph", …). Of a '
+                "table in its catalog Spark forgets the options: use CREATE TEMPORARY VIEW … USING",
             )
 
     @classmethod
@@ -87,31 +91,23 @@ class GraphSource(DataSource):
     def schema(self) -> StructType:
         graph = self._open()
         query = self.options.get("query")
-        if query is not None:
-            answer = self._ask(graph, query).to_arrow()
-            shown = answer.schema
-            for at, field in enumerate(shown):
-                shown = shown.set(at, field.with_type(spark_arrow_type(field.type)))
-            return from_arrow_schema(shown)
-        schema = entity_schema(self._entity(graph))
-        chosen = self._chosen(schema.names)
-        return from_arrow_schema(schema.empty_table().select(chosen).schema)
+        if query is None:
+            shown = entity_schema(self._entity(graph))
+        else:
+            shown = _schema_of(graph, self._request(query))
+        return from_arrow_schema(shown.empty_table().select(self._chosen(shown.names)).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         graph = self._open()
         query = self.options.get("query")
-        # Everything is read from the commit that the target means now.
+        if query is None:
+            return TableReader(self._site, self._table(graph, schema))
+        # Everything is read from the commit that the target means now, also by a second try.
         commit = graph.engine.snapshot(self._target).commit_id
-        if query is not None:
-            return QueryReader(self, query, commit, schema.names)
-        return TableReader(self._site, self._table(graph, schema.names))
+        return QueryReader(self._site, self._request(query, commit), _expected(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
         return GraphWriter(self._site, dict(self.options), schema.names, overwrite=overwrite)
-
-    def answer(self, query: str, commit: str) -> pa.Table:
-        """The rows of a query at a commit."""
-        return self._ask(self._open(), query, commit).to_arrow()
 
     @property
     def _site(self) -> Site:
@@ -121,15 +117,18 @@ class GraphSource(DataSource):
     def _target(self) -> str:
         return self.options.get("at") or self.options.get("branch") or MAIN
 
-    def _open(self) -> GraphAt:
-        return open_graph(self._uri, read_only=True, storage_options=self.secrets)
+    def _open(self) -> Graph:
+        return _open(self._site)
 
-    def _ask(self, graph: GraphAt, query: str, target: str | None = None) -> Any:
-        params = json.loads(self.options.get("params") or "{}")
-        at = graph.at(target or self._target)  # type: ignore[attr-defined]
-        return at.query(query, params, name=self.options.get("name"))
+    def _request(self, query: str, target: str | None = None) -> QueryRequest:
+        return QueryRequest(
+            query,
+            _parse_params(self.options.get("params")),
+            self.options.get("name"),
+            target or self._target,
+        )
 
-    def _entity(self, graph: GraphAt) -> EntityType:
+    def _entity(self, graph: Graph) -> EntityType:
         catalog = graph.engine.snapshot(self._target).catalog
         return find_entity(catalog, self.options.get("type"))
 
@@ -147,40 +146,87 @@ class GraphSource(DataSource):
                 )
         return chosen
 
-    def _table(self, graph: GraphAt, names: Sequence[str]) -> TableRead:
+    def _table(self, graph: Graph, schema: StructType) -> TableRead:
         entity = self._entity(graph)
         columns = entity_columns(entity)
-        unknown = [name for name in names if name not in columns]
+        unknown = [name for name in schema.names if name not in columns]
         if unknown:
             raise NotFound(
                 "source.unknown_column",
                 f"{entity.name} has no column {unknown[0]!r}",
                 remedy=did_you_mean(unknown[0], columns) or f"there are {', '.join(columns)}",
             )
-        table = graph.engine.snapshot(self._target).table(entity.id)
-        parts, weight = [[0]] if table.parts() else [], 0
-        for place, part in enumerate(table.parts()):
-            if place and weight + part.rows > _ROWS_PER_PARTITION:
-                parts.append([])
-                weight = 0
-            if place:
-                parts[-1].append(place)
-            weight += part.rows
+        snapshot, where = graph.engine.snapshot(self._target), self.options.get("where")
+        table = snapshot.table(entity.id)
         return TableRead(
             table.pin,
-            {name: columns[name].column for name in names},
-            entity,
-            tuple(map(tuple, parts)),
+            tuple(columns[name].column for name in schema.names),
+            _expected(schema),
+            None if where is None else parse_where(graph.engine, snapshot, entity, where),
+            tuple(_grouped([part.rows for part in table.parts()])),
         )
+
+
+def _plain(uri: str) -> str:
+    """Spark writes the place of a table as ``file:/…``, with one slash."""
+    return uri.removeprefix("file:") if re.match("file:/[^/]", uri) else uri
+
+
+def _expected(schema: StructType) -> pa.Schema:
+    """What Spark takes from a reader, to the letter: it compares before it reads."""
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+def _open(site: Site) -> Graph:
+    return open_graph(site.uri, read_only=True, storage_options=site.storage_options)
+
+
+def _schema_of(graph: Graph, request: QueryRequest) -> pa.Schema:
+    """The columns of a query, as Spark reads them; it is not run for that."""
+    snapshot = graph.engine.snapshot(request.target)
+    prepared = prepare(graph.engine, snapshot, request)
+    # A parameter that is missing or wrong is told now, not by a task.
+    prepared.bind(request.params)
+    fields = Output(prepared.ir, snapshot.catalog).schema
+    return pa.schema([field.with_type(spark_arrow_type(field.type)) for field in fields])
+
+
+def _parse_params(text: str | None) -> Mapping[str, Any]:
+    try:
+        params = json.loads(text or "{}")
+    except ValueError as error:
+        params = error
+    if not isinstance(params, dict):
+        raise InvalidInput(
+            "source.bad_params",
+            f"the option params is not a JSON object: {params}",
+            remedy='write {"name": value, …}',
+        )
+    return params
+
+
+def _grouped(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The numbers of parts that are read together: small ones share a task."""
+    waiting: list[int] = []
+    weight = 0
+    for place, rows in enumerate(sizes):
+        if waiting and weight + rows > _ROWS_PER_PARTITION:
+            yield tuple(waiting)
+            waiting, weight = [], 0
+        waiting.append(place)
+        weight += rows
+    if waiting:
+        yield tuple(waiting)
 
 
 @dataclass(frozen=True)
 class TableRead:
-    """What to read: a table at its pin, columns by their outer names, and which parts together."""
+    """What to read: a table at its pin, columns, how Spark wants them, and which parts together."""
 
     pin: Pin
-    columns: Mapping[str, str]
-    entity: EntityType
+    columns: tuple[str, ...]
+    schema: pa.Schema
+    where: Any
     parts: tuple[tuple[int, ...], ...]
 
 
@@ -190,17 +236,6 @@ class TableReader(DataSourceReader):
     def __init__(self, site: Site, order: TableRead) -> None:
         self._site = site
         self._order = order
-        self._filter: Any = None
-
-    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 - Spark's name
-        """Take the filters that the table answers; Spark keeps the others."""
-        columns = entity_columns(self._order.entity)
-        for one in filters:
-            expression = to_expression(one, columns)
-            if expression is None:
-                yield one
-            else:
-                self._filter = expression if self._filter is None else self._filter & expression
 
     def partitions(self) -> Sequence[InputPartition]:
         return [InputPartition(parts) for parts in self._order.parts] or [InputPartition(None)]
@@ -209,24 +244,19 @@ class TableReader(DataSourceReader):
         if partition.value is None:
             return
         order = self._order
-        names, columns = list(order.columns), list(order.columns.values())
-        batches = self._site.tables.open(order.pin).batches(
-            columns or None, filter=self._filter, parts=partition.value
-        )
-        for batch in batches:
-            yield for_spark(batch.select(columns), names)
+        table = self._site.tables.open(order.pin)
+        for batch in table.batches(order.columns, filter=order.where, parts=partition.value):
+            yield for_spark(batch.select(order.columns), order.schema)
 
 
 class QueryReader(DataSourceReader):
     """Reads the rows of a query; one task runs it."""
 
-    def __init__(self, source: GraphSource, query: str, commit: str, names: list[str]) -> None:
-        self._source = source
-        self._query = query
-        self._commit = commit
-        self._names = names
+    def __init__(self, site: Site, request: QueryRequest, schema: pa.Schema) -> None:
+        self._site = site
+        self._request = request
+        self._schema = schema
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        rows = self._source.answer(self._query, self._commit).select(self._names)
-        for batch in rows.to_batches():
-            yield for_spark(batch, self._names)
+        for batch in stream_query(_open(self._site).engine, self._request):
+            yield for_spark(batch.select(self._schema.names), self._schema)

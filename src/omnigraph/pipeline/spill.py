@@ -7,22 +7,25 @@ is read does not stay in memory.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.catalog.model import ID
 from omnigraph.integrity.changes import TypeChange
 from omnigraph.integrity.columns import check_columns
-from omnigraph.integrity.violations import VIOLATIONS_SHOWN_MAX, Report
-from omnigraph.operations.load.batches import Gathered, Place
+from omnigraph.integrity.violations import VIOLATIONS_SHOWN_MAX, Report, Violation
+from omnigraph.operations.load.batches import Deletions, Gathered, Parsed, Place
 from omnigraph.operations.load.gather import gather
 from omnigraph.operations.load.request import LoadRequest
 from omnigraph.operations.load.tables import type_rows
 from omnigraph.pipeline.inputs import open_section
+from omnigraph.pipeline.mapping import AT, BROKEN, DELETE
 from omnigraph.pipeline.pieces import (
     LINE,
+    PIECE_BITS,
     RECORD,
     SCRATCH,
     Piece,
@@ -39,17 +42,14 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.integrity.changes import Mode
-    from omnigraph.operations.load.batches import Parsed
     from omnigraph.pipeline.inputs import Split
     from omnigraph.pipeline.site import Site
     from omnigraph.runtime.limits import Limits
 
-__all__ = ["CHUNK_BYTES", "Reading", "read_rows", "read_split"]
+__all__ = ["CHUNK_BYTES", "Reading", "read_mapped", "read_rows", "read_split"]
 
 # How much is typed before it is written away; also about how large a fragment becomes.
 CHUNK_BYTES = 64 * 2**20
-# A task numbers its own pieces; so many tasks and pieces of each fit into the number of a piece.
-_PIECE_BITS = 13
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,46 @@ def read_rows(
     return {"split": task, "sections": [], **spill.told()}
 
 
+def read_mapped(
+    reading: Reading, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
+) -> dict[str, Any]:
+    """Read a partition of a mapped source: texts, of which some delete and some are broken."""
+    spill = Spill(reading, task)
+    spill.name(entity)
+    for batch in batches:
+        spill.add(_parse_mapped(entity, batch))
+    return {"split": task, "sections": [], **spill.told()}
+
+
+def _parse_mapped(entity: EntityType, batch: pa.RecordBatch) -> Parsed:
+    """Typed rows, deletions and violations, with the place of every row where a line would be."""
+    broken = batch.column(BROKEN).is_valid().to_numpy(zero_copy_only=False)
+    going = batch.column(DELETE).to_numpy(zero_copy_only=False).astype(bool) & ~broken
+    cells = pa.RecordBatch.from_arrays(
+        [column.cast(pa.binary()) for column in batch.columns[:-3]], names=batch.schema.names[:-3]
+    )
+    told = [
+        Violation("record", "the record cannot be read", type=entity.name, record=int(at))
+        for at in np.flatnonzero(broken)
+    ]
+    kept, gone = (np.flatnonzero(mask) for mask in (~broken & ~going, going))
+    rows = type_rows(entity, cells.take(pa.array(kept)), text=True)
+    ends = type_rows(entity, cells.take(pa.array(gone)), text=True)
+    for found, places in ((rows, kept), (ends, gone)):
+        told += [replace(one, record=int(places[one.record or 0])) for one in found.violations]
+    return Parsed(
+        batch.num_rows,
+        tuple(replace(each, records=kept[each.records]) for each in rows.batches),
+        tuple(
+            Deletions(entity, each.rows.column(ID.column), gone[each.records])
+            for each in ends.batches
+            if each.rows.num_rows
+        ),
+        tuple(told),
+        batch.column(AT).to_numpy(),
+    )
+
+
 class Chunk(Gathered):
     """What is gathered until it is written away; of everything wrong, all is kept."""
 
@@ -136,7 +176,7 @@ class Spill(Gathered):
     def __init__(self, reading: Reading, task: int) -> None:
         super().__init__(bytes_max=sys.maxsize)
         self._reading = reading
-        self._first_number = task << _PIECE_BITS
+        self._first_number = task << PIECE_BITS
         # A task may run twice, also at the same time: each run has names of its own.
         self._prefix = f"{SCRATCH}/{reading.job}/{new_short_id()}"
         self._chunk = Chunk()

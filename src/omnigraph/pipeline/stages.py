@@ -22,6 +22,8 @@ class Stage:
     rows: int
     seconds: float
     done: bool
+    # How much of it is done, from 0 to 1, as far as that is known.
+    share: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -46,7 +48,8 @@ class Stages:
         started = SYSTEM_CLOCK.monotonic()
         self._tell(Stage(name, rows, 0.0, done=False))
         yield running
-        stage = Stage(name, running.rows, SYSTEM_CLOCK.monotonic() - started, done=True)
+        seconds = SYSTEM_CLOCK.monotonic() - started
+        stage = Stage(name, running.rows, seconds, done=True, share=1.0)
         self.over.append(stage)
         self._tell(stage)
 

@@ -57,7 +57,7 @@ class Words:
     """Puts facts into words."""
 
     def __init__(self, site: Site, material: Material, catalog: Catalog) -> None:
-        self._site = site
+        self.site = site
         self.material = material
         self._catalog = catalog
         self._types = list(catalog.types.values())
@@ -97,6 +97,11 @@ class Words:
     def _placed(self, found: Violation) -> Violation:
         if found.record is None:
             return found
+        origin = self.material.origin(found.record)
+        if origin is not None and found.line is not None:
+            # Of a mapped source the line says where the row stands.
+            source, place = origin.find(found.line)
+            return replace(found, record=place, line=None, file=source)
         number = self.number(found.record)
         file, line = self.material.place(number, found.line)
         return replace(found, record=number, line=line, file=found.file or file)
@@ -108,7 +113,7 @@ class Words:
         piece, _ = piece_of(record)
         rows = self._files.get((entity.id, piece))
         if rows is None:
-            rows = unpack(self._site, dict(self.material.rows(entity.id))[piece].keys)
+            rows = unpack(self.site, dict(self.material.rows(entity.id))[piece].keys)
             self._files[entity.id, piece] = rows
         at = pc.index(rows.column(RECORD), record).as_py()
         found: dict[str, Any] = rows.slice(at, 1).to_pylist()[0]

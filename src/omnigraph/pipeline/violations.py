@@ -14,7 +14,7 @@ from omnigraph.pipeline.pieces import record_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["VIOLATIONS", "to_violation", "violation_table"]
+__all__ = ["VIOLATIONS", "spelled_value", "to_violation", "violation_table"]
 
 VIOLATIONS = pa.schema(
     [
@@ -37,7 +37,7 @@ def violation_table(found: Iterable[Violation], piece: int) -> pa.Table:
             "type": [violation.type for violation in found],
             "id": [violation.id for violation in found],
             "property": [violation.property for violation in found],
-            "value": [_spelled(violation.value) for violation in found],
+            "value": [spelled_value(violation.value) for violation in found],
             "record": pa.array(
                 record_of(piece, places),
                 mask=np.array([v.record is None for v in found], dtype=bool),
@@ -55,5 +55,6 @@ def to_violation(row: dict[str, Any]) -> Violation:
     return Violation(**{**row, "value": None if value is None else json.loads(value)})
 
 
-def _spelled(value: Any) -> str | None:
+def spelled_value(value: Any) -> str | None:
+    """A value as a file of violations has it."""
     return None if value is None else json.dumps(value, default=str)

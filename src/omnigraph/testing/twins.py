@@ -16,7 +16,7 @@ from omnigraph.errors import GraphError, StorageFault
 from omnigraph.graph.open import init_graph
 from omnigraph.integrity.changes import Mode
 from omnigraph.operations.load.request import LoadRequest
-from omnigraph.pipeline.load import SparkLoad, load_on_spark
+from omnigraph.pipeline.loading import SparkLoad, load_on_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph.cli.address import announce, open_to_read, open_to_write, require_consent
+from omnigraph.cli.engines import engine_options, find_spark, stage_lines, stage_meter
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
 from omnigraph.cli.tidying import tidy_up
+from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from omnigraph.operations.load import LoadResult, Progress
+    from omnigraph.pipeline import SparkLoadResult
 
 __all__ = ["command"]
 
@@ -32,6 +35,7 @@ _STDIN = "-"
         "omnigraph load people.omni --data new.jsonl.gz --mode merge \\",
         "    --branch review --from main --message 'week 46'",
         "cat people.jsonl | omnigraph load people.omni --data - --mode merge --dry-run",
+        "omnigraph load people.omni --data 'raw/*.ndjson.gz' --mode append --engine spark",
     ),
 )
 @click.argument("uri", required=False)
@@ -40,8 +44,13 @@ _STDIN = "-"
     "files",
     metavar="FILE",
     multiple=True,
-    required=True,
-    help="What to load, plain, gzip or zstd; - is stdin. May be given again.",
+    help="What to load, plain, gzip or zstd; - is stdin. A pattern or a directory for Spark. "
+    "May be given again.",
+)
+@click.option(
+    "--mapping",
+    metavar="FILE",
+    help="Instead of --data: a pipeline.yaml that says what becomes of which files.",
 )
 @click.option(
     "--mode",
@@ -68,12 +77,24 @@ _STDIN = "-"
     "--idempotency-key", metavar="KEY", help="Repeating the request has no second effect."
 )
 @click.option("--dry-run", is_flag=True, help="Check and count, and write nothing.")
+@click.option(
+    "--on-error",
+    type=click.Choice(["fail", "quarantine"]),
+    default="fail",
+    show_default=True,
+    help="Load nothing, or put bad records aside into --report (Spark).",
+)
+@click.option(
+    "--report", metavar="DIR", help="All violations, as Parquet, and records put aside (Spark)."
+)
+@engine_options
 @click.pass_obj
 def command(
     call: Invocation,
     *,
     uri: str | None,
     files: Sequence[str],
+    mapping: str | None,
     mode: str,
     branch: str,
     source: str | None,
@@ -83,6 +104,12 @@ def command(
     message: str | None,
     idempotency_key: str | None,
     dry_run: bool,
+    on_error: str,
+    report: str | None,
+    engine: str,
+    master: str | None,
+    remote: str | None,
+    conf: Sequence[str],
 ) -> None:
     """Load nodes and edges from files as one commit on a branch.
 
@@ -90,13 +117,24 @@ def command(
     "from": …, "to": …, "data": {…}}. With --type they are plain objects of that type, and so are
     the rows of CSV, Parquet and Arrow. Nothing is written when anything is wrong.
     """
+    from omnigraph import pipeline  # noqa: PLC0415 - Arrow, once the command line is known to be right
+
+    if bool(files) is (mapping is not None):
+        raise InvalidInput(
+            "usage.what_to_load",
+            "give --data or --mapping, one of the two",
+            remedy="see `omnigraph load --help`",
+        )
+    source_files = [sys.stdin.buffer if file == _STDIN else file for file in files]
+    spark = find_spark(master, remote, conf)
     with open_to_read(call, uri) if dry_run else open_to_write(call, uri) as graph:
         if not dry_run:
             announce(call, "load", graph.uri)
             if mode == "overwrite":
                 require_consent(call, graph.uri, action="overwriting types")
-        result = graph.load(
-            [sys.stdin.buffer if file == _STDIN else file for file in files],
+        result = pipeline.load(
+            graph,
+            source_files if mapping is None else pipeline.read_mapping(mapping),
             mode=mode,
             branch=branch,
             from_=source,
@@ -108,9 +146,19 @@ def command(
             idempotency_key=idempotency_key,
             dry_run=dry_run,
             progress=_meter(call),
+            engine=engine,
+            spark=spark,
+            on_error=on_error,
+            report=report,
+            watch=stage_meter(call),
         )
-        call.answer({"uri": graph.uri, **result.to_json()}, _lines(result))
-        if result.commit is not None:
+        if isinstance(result, pipeline.SparkLoadResult):
+            done = result.load
+            lines = [*_lines(done), *_aside(result), *stage_lines(result.stages)]
+        else:
+            done, lines = result, _lines(result)
+        call.answer({"uri": graph.uri, **result.to_json()}, lines)
+        if done.commit is not None:
             tidy_up(graph, branch)
 
 
@@ -124,6 +172,13 @@ def _meter(call: Invocation) -> Callable[[Progress], None] | None:
         print(f"\r{read}\033[K\r", end="", file=sys.stderr, flush=True)
 
     return tell
+
+
+def _aside(result: SparkLoadResult) -> list[str]:
+    if not result.violations:
+        return []
+    count = f"{plural(result.put_aside, 'row')} put aside, {plural(result.violations, 'violation')}"
+    return [f"{count}: see {result.report}"]
 
 
 def _lines(result: LoadResult) -> list[str]:

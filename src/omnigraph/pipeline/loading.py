@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,12 @@ from omnigraph.operations.load.run import commit_load, find_base
 from omnigraph.operations.load.tables import check_columns
 from omnigraph.pipeline.frames import Desk
 from omnigraph.pipeline.inputs import list_files, plan_splits
-from omnigraph.pipeline.job import LoadJob
+from omnigraph.pipeline.job import Handling, LoadJob
+from omnigraph.pipeline.mapping import Mapping as MappingFile
 from omnigraph.pipeline.material import assemble
 from omnigraph.pipeline.pieces import SCRATCH
 from omnigraph.pipeline.site import Site
-from omnigraph.pipeline.spill import CHUNK_BYTES, Reading, read_rows, read_split
+from omnigraph.pipeline.spill import CHUNK_BYTES, Reading, read_mapped, read_rows, read_split
 from omnigraph.pipeline.stages import Stage, Stages
 from omnigraph.pipeline.tasks import run_tasks, tell, told
 from omnigraph.runtime.clock import SYSTEM_CLOCK
@@ -27,7 +28,7 @@ from omnigraph.runtime.ids import is_ulid, new_ulid, ulid_micros
 from omnigraph.runtime.limits import DAY_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.operations.engine import Engine
     from omnigraph.operations.load.request import LoadRequest, LoadResult
+    from omnigraph.pipeline.mapped import MappedFrame
     from omnigraph.pipeline.material import Material
 
 __all__ = ["SparkLoad", "SparkLoadResult", "load_on_spark"]
@@ -47,6 +49,9 @@ class SparkLoad:
     split_bytes: int = 32 * 2**20
     chunk_bytes: int = CHUNK_BYTES
     watch: Callable[[Stage], None] | None = None
+    handling: Handling = field(default_factory=Handling)
+    # Asked about the types of the input, once they are known.
+    allow: Callable[[Sequence[str]], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +60,18 @@ class SparkLoadResult:
 
     load: LoadResult
     stages: tuple[Stage, ...]
+    # Where bad records are put aside: how many were, how much was wrong, and where to look.
+    put_aside: int = 0
+    violations: int = 0
+    report: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
             **self.load.to_json(),
             "engine": "spark",
+            "put_aside": self.put_aside,
+            "violations": self.violations,
+            "report": self.report,
             "stages": [stage.to_json() for stage in self.stages],
         }
 
@@ -87,12 +99,15 @@ def load_on_spark(
             )
             material = _read(spark, reading, request, order)
             running.rows = material.records
-        job = LoadJob(desk, request, material, base.snapshot.manifest.commit.schema, stages)
+        if order.allow is not None:
+            order.allow(sorted(entity.name for entity in material.entities.values()))
+        job = LoadJob(desk, request, material, base.snapshot, stages, order.handling)
         result = commit_load(engine, request, base, job, material.digest, long=True)
     finally:
         with suppress(GraphError):
             engine.root.objects.delete_prefix(f"{SCRATCH}/{desk.job}")
-    return SparkLoadResult(result, tuple(stages.over))
+    report = order.handling.report if job.violations else None
+    return SparkLoadResult(result, tuple(stages.over), job.put_aside, job.violations, report)
 
 
 def _remove_old_scratch(engine: Engine) -> None:
@@ -123,13 +138,40 @@ def _read(
         else:
             type_name = entity.name if entity is not None else None
             files += [(file, type_name) for file in list_files(_paths(source))]
+    mapped = _map(spark, reading, request)
     splits = plan_splits(files, format=request.format, split_bytes=order.split_bytes)
     answers = run_tasks(spark, splits, partial(read_split, reading))
     first = len(splits)
     for entity, frame in frames:
         answers += _read_frame(reading, entity, frame, first)
-        first = max([first, *(answer["split"] + 1 for answer in answers)])
-    return assemble(answers, reading.catalog, named)
+        first = _next_split(first, answers)
+    origins = []
+    for part in mapped:
+        origins.append((first, part.origin))
+        named.append(part.entity)
+        read = partial(_read_mapped_partition, reading, part.entity, first)
+        answers += told(part.frame.mapInArrow(read, "told string"))
+        first = _next_split(first, answers)
+    return replace(assemble(answers, reading.catalog, named), origins=tuple(origins))
+
+
+def _next_split(first: int, answers: list[dict[str, Any]]) -> int:
+    splits: list[int] = [answer["split"] for answer in answers]
+    return max([first, *(split + 1 for split in splits)])
+
+
+def _map(spark: SparkSession, reading: Reading, request: LoadRequest) -> list[MappedFrame]:
+    if not isinstance(request.source, MappingFile):
+        return []
+    from omnigraph.pipeline.mapped import map_frames  # noqa: PLC0415 - loads PySpark
+
+    return map_frames(spark, request.source, reading.catalog, request.mode)
+
+
+def _read_mapped_partition(
+    reading: Reading, entity: EntityType, first: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    yield tell(read_mapped(reading, entity, first + _partition(), batches))
 
 
 def _read_frame(
@@ -146,15 +188,20 @@ def _read_frame(
 def _read_partition(
     reading: Reading, entity: EntityType, first: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
+    yield tell(read_rows(reading, entity, first + _partition(), batches))
+
+
+def _partition() -> int:
     from pyspark import TaskContext  # noqa: PLC0415 - on executors only
 
     context = TaskContext.get()
-    task = first + (context.partitionId() if context is not None else 0)
-    yield tell(read_rows(reading, entity, task, batches))
+    return context.partitionId() if context is not None else 0
 
 
 def _sources(request: LoadRequest, catalog: Catalog) -> list[tuple[EntityType | None, Any]]:
     source = request.source
+    if isinstance(source, MappingFile):
+        return []
     if isinstance(source, Mapping):
         return [(_named(catalog, name), part) for name, part in source.items()]
     return [(None if request.type is None else _named(catalog, request.type), source)]

@@ -1,0 +1,251 @@
+"""The pipeline on Spark, beside what Spark does with the same data and no graph.
+
+The bars (issue "The data pipeline on Spark"): a load of JSON lines with all checks within 3 times
+parsing the same files and writing them as Parquet; reading a table within 2 times reading the same
+from Parquet, one column of it within 2.5 times, a selective condition at least 5 times faster than
+none; an upsert of 100k rows within 4 times their append.
+
+``OMNIGRAPH_BENCH_SPARK`` names the parts to run, ``OMNIGRAPH_BENCH_EDGES`` the number of edges;
+there is a fifth as many nodes. Files and the loaded graph are kept for the next run.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.harness import Table
+from omnigraph import pipeline
+from omnigraph.graph.open import init_graph, open_graph
+from omnigraph.pipeline.session import SparkOptions, open_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from omnigraph import Graph
+
+PARTS = os.environ.get("OMNIGRAPH_BENCH_SPARK", "load read upsert scaling").split()
+EDGES = int(os.environ.get("OMNIGRAPH_BENCH_EDGES", "5_000_000"))
+NODES = EDGES // 5
+UPSERT = 100_000
+FILES = 8
+HOME = Path(os.environ.get("OMNIGRAPH_BENCH_DATA", Path(tempfile.gettempdir()) / "omnigraph-bench"))
+
+SCHEMA = """
+node Person { name: String @key, age: I32? @range(0..150), city: String? }
+edge Knows: Person -> Person { since: I32?, weight: F64? }
+"""
+_NODE = "type string, data struct<name string, age int, city string>"
+_EDGE = "edge string, `from` string, to string, data struct<since int, weight double>"
+
+
+def run() -> Iterator[Table | str]:
+    data = _data()
+    for part in PARTS:
+        yield from {"load": _load, "read": _read, "upsert": _upsert, "scaling": _scaling}[part](
+            data
+        )
+
+
+# --- data --------------------------------------------------------------------------------------
+
+
+def _data() -> Path:
+    """JSON lines of nodes and edges, made once."""
+    home = HOME / f"spark-{EDGES}"
+    if (home / "done").exists():
+        return home
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    for part in range(FILES):
+        with (home / f"nodes-{part}.ndjson").open("w") as file:
+            file.writelines(_node(n) for n in range(part, NODES, FILES))
+        with (home / f"edges-{part}.ndjson").open("w") as file:
+            file.writelines(_edge(n) for n in range(part, EDGES, FILES))
+    (home / "done").touch()
+    return home
+
+
+def _node(n: int) -> str:
+    return (
+        f'{{"type": "Person", "data": {{"name": "person-{n}", "age": {n % 90}, '
+        f'"city": "city {n % 997}"}}}}\n'
+    )
+
+
+def _edge(n: int) -> str:
+    source, target = n % NODES, n * 7_919 % NODES
+    return (
+        f'{{"edge": "Knows", "from": "person-{source}", "to": "person-{target}", '
+        f'"data": {{"since": {1_950 + n % 70}, "weight": {n % 1_000 / 1_000}}}}}\n'
+    )
+
+
+def _session(master: str = "local[2]") -> SparkSession:
+    spark = open_session(SparkOptions(master=master))
+    spark.sparkContext.setLogLevel("OFF")
+    spark.range(2).mapInArrow(lambda batches: batches, "id bigint").count()
+    return spark
+
+
+def _fresh(name: str) -> Graph:
+    place = HOME / name
+    shutil.rmtree(place, ignore_errors=True)
+    return init_graph(place, SCHEMA)
+
+
+def _loaded(data: Path) -> Graph:
+    """The graph of all files; kept from an earlier part or run."""
+    place = data / "loaded.omni"
+    if not (place / "_graph.json").exists():
+        graph = init_graph(place, SCHEMA)
+        pipeline.load(graph, str(data / "*.ndjson"), mode="append", spark=_session())
+    return open_graph(place)
+
+
+def _timed(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def _median(action: Callable[[], object], runs: int = 3) -> float:
+    action()
+    return statistics.median(_timed(action) for _ in range(runs))
+
+
+# --- parts -------------------------------------------------------------------------------------
+
+
+def _load(data: Path) -> Iterator[Table | str]:
+    spark = _session()
+    out = HOME / "parquet"
+
+    def parse() -> None:
+        shutil.rmtree(out, ignore_errors=True)
+        for kind, schema in (("nodes", _NODE), ("edges", _EDGE)):
+            rows = spark.read.schema(schema).json(str(data / f"{kind}-*.ndjson"))
+            rows.write.parquet(str(out / kind))
+
+    baseline = _timed(parse)
+    shutil.rmtree(data / "loaded.omni", ignore_errors=True)
+    graph = init_graph(data / "loaded.omni", SCHEMA)
+    done: list[Any] = []
+
+    def load() -> None:
+        done.append(pipeline.load(graph, str(data / "*.ndjson"), mode="append", spark=spark))
+
+    table = Table(f"load of {NODES:,} nodes and {EDGES:,} edges", "parse, write Parquet")
+    table.add("parse, write Parquet", baseline)
+    table.add("load, all checks, one commit", _timed(load), aim=3 * baseline)
+    yield table
+    stages = ", ".join(f"{stage.name} {stage.seconds:.1f} s" for stage in done[0].stages)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    yield f"  stages: {stages}; driver (Python) at most {peak:,.0f} MiB"
+
+
+def _read(data: Path) -> Iterator[Table]:
+    spark = _session()
+    graph = _loaded(data)
+    pipeline.register(spark)
+    plain = str(data / "knows.parquet")
+    if not Path(plain).exists():
+        _frame(spark, graph).write.parquet(plain)
+
+    def drain(frame: DataFrame) -> None:
+        frame.write.format("noop").mode("overwrite").save()
+
+    rows = graph.status().edges
+    whole = _median(lambda: drain(spark.read.parquet(plain)))
+    table = Table(f"read of {rows:,} edges into nothing", "Parquet")
+    table.add("Parquet", whole)
+    ours = _median(lambda: drain(_frame(spark, graph)))
+    table.add("omnigraph", ours, aim=2 * whole)
+    yield table
+    one = _median(lambda: drain(spark.read.parquet(plain).select("since")))
+    table = Table("one column", "Parquet")
+    table.add("Parquet", one)
+    table.add(
+        "omnigraph", _median(lambda: drain(_frame(spark, graph, columns="since"))), aim=2.5 * one
+    )
+    yield table
+    few = _median(lambda: drain(_frame(spark, graph, where="$it.weight = 0.123")))
+    table = Table("a condition that one row in a thousand meets", "no condition")
+    table.add("no condition", ours)
+    table.add("where", few, aim=ours / 5)
+    yield table
+
+
+def _frame(spark: SparkSession, graph: Graph, **options: str) -> DataFrame:
+    return spark.read.format("omnigraph").options(type="Knows", **options).load(graph.uri)
+
+
+def _upsert(data: Path) -> Iterator[Table | str]:
+    """Into a table of as many rows as there are edges, with an index on the id."""
+    spark = _session()
+    place = data / "upsert.omni"
+    if not (place / "_graph.json").exists():
+        graph = init_graph(place, SCHEMA)
+        people = spark.range(EDGES).selectExpr("concat('person-', id) AS name", "1 AS age")
+        pipeline.load(graph, {"Person": people}, mode="append")
+        graph.ensure_indices(force=True)
+    graph = open_graph(place)
+    people = graph.status().nodes
+
+    def rows(first: int, step: int) -> DataFrame:
+        numbers = spark.range(first, first + UPSERT * step, step)
+        return numbers.selectExpr("concat('person-', id) AS name", "2 AS age")
+
+    def load(frame: DataFrame, mode: str) -> None:
+        pipeline.load(graph, {"Person": frame}, mode=mode)
+
+    load(rows(people, 1), "append")
+    append = _timed(lambda: load(rows(people + UPSERT, 1), "append"))
+    upsert = _timed(lambda: load(rows(0, max(1, EDGES // UPSERT)), "merge"))
+    table = Table(f"{UPSERT:,} rows into {people:,}", "append")
+    table.add("append", append)
+    table.add("upsert", upsert, aim=4 * append)
+    yield table
+
+
+def _scaling(data: Path) -> Iterator[Table]:
+    """One and two executors, each a process of one core."""
+    took = {}
+    for count in (1, 2):
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "bench.bench_spark",
+                f"local-cluster[{count},1,1536]",
+                str(data),
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        took[count] = float(done.stdout.split()[-1])
+    table = Table(f"load of {EDGES:,} edges on executors of one core", "1 executor")
+    table.add("1 executor", took[1])
+    table.add("2 executors", took[2])
+    yield table
+
+
+def _load_once(master: str, data: str) -> float:
+    spark = _session(master)
+    graph = _fresh("scaling.omni")
+    return _timed(lambda: pipeline.load(graph, f"{data}/*.ndjson", mode="append", spark=spark))
+
+
+if __name__ == "__main__":
+    print(_load_once(*sys.argv[1:]))

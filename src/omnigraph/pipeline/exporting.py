@@ -1,0 +1,181 @@
+"""Export on Spark: every task writes some fragments of one type as a file.
+
+A type becomes a directory of part files, ``Person.parquet/part-00000.parquet``, which appears when
+everything is written. What tasks that died or ran twice have left goes with the directory that they
+wrote to. The directory must be one that the driver and all executors see.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import AlreadyExists, InvalidInput, StorageFault
+from omnigraph.operations.export import (
+    FORMATS,
+    ExportRequest,
+    ExportResult,
+    choose_types,
+    write_rows,
+)
+from omnigraph.pipeline.site import Site
+from omnigraph.pipeline.stages import Stage, Stages
+from omnigraph.pipeline.tasks import run_tasks
+from omnigraph.runtime.ids import new_short_id, new_ulid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from omnigraph.catalog.model import EntityType
+    from omnigraph.operations.engine import Engine
+    from omnigraph.ports.tables import Pin
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["SparkExportResult", "export_on_spark"]
+
+# About what makes a file that is neither tiny nor unwieldy.
+_ROWS_PER_FILE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SparkExportResult:
+    """What was written, and how long the stages took."""
+
+    export: ExportResult
+    stages: tuple[Stage, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.export.to_json(),
+            "engine": "spark",
+            "stages": [stage.to_json() for stage in self.stages],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What one task writes: some parts of one table, as one file."""
+
+    entity: EntityType
+    pin: Pin
+    number: int
+    parts: tuple[int, ...]
+
+
+def export_on_spark(
+    spark: SparkSession,
+    engine: Engine,
+    request: ExportRequest,
+    watch: Callable[[Stage], None] | None = None,
+) -> SparkExportResult:
+    """Write a target out into a directory."""
+    out = _require_directory(request)
+    snapshot = engine.snapshot(request.target)
+    entities = choose_types(snapshot.catalog, request.types)
+    goals = {entity.id: out / f"{entity.name}.{request.format}" for entity in entities}
+    for goal in goals.values():
+        _require_absent(goal)
+    stages = Stages(watch)
+    slices = [one for entity in entities for one in _slices(snapshot, entity)]
+    working = out / f"_exporting-{new_ulid()}"
+    rows = sum(snapshot.manifest.pins[entity.id].rows for entity in entities)
+    try:
+        with stages.running("export", rows):
+            for entity in entities:
+                _make(working / entity.id)
+            site = Site.of(engine.root)
+            told = run_tasks(spark, slices, partial(_write, site, str(working), request.format))
+            _finish(working, goals, told, request.format)
+    finally:
+        shutil.rmtree(working, ignore_errors=True)
+    counts = tuple((e.kind, e.name, snapshot.manifest.pins[e.id].rows) for e in entities)
+    result = ExportResult(request.target, snapshot.commit_id, counts)
+    return SparkExportResult(result, tuple(stages.over))
+
+
+def _require_directory(request: ExportRequest) -> Path:
+    if request.format not in FORMATS:
+        raise InvalidInput(
+            "export.bad_format",
+            f"{request.format!r} is not a format",
+            remedy=f"one of: {', '.join(FORMATS)}",
+        )
+    if not isinstance(request.out, str | Path):
+        raise InvalidInput(
+            "export.no_directory",
+            "Spark writes many files at once, into a directory",
+            remedy="give a path, or use the engine local",
+        )
+    # Absolute: the processes that write stand elsewhere.
+    out = Path(request.out).absolute()
+    if out.exists() and not out.is_dir():
+        raise AlreadyExists(
+            "export.exists", f"{out} is a file", remedy="Spark writes a directory: name another"
+        )
+    return out
+
+
+def _require_absent(goal: Path) -> None:
+    if goal.exists():
+        raise AlreadyExists(
+            "export.exists", f"{goal} exists", remedy="take it away, or name another directory"
+        )
+
+
+def _slices(snapshot: Snapshot, entity: EntityType) -> Iterator[Slice]:
+    table = snapshot.table(entity.id)
+    waiting: list[int] = []
+    weight = number = 0
+    for place, part in enumerate(table.parts()):
+        if waiting and weight + part.rows > _ROWS_PER_FILE:
+            yield Slice(entity, table.pin, number, tuple(waiting))
+            waiting, weight, number = [], 0, number + 1
+        waiting.append(place)
+        weight += part.rows
+    # A type without rows is a file without rows: its columns are worth knowing.
+    yield Slice(entity, table.pin, number, tuple(waiting))
+
+
+def _finish(
+    working: Path, goals: dict[Any, Path], told: Sequence[dict[str, Any]], kind: str
+) -> None:
+    """Leave only what the tasks have told of, under its final name, and show it."""
+    for answer in told:
+        directory = working / answer["type"]
+        (directory / answer["file"]).replace(directory / f"part-{answer['number']:05}.{kind}")
+    for type_id, goal in goals.items():
+        for left in (working / type_id).glob(".*"):
+            left.unlink()
+        (working / type_id).replace(goal)
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True)
+    except OSError as error:
+        raise InvalidInput(
+            "export.unwritable", f"{directory} cannot be made: {error.strerror or error}"
+        ) from error
+
+
+# --- on executors ------------------------------------------------------------------------------
+
+
+def _write(site: Site, working: str, kind: str, one: Slice) -> dict[str, Any]:
+    table = site.tables.open(one.pin)
+    # A task may run twice, also at the same time: each run has a file of its own.
+    name = f".{one.number:05}-{new_short_id()}"
+    try:
+        with (Path(working) / one.entity.id / name).open("wb") as file:
+            write_rows(table, one.entity, file, kind, parts=one.parts)
+    except OSError as error:
+        # Tried again by Spark: another executor may have room.
+        raise StorageFault(
+            "export.unwritable", f"{working} cannot be written: {error.strerror or error}"
+        ) from error
+    return {"type": one.entity.id, "file": name, "number": one.number}

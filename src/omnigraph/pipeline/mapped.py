@@ -1,0 +1,231 @@
+"""The sources of a mapping as data frames of entities, every value as text.
+
+Spark reads, filters and picks; typing is that of CSV in process, so that a value which does not
+fit is told with its source. A cast that fails leaves the text as it was, for the same reason.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Window
+from pyspark.sql import functions as f
+
+from omnigraph.catalog.model import ID
+from omnigraph.errors import InvalidInput
+from omnigraph.integrity.changes import Mode
+from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.operations.load.formats import format_of
+from omnigraph.operations.load.tables import check_columns
+from omnigraph.pipeline.columns import find_entity
+from omnigraph.pipeline.inputs import list_files
+from omnigraph.pipeline.mapping import AT, BROKEN, CASTS, DELETE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from omnigraph.catalog.model import Catalog, EntityType
+    from omnigraph.pipeline.mapping import MappedSource, Mapping, Target, Value
+
+__all__ = ["MappedFrame", "Origin", "map_frames"]
+
+_FILE, _START = "_file", "_start"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the rows of a source stand. Asked only when something is wrong: it reads once more."""
+
+    rows: DataFrame
+
+    def find(self, at: int) -> tuple[str | None, int | None]:
+        """The file of a row, and how many-th record of it it is, from 1."""
+        place = bisect_right(self._firsts, at) - 1
+        if place < 0:
+            return None, None
+        first, file, before = self._stretches[place]
+        return file, before + (at - first) + 1
+
+    @cached_property
+    def _firsts(self) -> list[int]:
+        return [first for first, _, _ in self._stretches]
+
+    @cached_property
+    def _stretches(self) -> list[tuple[int, str, int]]:
+        """Which row begins a stretch of a file, and how many records of the file stand before."""
+        blocks = self.rows.groupBy(_FILE, _START).agg(
+            f.min(AT).alias("first"), f.count("*").alias("count")
+        )
+        found, before = [], dict[str, int]()
+        for block in sorted(blocks.collect(), key=lambda row: (row[_FILE], row[_START])):
+            file = block[_FILE].removeprefix("file://")
+            found.append((block["first"], file, before.get(file, 0)))
+            before[file] = before.get(file, 0) + block["count"]
+        return sorted(found)
+
+
+@dataclass(frozen=True)
+class MappedFrame:
+    """Entities of one type, as texts, with ``AT``, ``DELETE`` and ``BROKEN``."""
+
+    entity: EntityType
+    frame: DataFrame
+    origin: Origin
+
+
+def map_frames(
+    spark: SparkSession, mapping: Mapping, catalog: Catalog, mode: Mode
+) -> list[MappedFrame]:
+    """The frames of a mapping. What is wrong with it is told before anything is read."""
+    found = []
+    for source in mapping.sources:
+        if source.delete is not None and mode is not Mode.MERGE:
+            raise InvalidInput(
+                "mapping.delete_mode",
+                "a mapping that deletes can only be loaded by mode merge",
+                remedy="choose merge, or leave delete out",
+            )
+        rows = _read(spark, source)
+        origin = Origin(rows.select(_FILE, _START, AT))
+        wanted = _narrowed(rows, source)
+        for target in source.into:
+            entity = find_entity(catalog, target.type)
+            found.append(MappedFrame(entity, _picked(wanted, target, entity, source), origin))
+    return found
+
+
+def _read(spark: SparkSession, source: MappedSource) -> DataFrame:
+    files = list_files(source.paths)
+    kind = source.format or format_of(files[0], b"")
+    reader = spark.read.options(**source.options)
+    match kind:
+        case "csv":
+            # With a column for it, a row with too few or too many cells is told, not filled up.
+            names = reader.option("header", "true").csv(files).columns
+            schema = ", ".join(f"{_quoted(name)} string" for name in (*names, BROKEN))
+            # Pruned, Spark would not look whether the cells that nobody wants are there.
+            reader = reader.option("columnPruning", "false").schema(schema)
+            rows = reader.option("header", "true").csv(files)
+        case "parquet":
+            rows = reader.parquet(*files)
+        case _:
+            rows = reader.option("primitivesAsString", "true").json(files)
+    if BROKEN not in rows.columns:
+        rows = rows.withColumn(BROKEN, f.lit(None).cast("string"))
+    return rows.select(
+        "*",
+        f.monotonically_increasing_id().alias(AT),
+        f.col("_metadata.file_path").alias(_FILE),
+        f.col("_metadata.file_block_start").alias(_START),
+    )
+
+
+def _narrowed(rows: DataFrame, source: MappedSource) -> DataFrame:
+    """The rows that count. What could not be read counts, because it has to be told."""
+    broken = f.col(BROKEN).isNotNull()
+    if source.where is not None:
+        rows = rows.where(broken | _sql(rows, source.where))
+    never = f.lit(False)  # noqa: FBT003 - a column
+    going = never if source.delete is None else f.coalesce(_sql(rows, source.delete), never)
+    rows = rows.withColumn(DELETE, going)
+    if source.latest is None:
+        return rows
+    _require_columns(rows, (*source.latest.by, source.latest.order))
+    newest_first = [f.col(_quoted(source.latest.order)).desc_nulls_last(), f.col(AT).desc()]
+    window = Window.partitionBy(*map(_quoted, source.latest.by)).orderBy(*newest_first)
+    rows = rows.withColumn("_rank", f.row_number().over(window))
+    return rows.where(broken | (f.col("_rank") == 1)).drop("_rank")
+
+
+def _picked(rows: DataFrame, target: Target, entity: EntityType, source: MappedSource) -> DataFrame:
+    wrong = check_columns(entity, list(target.values))
+    if wrong:
+        raise InvalidInput("mapping.bad_target", f"{entity.name}: {wrong[0].message}")
+    _require_identity(entity, target, source)
+    if target.where is not None:
+        rows = rows.where(f.col(BROKEN).isNotNull() | _sql(rows, target.where))
+    values = [_text(rows, value).alias(name) for name, value in target.values.items()]
+    picked = rows.select(*values, AT, DELETE, BROKEN)
+    # Analysed here, where the mapping can be blamed for it.
+    _ = picked.schema
+    return picked
+
+
+def _require_identity(entity: EntityType, target: Target, source: MappedSource) -> None:
+    if source.delete is None or entity.key is not None or ID.name in target.values:
+        return
+    raise InvalidInput(
+        "mapping.delete_without_id",
+        f"{entity.name} has no key, so a row cannot say which one to delete",
+        remedy="map its id",
+    )
+
+
+def _text(rows: DataFrame, value: Value) -> Column:
+    """A value as text; null stays null."""
+    if value.sql is not None:
+        column = _sql(rows, value.sql)
+    elif value.column is not None:
+        _require_columns(rows, [value.column])
+        column = f.col(_quoted(value.column))
+    else:
+        column = f.lit(value.constant)
+    plain = _spelled(column, rows)
+    if value.cast is None:
+        return plain
+    match value.cast, value.format:
+        case "date", str(form):
+            cast = f.try_to_date(plain, form)
+        case "datetime", str(form):
+            cast = f.try_to_timestamp(plain, f.lit(form))
+        case _:
+            cast = column.try_cast(CASTS[value.cast])
+    return f.coalesce(_spelled(cast, rows), plain)
+
+
+def _spelled(column: Column, rows: DataFrame) -> Column:
+    kind = rows.select(column.alias("it")).schema["it"].dataType.typeName()
+    if kind == "timestamp":
+        utc = f.to_utc_timestamp(column, f.current_timezone())
+        return f.date_format(utc, "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
+    if kind in ("array", "struct", "map"):
+        return f.to_json(column)
+    if kind == "binary":
+        return f.concat(f.lit("base64:"), f.base64(column))
+    return column.cast("string")
+
+
+def _sql(rows: DataFrame, text: str) -> Column:
+    try:
+        column = f.expr(text)
+        _ = rows.select(column.alias("it")).schema
+    except PySparkException as error:
+        raise InvalidInput(
+            "mapping.bad_sql", f"{text!r} cannot be used: {str(error).splitlines()[0]}"
+        ) from error
+    return column
+
+
+def _require_columns(rows: DataFrame, names: Sequence[str]) -> None:
+    known = list(_visible(rows))
+    for name in names:
+        if name not in known:
+            raise InvalidInput(
+                "mapping.unknown_column",
+                f"the source has no column {name!r}",
+                remedy=did_you_mean(name, known) or f"there are {', '.join(known)}",
+            )
+
+
+def _visible(rows: DataFrame) -> Iterator[str]:
+    yield from (name for name in rows.columns if name not in (AT, DELETE, BROKEN, _FILE, _START))
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"

@@ -1,0 +1,86 @@
+"""Which engine does the work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from omnigraph import pipeline
+from omnigraph.errors import InvalidInput
+from omnigraph.graph.open import init_graph
+from omnigraph.pipeline import engine as engines
+from omnigraph.pipeline.engine import choose_for_export, choose_for_load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file, where a hundred bytes are much."""
+    monkeypatch.setattr(engines, "AUTO_BYTES", 100)
+    path = tmp_path / "a.ndjson"
+    path.write_text('{"type": "Person"}\n')
+    return path
+
+
+def test_small_inputs_stay_in_this_process_and_large_ones_go_to_spark(small: Path) -> None:
+    assert choose_for_load("auto", str(small)) == "local"
+    large = small.with_name("b.ndjson")
+    large.write_text("x" * 200)
+    assert choose_for_load("auto", [small, large]) == "spark"
+    assert choose_for_load("auto", str(small.parent / "*.ndjson")) == "spark"
+    assert choose_for_load("local", large) == "local"
+    assert choose_for_load("spark", small) == "spark"
+
+
+@pytest.mark.parametrize("source", [[{"type": "Person"}], b"{}", iter(()), "nothing.ndjson"])
+def test_what_is_not_a_file_is_read_here(small: Path, source: Any) -> None:
+    assert choose_for_load("auto", source) == "local"
+
+
+def test_naming_a_spark_asks_for_it(small: Path) -> None:
+    assert choose_for_load("auto", small, named=True) == "spark"
+    assert choose_for_export("auto", small.parent, 5, named=True) == "spark"
+
+
+def test_without_a_spark_a_large_load_is_tried_here(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small.write_text("x" * 200)
+    monkeypatch.setattr(engines, "is_installed", lambda: False)
+    assert choose_for_load("auto", small) == "local"
+
+
+def test_exports_go_to_spark_when_they_are_large_and_have_a_path(tmp_path: Path) -> None:
+    assert choose_for_export("auto", tmp_path, 5) == "local"
+    assert choose_for_export("auto", tmp_path, 10**9) == "spark"
+    assert choose_for_export("auto", open, 10**9) == "local"
+
+
+def test_an_engine_that_does_not_exist_is_refused(small: Path) -> None:
+    with pytest.raises(InvalidInput, match="'flink' is not an engine"):
+        choose_for_load("flink", small)
+
+
+def test_frames_of_many_types_are_one_commit_and_need_spark(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    graph = init_graph(
+        tmp_path / "g.omni",
+        "node Person { name: String @key }\nedge Knows: Person -> Person",
+        durability="process",
+    )
+    people = spark.createDataFrame([("ann",), ("ben",)], "name string")
+    knows = spark.createDataFrame([("ann", "ben")], "`from` string, to string")
+    source = {"Person": people, "Knows": knows}
+    with pytest.raises(InvalidInput, match="only be loaded by Spark"):
+        pipeline.load(graph, source, mode="append", engine="local")
+    done = pipeline.load(graph, source, mode="append", message="both").to_json()
+    assert (done["engine"], done["total_entities"]) == ("spark", 3)
+    assert [stage["stage"] for stage in done["stages"]] == ["read", "check", "stage"]
+    assert graph.commits.list().commits[0].message == "both"
+    assert len(graph.commits.list().commits) == 2

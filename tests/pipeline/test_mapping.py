@@ -1,0 +1,212 @@
+"""``pipeline.yaml``: data that is not in our envelope."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from omnigraph import pipeline
+from omnigraph.errors import GraphError, InvalidInput, ValidationFailure
+from omnigraph.graph.open import init_graph
+from omnigraph.pipeline.mapping import parse_mapping, read_mapping
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from omnigraph import Graph
+
+SCHEMA = """
+node Person {
+    mail: String @key
+    name: String
+    born: Date?
+    age: I32? @range(0..150)
+    city: String?
+    seen: DateTime?
+    tags: [String]?
+}
+
+edge Knows: Person -> Person {
+    since: Date?
+    @key(src, dst)
+}
+"""
+PEOPLE = """mail;first;last;dob;age;updated;gone;friend
+a@x;Ann;Lee;03.02.1990;30;1;;b@x
+b@x;Ben;Ott;;40;1;;
+a@x;Anna;Lee;03.02.1990;31;2;;b@x
+c@x;Cat;Ray;;;1;yes;
+x@y;Xen;Foe;;;1;;
+"""
+MAPPING = """
+sources:
+  - path: people*.csv
+    options: {sep: ";"}
+    where: mail NOT LIKE '%@y'
+    latest: {by: [mail], order: updated}
+    delete: gone = 'yes'
+    into:
+      - type: Person
+        properties:
+          mail: mail
+          name: {sql: "concat(first, ' ', last)"}
+          born: {column: dob, cast: date, format: dd.MM.yyyy}
+          age: {column: age, cast: int}
+          city: {constant: Bonn}
+      - type: Knows
+        from: mail
+        to: friend
+        where: friend IS NOT NULL
+  - path: more.ndjson
+    into:
+      - type: Person
+        properties: {mail: m, name: n, tags: tags, seen: {column: s, cast: datetime}}
+"""
+MORE = [
+    {"m": "d@x", "n": "Dan", "tags": ["p", "q"], "s": "2026-01-02T03:04:05Z"},
+    {"m": "e@x", "n": "Eve", "tags": None, "s": None},
+]
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Graph:
+    graph = init_graph(tmp_path / "g.omni", SCHEMA, durability="process")
+    graph.load(
+        {"Person": [{"mail": "c@x", "name": "Cat"}, {"mail": "z@x", "name": "Zoe"}]}, mode="append"
+    )
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    (tmp_path / "more.ndjson").write_text("\n".join(map(json.dumps, MORE)))
+    (tmp_path / "pipeline.yaml").write_text(MAPPING)
+    return graph
+
+
+def people(graph: Graph) -> dict[str, dict[str, Any]]:
+    query = "query q() { match { $p: Person } return { $p } }"
+    return {row["p"]["mail"]: row["p"] for row in graph.query(query)}
+
+
+def test_a_mapping_picks_casts_fills_deletes_and_keeps_the_latest(
+    spark: SparkSession, graph: Graph, tmp_path: Path
+) -> None:
+    mapping = read_mapping(tmp_path / "pipeline.yaml")
+    done = pipeline.load(graph, mapping, mode="merge").to_json()
+    assert (done["total_entities"], done["deleted"]) == (5, 1)
+    found = people(graph)
+    assert sorted(found) == ["a@x", "b@x", "d@x", "e@x", "z@x"]
+    ann = found["a@x"]
+    assert (ann["name"], str(ann["born"]), ann["age"], ann["city"]) == (
+        "Anna Lee",
+        "1990-02-03",
+        31,
+        "Bonn",
+    )
+    assert found["d@x"]["tags"] == ["p", "q"]
+    assert found["d@x"]["seen"].isoformat() == "2026-01-02T03:04:05+00:00"
+    edges = graph.query("query q() { match { $p knows $q } return { $p.mail as a, $q.mail as b } }")
+    assert edges.rows() == [{"a": "a@x", "b": "b@x"}]
+
+
+def test_what_is_wrong_is_told_with_file_and_record(
+    spark: SparkSession, graph: Graph, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "people2.csv"
+    wrong.write_text(
+        "mail;first;last;dob;age;updated;gone;friend\n"
+        "f@x;F;F;1990/02/03;12;1;;\n"
+        "g@x;G;G;;old;1;;nobody\n"
+        "h@x;H\n"
+        "i@x;I;I;;200;1;;i@x\n"
+    )
+    head = graph.commits.list().commits[0].id
+    with pytest.raises(ValidationFailure) as caught:
+        pipeline.load(graph, read_mapping(tmp_path / "pipeline.yaml"), mode="merge")
+    told = {
+        (item["rule"], item["file"].rpartition("/")[2], item["record"])
+        for item in caught.value.details["violations"]
+    }
+    assert {("type", "people2.csv", 1), ("type", "people2.csv", 2)} <= told
+    assert {("record", "people2.csv", 3), ("range", "people2.csv", 4)} <= told
+    assert graph.commits.list().commits[0].id == head
+
+
+def test_an_edge_without_its_node_is_told_with_file_and_record(
+    spark: SparkSession, graph: Graph, tmp_path: Path
+) -> None:
+    (tmp_path / "k.csv").write_text("x,y\na@x,b@x\nz@x,nobody\n")
+    (tmp_path / "people.csv").unlink()
+    body = {"path": "k.csv", "into": [{"type": "Knows", "from": "x", "to": "y"}]}
+    mapping = parse_mapping({"sources": [body]}, tmp_path)
+    with pytest.raises(ValidationFailure) as caught:
+        pipeline.load(graph, mapping, mode="merge")
+    told = [
+        (item["rule"], item["file"].rpartition("/")[2], item["record"], item["property"])
+        for item in caught.value.details["violations"]
+    ]
+    assert ("endpoint", "k.csv", 2, "to") in told
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"into": [{"type": "Person", "properties": {"mail": "mial"}}]}, "no column 'mial'"),
+        ({"into": [{"type": "Persn", "properties": {"mail": "mail"}}]}, "no type 'Persn'"),
+        ({"into": [{"type": "Person", "properties": {"male": "mail"}}]}, "male"),
+        ({"where": "no_such = 1"}, "no_such"),
+        ({"latest": {"by": ["mail"], "order": "when"}}, "no column 'when'"),
+        ({"delete": "gone = 'yes'"}, "only be loaded by mode merge"),
+        ({"path": "nothing.csv"}, "there is no file"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_its_source_is_refused_before_anything_is_read(
+    spark: SparkSession, graph: Graph, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    target = {"type": "Person", "properties": {"mail": "mail", "name": "first"}}
+    body = {"path": "people.csv", "options": {"sep": ";"}, "into": [target], **change}
+    with pytest.raises(GraphError, match=message):
+        pipeline.load(graph, parse_mapping({"sources": [body]}, tmp_path), mode="append")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ([], "not an object"),
+        ({"source": []}, "no key 'source'"),
+        ({"sources": []}, "not a list with something in it"),
+        ({"sources": [{"path": 7, "into": [{"type": "P"}]}]}, "path"),
+        ({"sources": [{"path": "a", "into": [{"from": "x"}]}]}, "has no type"),
+        ({"sources": [{"path": "a", "format": "xml", "into": [{"type": "P"}]}]}, "xml"),
+        (
+            {
+                "sources": [
+                    {"path": "a", "into": [{"type": "P", "id": {"column": "a", "sql": "b"}}]}
+                ]
+            },
+            "needs one of",
+        ),
+        (
+            {
+                "sources": [
+                    {"path": "a", "into": [{"type": "P", "id": {"column": "a", "cast": "x"}}]}
+                ]
+            },
+            "cast",
+        ),
+    ],
+)
+def test_a_mapping_of_the_wrong_shape_is_refused_with_its_place(
+    tmp_path: Path, body: Any, message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        parse_mapping(body, tmp_path)
+
+
+def test_a_mapping_that_is_no_yaml_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("sources: [")
+    with pytest.raises(InvalidInput, match="is not YAML"):
+        read_mapping(tmp_path / "p.yaml")
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        read_mapping(tmp_path / "q.yaml")
