@@ -42,8 +42,15 @@ FILES = 8
 HOME = Path(os.environ.get("OMNIGRAPH_BENCH_DATA", Path(tempfile.gettempdir()) / "omnigraph-bench"))
 
 SCHEMA = """
-node Person { name: String @key, age: I32? @range(0..150), city: String? }
-edge Knows: Person -> Person { since: I32?, weight: F64? }
+node Person {
+    name: String @key
+    age: I32? @range(0..150)
+    city: String?
+}
+edge Knows: Person -> Person {
+    since: I32?
+    weight: F64?
+}
 """
 _NODE = "type string, data struct<name string, age int, city string>"
 _EDGE = "edge string, `from` string, to string, data struct<since int, weight double>"

