@@ -96,8 +96,7 @@ def load(
     handling = _handling(on_error, report)
     wanted = spark is not None or report is not None
     if choose_for_load(engine, source, named=wanted) is EngineName.LOCAL:
-        if report is not None:
-            raise _needs_spark("reports and quarantines are made by Spark")
+        _require_none(report)
         return graph.load(
             source,
             mode=mode,
@@ -175,8 +174,13 @@ def _at_hand(graph: object) -> GraphAt:
     )
 
 
-def _needs_spark(why: str) -> InvalidInput:
-    return InvalidInput("spark.needed", why, remedy="leave the engine out")
+def _require_none(report: str | None) -> None:
+    if report is not None:
+        raise InvalidInput(
+            "spark.needed",
+            "reports and quarantines are made by Spark",
+            remedy="leave the engine out",
+        )
 
 
 def _handling(on_error: str, report: str | None) -> Handling:
