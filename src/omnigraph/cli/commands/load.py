@@ -119,12 +119,7 @@ def command(
     """
     from omnigraph import pipeline  # noqa: PLC0415 - Arrow, once the command line is known to be right
 
-    if bool(files) is (mapping is not None):
-        raise InvalidInput(
-            "usage.what_to_load",
-            "give --data or --mapping, one of the two",
-            remedy="see `omnigraph load --help`",
-        )
+    _require_one(files, mapping)
     source_files = [sys.stdin.buffer if file == _STDIN else file for file in files]
     spark = find_spark(master, remote, conf)
     with open_to_read(call, uri) if dry_run else open_to_write(call, uri) as graph:
@@ -152,11 +147,8 @@ def command(
             report=report,
             watch=stage_meter(call),
         )
-        if isinstance(result, pipeline.SparkLoadResult):
-            done = result.load
-            lines = [*_lines(done), *_aside(result), *stage_lines(result.stages)]
-        else:
-            done, lines = result, _lines(result)
+        done = result.load if isinstance(result, pipeline.SparkLoadResult) else result
+        lines = [*_lines(done), *_told_by_spark(result)]
         call.answer({"uri": graph.uri, **result.to_json()}, lines)
         if done.commit is not None:
             tidy_up(graph, branch)
@@ -174,11 +166,23 @@ def _meter(call: Invocation) -> Callable[[Progress], None] | None:
     return tell
 
 
-def _aside(result: SparkLoadResult) -> list[str]:
-    if not result.violations:
+def _require_one(files: Sequence[str], mapping: str | None) -> None:
+    if bool(files) is (mapping is not None):
+        raise InvalidInput(
+            "usage.what_to_load",
+            "give --data or --mapping, one of the two",
+            remedy="see `omnigraph load --help`",
+        )
+
+
+def _told_by_spark(result: LoadResult | SparkLoadResult) -> list[str]:
+    from omnigraph.pipeline import SparkLoadResult  # noqa: PLC0415 - as above
+
+    if not isinstance(result, SparkLoadResult):
         return []
-    count = f"{plural(result.put_aside, 'row')} put aside, {plural(result.violations, 'violation')}"
-    return [f"{count}: see {result.report}"]
+    rows, wrong = plural(result.put_aside, "row"), plural(result.violations, "violation")
+    aside = [f"{rows} put aside, {wrong}: see {result.report}"] if result.violations else []
+    return [*aside, *stage_lines(result.stages)]
 
 
 def _lines(result: LoadResult) -> list[str]:
