@@ -23,6 +23,7 @@ from omnigraph.pictures.rows import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
     from types import ModuleType
 
     import pandas as pd
@@ -207,6 +208,10 @@ class QueryStream:
         self.commit_id, self.target = commit_id, target
         return self
 
+    def during(self, operation: AbstractContextManager[object]) -> None:
+        """Have something stand open from the first batch to the last, or until nobody reads on."""
+        self._batches = _within(operation, self._batches)
+
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return self._batches
 
@@ -224,6 +229,13 @@ class QueryStream:
         """What is left of the stream, at once."""
         table = pa.Table.from_batches(list(self), schema=self.schema)
         return QueryResult(self.query_name, self.columns, table, self.commit_id, self.target)
+
+
+def _within(
+    operation: AbstractContextManager[object], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    with operation:
+        yield from batches
 
 
 def _json_line(row: dict[str, Any]) -> str:

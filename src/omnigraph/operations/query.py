@@ -79,7 +79,9 @@ def stream_query(engine: Engine, request: QueryRequest) -> QueryStream:
         executable = prepared.executable(snapshot, traversal_of(engine, request))
         call = call_of(engine, prepared, request, operation)
         found = stream(executable, SnapshotSource(snapshot), call)
-        return found.read_from(snapshot.commit_id, read_target(request.target))
+    # It runs for as long as it is read, and can be cancelled in the middle.
+    found.during(operation)
+    return found.read_from(snapshot.commit_id, read_target(request.target))
 
 
 def run_query_naively(engine: Engine, request: QueryRequest) -> QueryResult:

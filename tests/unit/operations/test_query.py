@@ -238,6 +238,24 @@ def test_a_running_query_is_listed_and_can_be_cancelled(graph: Graph) -> None:
     assert graph.operations.list() == []
 
 
+def test_a_stream_is_listed_while_it_is_read_and_can_be_cancelled(tmp_path: Path) -> None:
+    people = pa.table({"name": [f"p{place:05d}" for place in range(5_000)]})
+    with omnigraph.init(tmp_path / "g.omni", SCHEMA, durability="process") as graph:
+        graph.load({"Person": people}, mode="append")
+        batches = iter(graph.stream(ALL))
+        next(batches)
+        (operation,) = graph.operations.list()
+        graph.operations.cancel(operation.id)
+        with pytest.raises(GraphError) as caught:
+            next(batches)
+        assert caught.value.code == "query.cancelled"
+        assert graph.operations.list() == []
+        left = iter(graph.stream(ALL))
+        next(left)
+        del left
+        assert graph.operations.list() == [], "nobody reads on"
+
+
 def test_what_is_not_running_cannot_be_cancelled(graph: Graph) -> None:
     with pytest.raises(NotFound) as caught:
         graph.operations.cancel("nothing")
