@@ -39,6 +39,7 @@ ROWS = 1_000_000
 CHANGED = 10_000
 FEW = 100
 ROUNDS = 7
+BRANCHES = 15
 SCHEMA = """
 node Person { name: String @key  age: I64?  city: String? }
 node Place { name: String @key }
@@ -48,13 +49,18 @@ edge Knows: Person -> Person { since: I64? }
 PEOPLE, FRIENDSHIPS = 100_000, 2_000_000
 
 
-def run() -> Iterator[Table]:
+def run(part: str | None = None) -> Iterator[Table]:
+    """All parts, or one of them: ``million`` or ``branches``."""
+    if part not in (None, "million", "branches"):
+        raise SystemExit(f"no part {part!r} of versioning; there are million, branches")
     home = Path(tempfile.mkdtemp(prefix="omnigraph-bench-"))
     try:
-        engine = _million(home / "million")
-        yield _differences(engine, home)
-        yield _merges(engine, home)
-        yield _branches(home)
+        if part != "branches":
+            engine = _million(home / "million")
+            yield _differences(engine, home)
+            yield _merges(engine, home)
+        if part != "million":
+            yield _branches(home)
     finally:
         shutil.rmtree(home)
 
@@ -227,13 +233,17 @@ def _branches(home: Path) -> Table:
     engine.attempts.run(Request("main"), _Append("Person", _people(PEOPLE)))
     engine.attempts.run(Request("main"), _Append("Knows", _friendships()))
     graph, git = Graph(engine), _Git(home / "git")
+    # As a graph of this size is kept: its keys are indexed.
+    graph.ensure_indices(types=["Person"], force=True)
+    bare = _BareWrites(home / "bare")
     steps: dict[str, list[float]] = defaultdict(list)
-    for number in range(ROUNDS):
+    for number in range(BRANCHES):
         name = f"b{number}"
         insert = f'query q() {{ insert Person {{ name: "new {number}" }} }}'
         steps["git: create"].append(_seconds(partial(git.create, name)))
         steps["create"].append(_seconds(partial(graph.branches.create, name)))
         steps["git: write"].append(_seconds(partial(git.write, name)))
+        steps["Lance: write"].append(_seconds(partial(bare.write, f"new {number}")))
         steps["write"].append(_seconds(partial(graph.mutate, insert, branch=name)))
         steps["git: merge"].append(_seconds(partial(git.merge, name)))
         steps["merge"].append(_seconds(partial(graph.merge, name)))
@@ -241,8 +251,45 @@ def _branches(home: Path) -> Table:
     table = Table(title, "git: create")
     for step, aim in (("create", 5e-3), ("write", 8e-3), ("merge", 15e-3)):
         table.add(f"git: {step}", statistics.median(steps[f"git: {step}"]))
+        if step == "write":
+            # The least that a checked and published row takes on this machine.
+            table.add(_BareWrites.name, statistics.median(steps["Lance: write"]))
         table.add(step, statistics.median(steps[step]), aim=aim)
     return table
+
+
+class _BareWrites:
+    """One row by bare Lance calls: look the key up, append, replace a manifest of three rows."""
+
+    name = "Lance: look up, append, swap"
+
+    def __init__(self, home: Path) -> None:
+        rows = pa.table(_people(PEOPLE))
+        self._people: Any = lance.write_dataset(rows, str(home / "t"), enable_stable_row_ids=True)
+        self._people.create_scalar_index("id", "BTREE")
+        self._manifest: Any = lance.write_dataset(
+            pa.table({"key": ["a", "b", "c"], "version": [1, 1, 1]}), str(home / "m")
+        )
+        self._schema = rows.schema
+
+    def write(self, name: str) -> None:
+        assert not self._people.to_table(columns=["id"], filter=pc.field("id") == name).num_rows
+        row = {"id": name, "name": name, "age": 1, "city": "x"}
+        self._people = self._commit(
+            self._people,
+            lance.LanceOperation.Append,
+            pa.Table.from_pylist([row], schema=self._schema),
+        )
+        pins = pa.table({"key": ["a", "b", "c"], "version": [self._people.version] * 3})
+        replace = partial(lance.LanceOperation.Overwrite, self._manifest.schema)
+        self._manifest = self._commit(self._manifest, replace, pins)
+
+    @staticmethod
+    def _commit(dataset: Any, operation: Callable[[Any], Any], rows: pa.Table) -> Any:
+        fragments = lance.fragment.write_fragments(rows, dataset)
+        return lance.LanceDataset.commit(
+            dataset, operation(fragments), read_version=dataset.version, max_retries=0
+        )
 
 
 def _friendships() -> dict[str, pa.Array]:
