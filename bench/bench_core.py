@@ -182,6 +182,8 @@ def _measure(path: Path, names: _Names, table: Table, length: int) -> None:
     spent = {verb: took / turns for item in watches for verb, took in item.seconds.items()}
     for verb, took in sorted(spent.items(), key=lambda item: -item[1])[:4]:
         table.add(f"  of which {verb}", took)
+    # What is left: compute, look keys up in the table's rows, write the data files.
+    table.add("  of which prepared before the tables move", total - sum(spent.values()))
     table.add("  Lance alone: an append to that table", _bare_append(path, engine))
 
 
