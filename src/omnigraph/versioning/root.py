@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Cache", "GraphRoot"]
 
+# Whoever asked is not to blame: a commit names a schema that is not there.
+_BRING_BACK = "the graph is damaged: bring the object back from a copy; it never changes"
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -162,20 +165,17 @@ class GraphRoot:
         try:
             catalog = from_json(json.loads(self.objects.get(layout.schema_object(key))))
         except NotFound as error:
-            raise _damaged_schema("missing", f"schema object {key} is gone") from error
+            raise StorageFault(
+                "schema.missing", f"schema object {key} is gone", remedy=_BRING_BACK
+            ) from error
         except (ValueError, SchemaFailure) as error:
-            raise _damaged_schema("malformed", f"schema object {key}: {error}") from error
+            raise StorageFault(
+                "schema.malformed", f"schema object {key}: {error}", remedy=_BRING_BACK
+            ) from error
         if digest(catalog) != key:
-            raise _damaged_schema(
-                "digest_mismatch", f"schema object {key} does not hold what it should"
+            raise StorageFault(
+                "schema.digest_mismatch",
+                f"schema object {key} does not hold what it should",
+                remedy=_BRING_BACK,
             )
         return catalog
-
-
-def _damaged_schema(what: str, message: str) -> StorageFault:
-    """Whoever asked is not to blame: a commit names a schema that is not there."""
-    return StorageFault(
-        f"schema.{what}",
-        message,
-        remedy="the graph is damaged: bring the object back from a copy; it never changes",
-    )

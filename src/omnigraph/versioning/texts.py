@@ -12,20 +12,22 @@ _MESSAGE_LENGTH_MAX = 65_536
 
 
 def require_actor(actor: object) -> None:
-    _require_text("actor", actor, _ACTOR_LENGTH_MAX)
+    problem = _problem_with(actor, _ACTOR_LENGTH_MAX)
+    if problem is not None:
+        raise InvalidInput(
+            "commit.bad_actor",
+            f"the actor of a commit {problem}",
+            remedy=f"give a text of at most {_ACTOR_LENGTH_MAX} characters, or none",
+        )
 
 
 def require_message(message: object) -> None:
-    _require_text("message", message, _MESSAGE_LENGTH_MAX)
-
-
-def _require_text(what: str, text: object, length_max: int) -> None:
-    problem = _problem_with(text, length_max)
+    problem = _problem_with(message, _MESSAGE_LENGTH_MAX)
     if problem is not None:
         raise InvalidInput(
-            f"commit.bad_{what}",
-            f"the {what} of a commit {problem}",
-            remedy=f"give a text of at most {length_max} characters, or none",
+            "commit.bad_message",
+            f"the message of a commit {problem}",
+            remedy=f"give a text of at most {_MESSAGE_LENGTH_MAX} characters, or none",
         )
 
 
