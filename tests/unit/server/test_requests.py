@@ -166,9 +166,8 @@ def test_a_deadline_stops_a_query(open_server: httpx.Client) -> None:
     answer = open_server.post(
         f"{G}/query", json={"query": ENDLESS}, headers={"Omnigraph-Deadline-Ms": "100"}
     )
-    assert answer.status_code in (413, 504), answer.text
-    if answer.status_code == 504:
-        assert "code" not in answer.json()
+    assert answer.status_code == 504, answer.text
+    assert "code" not in answer.json()
 
 
 def test_a_write_that_cannot_begin_before_its_deadline_is_not_begun(people: Path) -> None:
@@ -245,17 +244,13 @@ def test_a_running_query_is_listed_and_cancelled(open_server: httpx.Client) -> N
             lambda: open_server.post(f"{G}/query", json={"query": slow}, timeout=60)
         )
         found: list[Any] = []
-        for _ in range(200):
+        while not found and not asked.done():
             found = open_server.get(f"{G}/operations").json()["operations"]
-            if found or asked.done():
-                break
-            time.sleep(0.01)
-        assert found or asked.done()
-        if found:
-            assert found[0]["kind"] == "query"
-            cancelled = open_server.delete(f"{G}/operations/{found[0]['id']}")
-            assert cancelled.status_code in (200, 404)
-        assert asked.result().status_code in (200, 409, 413, 504)
+        assert [each["kind"] for each in found] == ["query"]
+        assert open_server.delete(f"{G}/operations/{found[0]['id']}").status_code == 200
+        stopped = asked.result()
+        assert (stopped.status_code, stopped.json()["reason"]) == (409, "query.cancelled")
+    assert open_server.get(f"{G}/operations").json()["operations"] == []
 
 
 # --- streams -----------------------------------------------------------------------------------
