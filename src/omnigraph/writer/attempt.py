@@ -8,9 +8,10 @@ reported as failed never becomes visible later. What cannot be decided is ``Outc
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import (
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
     from omnigraph.versioning.root import GraphRoot
 
 __all__ = ["Attempts", "require_commit"]
+
+# A preparation that others may wait for: about what they would lose by preparing in vain.
+_QUICK_SECONDS = 0.25
 
 _log = logging.getLogger("omnigraph.writer")
 
@@ -96,13 +100,18 @@ class Attempts:
         self, request: Request, writer: Writer, announced: CommitId | None = None
     ) -> Manifest | None:
         rounds = self._root.limits.reprepare_rounds
+        pace = _Pace()
         for turn in range(rounds + 1):
             try:
-                # The last round holds the lease from capture on, so that a long preparation gets
-                # through beside a writer that never pauses. A long job does so once it has caught
-                # up with what happened while it was busy.
-                early = 0 < turn == rounds or (announced is not None and turn > 1)
-                return self._once(request, writer, lease_early=early, announced=announced)
+                # Who has lost a race and prepares quickly holds the lease from capture on: of many
+                # writers on one branch only the next would not have prepared in vain. The last
+                # round does so in any case, so that a long preparation gets through beside a writer
+                # that never pauses; and a long job, once it has caught up with what happened while
+                # it was busy.
+                early = turn > 0 and (
+                    turn == rounds or pace.is_quick or (announced is not None and turn > 1)
+                )
+                return self._once(request, writer, pace, lease_early=early, announced=announced)
             except (StaleHead, PinChanged):
                 # Only a prepared writer knows whether it may be prepared again.
                 if turn == rounds or not writer.reprepares or request.if_commit is not None:
@@ -114,17 +123,25 @@ class Attempts:
         self,
         request: Request,
         writer: Writer,
+        pace: _Pace,
         *,
         lease_early: bool,
         announced: CommitId | None,
     ) -> Manifest | None:
+        wait = self._root.limits.lease_wait_seconds
         with ExitStack() as stack:
             if lease_early:
-                stack.enter_context(self.lease.held(long=True))
+                if pace.is_quick:
+                    # The threads of one process wait for each other without asking storage.
+                    stack.enter_context(
+                        self.gates.held(branch=request.branch, tables=(), wait_seconds=wait)
+                    )
+                stack.enter_context(self.lease.held(long=not pace.is_quick))
             started = self._root.clock.monotonic()
             view = self._capture(request)
             reach("attempt.captured")
             prepared = writer.prepare(view)
+            pace.seconds = self._root.clock.monotonic() - started
             if prepared is None:
                 return None
             reach("attempt.prepared")
@@ -135,7 +152,6 @@ class Attempts:
             schema = prepared.new_schema is not None
             if not lease_early:
                 # Whoever holds the lease already takes no gate: others wait for it inside theirs.
-                wait = self._root.limits.lease_wait_seconds
                 stack.enter_context(
                     self.gates.held(
                         branch=request.branch, tables=tables, wait_seconds=wait, schema=schema
@@ -316,6 +332,18 @@ class Attempts:
             if not isinstance(failure, Exception):
                 failure.add_note(_landed(operation))
                 raise
+
+
+@dataclass(slots=True)
+class _Pace:
+    """How long the last preparation of an attempt took."""
+
+    seconds: float = math.inf
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether others can wait for it."""
+        return self.seconds < _QUICK_SECONDS
 
 
 def require_commit(branch: str, actual: str, expected: str | None) -> None:
