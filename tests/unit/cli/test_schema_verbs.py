@@ -103,7 +103,8 @@ def test_a_lost_condition_has_its_own_exit_code(
     [
         ("Person.age", "usage.bad_backfill"),
         ("Person.nobody=name", "schema.backfill_unknown"),
-        ("Person.label=1 + 1", "schema.backfill_expression"),
+        ("Person.label=1 +", "schema.backfill_expression"),
+        ("Person.label=1 + 1", "schema.backfill_value"),
     ],
 )
 def test_a_bad_backfill_says_why(
