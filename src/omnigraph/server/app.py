@@ -259,7 +259,7 @@ def _has_body(scope: Scope) -> bool:
 async def _require_no_body(exchange: Exchange) -> None:
     if not _has_body(exchange.scope):
         return
-    if await exchange.whole_body():
+    if await exchange.whole_body(exchange.service.limits.body_bytes_max):
         raise Problem(400, "request.unexpected_body", "this operation takes no body")
 
 

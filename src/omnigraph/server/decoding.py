@@ -22,11 +22,13 @@ _JSON = "application/json"
 
 async def decode_body(operation: Operation, exchange: Exchange) -> Any:
     """The JSON body of a request, as its operation declares it."""
-    exchange.require_length(exchange.service.limits.body_bytes_max)
+    limits = exchange.service.limits
+    longest = limits.json_load_bytes_max if operation.body_of_records else limits.body_bytes_max
+    exchange.require_length(longest)
     # A body of no type is none; one of another type is a misunderstanding, whatever it holds.
     if exchange.header("Content-Type") is not None or not operation.body_optional:
         exchange.require_media_type(_JSON)
-    data = await exchange.whole_body()
+    data = await exchange.whole_body(longest)
     assert operation.body is not None  # noqa: S101 - asked by the caller
     if not data and operation.body_optional:
         return operation.body()

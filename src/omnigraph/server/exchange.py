@@ -153,13 +153,12 @@ class Exchange:
                 yield chunk
         self.body_read = True
 
-    async def whole_body(self) -> bytes:
-        """A small body."""
-        limits = self.service.limits
+    async def whole_body(self, limit: int) -> bytes:
+        """A body that is decoded as a whole."""
         found: list[bytes] = []
         try:
-            async with asyncio.timeout(limits.body_seconds_max):
-                async for chunk in self.chunks(limits.body_bytes_max):
+            async with asyncio.timeout(self.service.limits.body_seconds_max):
+                async for chunk in self.chunks(limit):
                     found.append(chunk)  # noqa: PERF401 - a comprehension would hide the limit
         except TimeoutError:
             raise Problem(408, "request.slow_body", "the body did not arrive in time") from None

@@ -36,6 +36,8 @@ class Operation:
     # The JSON body, and whether it may be left out.
     body: type[Struct] | None = None
     body_optional: bool = False
+    # Whether the body holds records, and may be as long as a load.
+    body_of_records: bool = False
     # A body that is not JSON but of this media type, and is read by the handler.
     takes: str | None = None
     # The query string; unknown parameters are refused.

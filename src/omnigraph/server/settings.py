@@ -18,6 +18,8 @@ class Limits:
 
     # A query and its parameters; whatever is larger is data and belongs into a load.
     body_bytes_max: int = _MIB
+    # Records that stand in a JSON body; longer ones are sent as lines.
+    json_load_bytes_max: int = 32 * _MIB
     # A load in process is held in memory; beyond this Spark does it without a server.
     load_bytes_max: int = 256 * _MIB
     # A body whose sender pauses this long is given up.

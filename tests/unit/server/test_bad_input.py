@@ -121,6 +121,15 @@ def test_an_oversized_body_is_refused_by_its_length_and_while_it_is_read(
     assert still_server.get(f"{G}/branches").status_code == 200
 
 
+def test_a_body_of_records_may_be_longer_than_other_bodies(still_server: httpx.Client) -> None:
+    # Longer than a query may be, and wrong in its last record: it is read, and changes nothing.
+    line = json.dumps({"type": "Person", "data": {"name": "x" * 1_000}}) + "\n"
+    records = line * 1_500 + '{"type": "Nonsense", "data": {}}\n'
+    answer = still_server.post(f"{G}/load", json={"data": records, "mode": "merge"})
+    assert answer.status_code == 400
+    assert "Nonsense" in answer.text
+
+
 def test_huge_parameters_are_refused_or_answered_typed(still_server: httpx.Client) -> None:
     query = "query q($n: String) { match { $p: Person { name: $n } } return { $p.name } }"
     for value, status in (("x" * 500_000, 200), (10**400, 400), ([[[]]], 400), ({}, 400)):

@@ -29,6 +29,7 @@ _PROBLEMS = (400, 404, 409, 413, 429, 503, 504)
     "POST",
     f"{GRAPH}/load",
     body=LoadInput,
+    body_of_records=True,
     answers=(LoadOutput,),
     headers=(DEADLINE, IDEMPOTENCY_KEY),
     problems=_PROBLEMS,
