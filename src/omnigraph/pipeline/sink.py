@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from omnigraph.catalog.model import EntityType
+    from omnigraph.graph.facade import Graph
     from omnigraph.pipeline.material import Material
     from omnigraph.pipeline.pieces import TypePiece
     from omnigraph.pipeline.site import Site
@@ -61,10 +62,12 @@ class GraphWriter(DataSourceArrowWriter):
         self._site = site
         self._options = options
         self._mode = _mode_of(options.get("mode"), overwrite=overwrite)
-        graph = open_graph(site.uri, read_only=True, storage_options=site.storage_options)
+        graph = self._open(read_only=True)
+        graph.gate.load(self._branch, None, self._mode.value)
         snapshot = graph.engine.snapshot(self._branch)
         self._schema = snapshot.manifest.commit.schema
         self._entity = find_entity(snapshot.catalog, options.get("type"))
+        graph.gate.change(self._branch, types=[self._entity.name])
         limits = graph.engine.root.limits
         self._reading = Reading(
             site, new_ulid(), snapshot.catalog, self._mode, limits, checks=False
@@ -90,15 +93,27 @@ class GraphWriter(DataSourceArrowWriter):
     def _branch(self) -> str:
         return self._options.get("branch", MAIN)
 
+    def _open(self, *, read_only: bool) -> Graph:
+        site = self._site
+        return open_graph(
+            site.uri,
+            read_only=read_only,
+            storage_options=site.storage_options,
+            policy=site.policy,
+            actor=site.actor,
+        )
+
     def _publish(self, answers: list[dict[str, Any]]) -> None:
         options = self._options
-        graph = open_graph(self._site.uri, storage_options=self._site.storage_options)
+        graph = self._open(read_only=False)
+        graph.gate.load(self._branch, None, self._mode.value)
+        graph.gate.change(self._branch, types=[self._entity.name])
         request = LoadRequest(
             None,
             self._mode,
             self._branch,
             type=self._entity.name,
-            actor=options.get("actor"),
+            actor=self._site.actor or options.get("actor"),
             message=options.get("message"),
             if_commit=options.get("if_commit"),
         )

@@ -25,6 +25,9 @@ class Site:
 
     uri: str
     storage_options: Mapping[str, str] | None = field(default=None, repr=False)
+    # What is asked before anything is read or written through the data source, and for whom.
+    policy: str | None = None
+    actor: str | None = None
 
     @staticmethod
     def of(root: GraphRoot) -> Site:

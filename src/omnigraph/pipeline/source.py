@@ -58,12 +58,22 @@ __all__ = ["GraphSource", "register"]
 _ROWS_PER_PARTITION = 500_000
 
 
-def register(spark: SparkSession, *, storage_options: Mapping[str, str] | None = None) -> None:
-    """Make the data source known to a session. Call it once."""
+def register(
+    spark: SparkSession,
+    *,
+    storage_options: Mapping[str, str] | None = None,
+    policy: str | None = None,
+    actor: str | None = None,
+) -> None:
+    """Make the data source known to a session. Call it once. With a ``policy`` (the path of a
+    bundle that executors can read, or a preset) everything is asked about, for ``actor``."""
+    asked, asking = policy, actor
 
     class Registered(GraphSource):
         # Goes to executors with the class itself, not with the options of a plan.
         secrets = dict(storage_options) if storage_options else None
+        policy = asked
+        actor = asking
 
     spark.dataSource.register(Registered)
 
@@ -72,6 +82,8 @@ class GraphSource(DataSource):
     """The data source; ``register`` gives it what it needs to reach the storage."""
 
     secrets: Mapping[str, str] | None = None
+    policy: str | None = None
+    actor: str | None = None
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -103,15 +115,16 @@ class GraphSource(DataSource):
         if query is None:
             return TableReader(self._site, self._table(graph, schema))
         # Everything is read from the commit that the target means now, also by a second try.
-        commit = graph.engine.snapshot(self._target).commit_id
-        return QueryReader(self._site, self._request(query, commit), _expected(schema))
+        commit = graph.gate.read(self._target).snapshot(self._target).commit_id
+        request = self._request(query, commit)
+        return QueryReader(self._site, request, self._target, _expected(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
         return GraphWriter(self._site, dict(self.options), schema.names, overwrite=overwrite)
 
     @property
     def _site(self) -> Site:
-        return Site(self._uri, self.secrets)
+        return Site(self._uri, self.secrets, self.policy, self.actor)
 
     @property
     def _target(self) -> str:
@@ -129,7 +142,7 @@ class GraphSource(DataSource):
         )
 
     def _entity(self, graph: Graph) -> EntityType:
-        catalog = graph.engine.snapshot(self._target).catalog
+        catalog = graph.gate.export(self._target).snapshot(self._target).catalog
         return find_entity(catalog, self.options.get("type"))
 
     def _chosen(self, names: Sequence[str]) -> list[str]:
@@ -156,13 +169,14 @@ class GraphSource(DataSource):
                 f"{entity.name} has no column {unknown[0]!r}",
                 remedy=did_you_mean(unknown[0], columns) or f"there are {', '.join(columns)}",
             )
-        snapshot, where = graph.engine.snapshot(self._target), self.options.get("where")
+        engine, where = graph.gate.export(self._target), self.options.get("where")
+        snapshot = engine.snapshot(self._target)
         table = snapshot.table(entity.id)
         return TableRead(
             table.pin,
             tuple(columns[name].column for name in schema.names),
             _expected(schema),
-            None if where is None else parse_where(graph.engine, snapshot, entity, where),
+            None if where is None else parse_where(engine, snapshot, entity, where),
             tuple(_grouped([part.rows for part in table.parts()])),
         )
 
@@ -178,13 +192,20 @@ def _expected(schema: StructType) -> pa.Schema:
 
 
 def _open(site: Site) -> Graph:
-    return open_graph(site.uri, read_only=True, storage_options=site.storage_options)
+    return open_graph(
+        site.uri,
+        read_only=True,
+        storage_options=site.storage_options,
+        policy=site.policy,
+        actor=site.actor,
+    )
 
 
 def _schema_of(graph: Graph, request: QueryRequest) -> pa.Schema:
     """The columns of a query, as Spark reads them; it is not run for that."""
-    snapshot = graph.engine.snapshot(request.target)
-    prepared = prepare(graph.engine, snapshot, request)
+    engine = graph.gate.read(request.target)
+    snapshot = engine.snapshot(request.target)
+    prepared = prepare(engine, snapshot, request)
     # A parameter that is missing or wrong is told now, not by a task.
     prepared.bind(request.params)
     fields = Output(prepared.ir, snapshot.catalog).schema
@@ -252,11 +273,14 @@ class TableReader(DataSourceReader):
 class QueryReader(DataSourceReader):
     """Reads the rows of a query; one task runs it."""
 
-    def __init__(self, site: Site, request: QueryRequest, schema: pa.Schema) -> None:
+    def __init__(self, site: Site, request: QueryRequest, target: str, schema: pa.Schema) -> None:
         self._site = site
         self._request = request
+        # What was asked for, and is asked about; the request has the commit that it meant.
+        self._target = target
         self._schema = schema
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        for batch in stream_query(_open(self._site).engine, self._request):
+        engine = _open(self._site).gate.read(self._target)
+        for batch in stream_query(engine, self._request):
             yield for_spark(batch.select(self._schema.names), self._schema)
