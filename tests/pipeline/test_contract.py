@@ -176,3 +176,15 @@ def test_deletions_take_edges_along_and_the_last_record_counts(twins: Twins) -> 
     )
     assert found.ending == "done"
     assert found.counts["deleted"] == 7
+
+
+def test_a_unique_number_that_is_missing_clashes_with_nobody(twins: Twins) -> None:
+    twins.load(twins.write("a.ndjson", *START), "append")
+    again = {**edge("Mentions", "n1", "ben", weight=None), "id": "m2"}
+    assert twins.load(twins.write("b.ndjson", again), "merge").ending == "done"
+
+
+def test_what_is_wrong_with_one_record_is_told_in_the_same_order(seeded: Twins) -> None:
+    wrong = note("n9", "nine", embedding=[1, 2], tags=["a", None])
+    found = seeded.load(seeded.write("order.ndjson", wrong), "merge")
+    assert found.ending == "ValidationFailure data.type"

@@ -32,9 +32,9 @@ def find_rows(
     addresses: bool = False,
 ) -> pa.Table:
     """The rows whose ``column`` is among ``values``."""
-    if not table.pin.rows or not len(values):
-        return _empty(table, columns, addresses=addresses)
     wanted = pc.unique(comparable(values)).drop_null()
+    if not table.pin.rows or not len(wanted):
+        return _empty(table, columns, addresses=addresses)
     if len(wanted) <= _PUSHED_MAX and not getattr(table, "is_view", False):
         return table.scan(
             columns,

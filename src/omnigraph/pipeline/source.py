@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 __all__ = ["GraphSource", "register"]
 
 _ROWS_PER_PARTITION = 500_000
+_ROWS_PER_BATCH = 65_536
+_BYTES_PER_BATCH = 4 * 2**20
 
 
 def register(
@@ -251,6 +253,20 @@ class TableRead:
     parts: tuple[tuple[int, ...], ...]
 
 
+def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Small batches together: each that Spark is handed costs it something."""
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _ROWS_PER_BATCH or size >= _BYTES_PER_BATCH:
+            yield pa.concat_batches(waiting)
+            waiting, rows, size = [], 0, 0
+    if waiting:
+        yield pa.concat_batches(waiting)
+
+
 class TableReader(DataSourceReader):
     """Reads nodes or edges."""
 
@@ -266,7 +282,8 @@ class TableReader(DataSourceReader):
             return
         order = self._order
         table = self._site.tables.open(order.pin)
-        for batch in table.batches(order.columns, filter=order.where, parts=partition.value):
+        found = table.batches(order.columns, filter=order.where, parts=partition.value)
+        for batch in _gathered(found):
             yield for_spark(batch.select(order.columns), order.schema)
 
 

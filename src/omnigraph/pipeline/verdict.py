@@ -48,8 +48,11 @@ def report_on(words: Words, findings: Findings, *, typed: bool = True) -> Report
             rows += piece.shown
     first = nsmallest(VIOLATIONS_SHOWN_MAX, rows, key=place_of)
     shown = [words.violation(row) for row in first]
-    for rule in sorted(counts, key=lambda rule: _ORDER.get(rule, 0)):
-        report.add_many(rule, counts[rule], (found for found in shown if found.rule == rule))
+    for rule, count in counts.items():
+        report.add_many(rule, count, ())
+    # Stable: what is wrong with the values of a record stays in the order in which it was found.
+    for found in sorted(shown, key=lambda found: _ORDER.get(found.rule, 0)):
+        report.add_many(found.rule, 0, [found])
     return report
 
 
