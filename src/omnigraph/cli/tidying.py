@@ -7,8 +7,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import GraphError
-from omnigraph.graph.facade import Graph
-from omnigraph.operations.upkeep import upkeep
 
 if TYPE_CHECKING:
     from omnigraph.graph.at import GraphAt
@@ -19,6 +17,10 @@ __all__ = ["tidy_up"]
 def tidy_up(graph: GraphAt, branch: str) -> None:
     """A bounded slice of maintenance. The answer was given: nothing here is a failure of it, and
     whoever does not want to wait may interrupt."""
+    # Help of a verb must not wait for storage.
+    from omnigraph.graph.facade import Graph  # noqa: PLC0415
+    from omnigraph.operations.upkeep import upkeep  # noqa: PLC0415
+
     if not isinstance(graph, Graph):
         # A server looks after its graphs by itself.
         return

@@ -121,7 +121,12 @@ def test_a_shell_learns_to_complete(cli: Cli, shell: str) -> None:
 
 @pytest.mark.parametrize(
     ("words", "found"),
-    [("qu", "query"), ("branch cr", "create"), ("load --mo", "--mode"), ("load --mode m", "merge")],
+    [
+        ("mut", "mutate"),
+        ("branch cr", "create"),
+        ("load --mo", "--mode"),
+        ("load --mode m", "merge"),
+    ],
 )
 def test_verbs_flags_and_choices_are_completed(
     cli: Cli,

@@ -18,7 +18,7 @@ RAISED = re.compile(rf'\b({"|".join(KINDS)})\(\s*f?"([a-z_]+\.[a-z_]+)"')
 # Only whoever has the storage, a terminal or a process of its own meets these.
 LOCAL = re.compile(
     r"(usage|serve|spark|kit|token|queries|policy|uri|file|fmt|clone|embed|source|client|object|"
-    r"table|params|config|scope|profile|alias|credentials|server|shell|doctor|new|analytics|"
+    r"table|params|mapping|config|scope|profile|alias|credentials|server|shell|doctor|new|analytics|"
     r"pipeline|query)\.|graph\.(bad|half|being|remains)|result\.|storage\.|param\."
 )
 
