@@ -24,8 +24,19 @@ NOBODY = parse_bundle("version: 1\nrules: []")
 
 # These tell nothing of what is in a graph and change nothing in it.
 UNASKED = {
-    "Graph": {"acting_as", "actor", "budget", "close", "engine", "guard", "id", "uri"},
-    "GraphAt": {"engine"},
+    "Graph": {
+        "acting_as",
+        "actor",
+        "budget",
+        "close",
+        "engine",
+        "gate",
+        "guard",
+        "id",
+        "target",
+        "uri",
+    },
+    "GraphAt": {"engine", "gate", "target"},
 }
 PARTS = {
     "branches": facade.Branches,
