@@ -277,9 +277,14 @@ def test_a_writer_that_fails_at_any_point_leaves_a_whole_graph(
     template = tmp_path / "template"
     make_template(scenario, template, crew)
     passages = passages_of(scenario, copy_of(template, tmp_path / "trace"))
-    most = 1_000 if pytestconfig.getoption("--whole") else PASSAGES_MAX
+    whole = pytestconfig.getoption("--whole")
+    most = 1_000 if whole else PASSAGES_MAX
+    turn = KINDS.index(kind) + list(BY_NAME).index(name)
     problems = []
-    for point, count in passages.items():
+    for at, (point, count) in enumerate(passages.items()):
+        # By default the kinds of failure take turns: each point of each writer meets one of them.
+        if not whole and (at + turn) % 2:
+            continue
         for passage in range(1, min(count, most) + 1):
             case = f"{point}={kind}@{passage}"
             path = copy_of(template, tmp_path / f"{point}-{passage}")

@@ -85,10 +85,12 @@ def run(directory: Path, kind: str, where: str) -> None:
     assert (directory / "out" / "Person.parquet" / "part-00000.parquet").exists()
 
 
+@pytest.mark.slow
 def test_executors_in_processes_of_their_own(tmp_path: Path) -> None:
     run(tmp_path, "master", "local-cluster[2,1,1024]")
 
 
+@pytest.mark.slow
 def test_spark_connect(tmp_path: Path) -> None:
     run(tmp_path, "remote", "local[2]")
 

@@ -124,6 +124,7 @@ def test_a_driver_killed_between_two_tables_leaves_nothing_half_visible(graph: G
     require_whole(again.engine)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error_and_nothing_is_visible(graph: Graph) -> None:
     done = run(graph, "full")
     assert done.returncode != 0

@@ -156,7 +156,7 @@ queries = st.builds(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(queries)
 def test_a_tree_compiles_or_fails_with_known_codes(query: ast.Query) -> None:
     document = ast.Document((query,))
@@ -183,7 +183,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(parameters, st.dictionaries(st.sampled_from(["p", "q", "r"]), json_values, max_size=3))
 def test_parameters_are_bound_or_fail_typed(
     params: tuple[ast.Param, ...], given_values: dict[str, object]

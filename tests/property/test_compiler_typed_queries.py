@@ -232,7 +232,7 @@ def check_slots(tree: object, visible: frozenset[int]) -> None:
             check_slots(getattr(tree, field.name), visible)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(queries())
 def test_a_query_that_fits_the_schema_compiles_to_well_formed_ir(
     query: tuple[list[str], str, str],
@@ -246,7 +246,7 @@ def test_a_query_that_fits_the_schema_compiles_to_well_formed_ir(
     assert print_ir(found, HARBOUR)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(queries(), st.randoms(use_true_random=False))
 def test_the_order_of_clauses_changes_neither_types_nor_columns(
     query: tuple[list[str], str, str], random: Any

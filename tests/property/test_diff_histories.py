@@ -63,7 +63,7 @@ histories = st.lists(
     st.tuples(st.sampled_from(["main", "main", "side", "merge"]), commits), min_size=1, max_size=10
 )
 RELAXED = settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 
 

@@ -70,7 +70,7 @@ def require_equal(graph: RandomGraph, ir: ReadIR, plan: Plan) -> None:
         assert agree(found, expected), (access, found, expected)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(graphs(), reads())
 def test_a_plan_answers_what_the_definition_answers_in_every_way_of_access(
     graph: RandomGraph, ir: ReadIR

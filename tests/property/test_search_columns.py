@@ -254,7 +254,7 @@ def check_vectors(found: Found, rows: dict[str, tuple[Any, Any]], query: list[fl
     check_ranking(found, ScoreFunc.NEAREST, scores, array)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @given(
     DOCS,
     STEPS,
