@@ -16,6 +16,7 @@ from omnigraph.ir.printer import print_ir
 from omnigraph.language.gq import ast
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source, Span
+from omnigraph.testing.examples import examples
 
 SCHEMA = Path(__file__).parents[1] / "fixtures" / "compiler" / "harbour.pg"
 SOURCE = Source(SCHEMA.read_text(encoding="utf-8"), SCHEMA.name)
@@ -156,7 +157,7 @@ queries = st.builds(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(queries)
 def test_a_tree_compiles_or_fails_with_known_codes(query: ast.Query) -> None:
     document = ast.Document((query,))
@@ -183,7 +184,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(parameters, st.dictionaries(st.sampled_from(["p", "q", "r"]), json_values, max_size=3))
 def test_parameters_are_bound_or_fail_typed(
     params: tuple[ast.Param, ...], given_values: dict[str, object]

@@ -30,6 +30,7 @@ from omnigraph.ir.printer import print_ir
 from omnigraph.ir.queries import Block, ReadIR
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
+from omnigraph.testing.examples import examples
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import EdgeType, EntityType, Property
@@ -232,7 +233,7 @@ def check_slots(tree: object, visible: frozenset[int]) -> None:
             check_slots(getattr(tree, field.name), visible)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(queries())
 def test_a_query_that_fits_the_schema_compiles_to_well_formed_ir(
     query: tuple[list[str], str, str],
@@ -246,7 +247,7 @@ def test_a_query_that_fits_the_schema_compiles_to_well_formed_ir(
     assert print_ir(found, HARBOUR)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(queries(), st.randoms(use_true_random=False))
 def test_the_order_of_clauses_changes_neither_types_nor_columns(
     query: tuple[list[str], str, str], random: Any

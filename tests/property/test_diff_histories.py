@@ -16,6 +16,7 @@ from omnigraph.operations.changes.diff import DiffRequest, diff
 from omnigraph.operations.changes.feed import PollRequest, poll
 from omnigraph.operations.merge.branches import MergeRequest, merge_branches
 from omnigraph.operations.merge.commits import PickRequest, revert
+from omnigraph.testing.examples import examples
 from omnigraph.testing.histories import State, apply_change, branch_off, state_of, write
 from omnigraph.testing.kit import history, new_engine
 from omnigraph.versioning.changes import compare
@@ -63,7 +64,10 @@ histories = st.lists(
     st.tuples(st.sampled_from(["main", "main", "side", "merge"]), commits), min_size=1, max_size=10
 )
 RELAXED = settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    max_examples=examples(6),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
 
 

@@ -16,6 +16,7 @@ from omnigraph.operations.load.decode import Decoder
 from omnigraph.operations.load.exact import type_records
 from omnigraph.operations.load.shapes import Shapes
 from omnigraph.runtime.ids import is_ulid
+from omnigraph.testing.examples import examples
 from omnigraph.testing.kit import catalog_of
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def same(fast: Parsed, exact: Parsed) -> None:
 
 @given(blocks(), st.sampled_from(list(Mode)))
 @example(b'{"type": "Person", "data": {"slug": "", "age": {}, "id": ""}}\n', Mode.APPEND)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @example(b'{"type": "Note"} null {"type": "Note"}\n', Mode.APPEND)
 @example(b'{"type": "Note", "data": {"text": "a"}}{"type": "Note"}\n\n', Mode.APPEND)
 @example(b'{"type": "Person", "data": {"slug": "a", "whole": -0}}\n', Mode.APPEND)

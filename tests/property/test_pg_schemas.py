@@ -46,6 +46,7 @@ from omnigraph.language.pg.ast import (
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.pg.printer import print_schema
 from omnigraph.language.source import NO_SPAN, Source
+from omnigraph.testing.examples import examples
 from omnigraph.testing.syntax import strip_spans
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def build(document: SchemaDocument, previous: Catalog | None = None) -> Catalog:
     return build_catalog(parse_schema(source), source, previous=previous)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(schemas())
 def test_what_is_printed_reads_the_same(document: SchemaDocument) -> None:
     printed = print_schema(document)
@@ -225,7 +226,7 @@ def test_what_is_printed_reads_the_same(document: SchemaDocument) -> None:
     assert print_schema(again) == printed
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(schemas())
 def test_catalogs_survive_text_and_json(document: SchemaDocument) -> None:
     catalog = build(document)
@@ -329,7 +330,7 @@ def _edit_properties(
     return replace(node, properties=tuple(props), constraints=rules)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(edits())
 def test_identities_and_columns_follow_edits(case: tuple[SchemaDocument, Edited]) -> None:
     document, edited = case
@@ -350,7 +351,7 @@ def test_identities_and_columns_follow_edits(case: tuple[SchemaDocument, Edited]
                 assert (prop.id, prop.column) == (before.id, before.column)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(edits(), st.booleans())
 def test_plans_say_exactly_what_was_edited(
     case: tuple[SchemaDocument, Edited], allow_data_loss: bool
@@ -396,7 +397,7 @@ def unordered(body: Any) -> Any:
     return body
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(schemas(), schemas(), st.sampled_from(["reversed", "weakened", "other"]))
 def test_an_empty_plan_means_the_same_schema(
     document: SchemaDocument, other: SchemaDocument, what: str
@@ -412,7 +413,7 @@ def test_an_empty_plan_means_the_same_schema(
     assert (plan_migration(first, second).steps == ()) == same
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(schemas(), schemas())
 def test_any_schema_has_a_plan_to_any_other_and_back(
     document: SchemaDocument, other: SchemaDocument

@@ -21,6 +21,7 @@ from omnigraph.planner import PASSES, Facts, plan_read
 from omnigraph.planner.build import build
 from omnigraph.planner.passes.join_order import order_joins
 from omnigraph.planner.plan import Access
+from omnigraph.testing.examples import examples
 from omnigraph.testing.memory_tables import MemorySource
 from omnigraph.testing.random_reads import CATALOG, NOW, PARAMS, RandomGraph, graphs, reads
 
@@ -70,7 +71,7 @@ def require_equal(graph: RandomGraph, ir: ReadIR, plan: Plan) -> None:
         assert agree(found, expected), (access, found, expected)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(graphs(), reads())
 def test_a_plan_answers_what_the_definition_answers_in_every_way_of_access(
     graph: RandomGraph, ir: ReadIR

@@ -31,6 +31,7 @@ from omnigraph.executor.search.vectors import VectorColumn
 from omnigraph.executor.text import Corpus, has_any_token, has_phrase, has_similar_token, tokenize
 from omnigraph.ir.expressions import ScoreFunc, TextFunc
 from omnigraph.operations.indexes import plan_table, stage_steps
+from omnigraph.testing.examples import examples
 from omnigraph.testing.kit import catalog_of
 
 if TYPE_CHECKING:
@@ -254,7 +255,7 @@ def check_vectors(found: Found, rows: dict[str, tuple[Any, Any]], query: list[fl
     check_ranking(found, ScoreFunc.NEAREST, scores, array)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=examples(10))
 @given(
     DOCS,
     STEPS,
