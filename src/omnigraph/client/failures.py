@@ -10,11 +10,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from omnigraph import errors
+from omnigraph.errors import GraphError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from omnigraph.errors import GraphError
 
 __all__ = ["class_of", "error_of"]
 
@@ -50,6 +49,7 @@ _PATTERNS: tuple[tuple[int, str, type[GraphError]], ...] = (
         errors.Unsupported,
     ),
     (409, r".*\.exists", errors.AlreadyExists),
+    (409, r"(query|operation)\.cancelled", GraphError),
     (409, r"merge\.conflicts", errors.MergeConflict),
     (409, r"(publish\.(contended|stale)|recovery\.contended)", errors.StaleHead),
     (409, r"pin\.changed", errors.PinChanged),

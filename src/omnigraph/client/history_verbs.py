@@ -211,7 +211,7 @@ class ChangeVerbs:
 
 
 class OperationVerbs:
-    """The queries that run now on the server."""
+    """What runs now on the server: queries, exports and writes."""
 
     def list(self) -> Steps[Sequence[answers.RemoteOperation]]:
         """What is running, the oldest first."""
@@ -219,6 +219,8 @@ class OperationVerbs:
         return [answers.RemoteOperation.of(body) for body in found]
 
     def cancel(self, operation_id: str) -> Steps[answers.RemoteOperation]:
-        """Stop a query; whoever runs it gets ``query.cancelled`` and no rows."""
+        """Stop what runs at its next step. A query fails with ``query.cancelled``, a write with
+        ``operation.cancelled`` and without a trace; a commit that is being published is finished.
+        """
         answer = yield delete(f"/operations{path_of(operation_id)}")
         return answers.RemoteOperation.of(answer.body)

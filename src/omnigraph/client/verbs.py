@@ -73,7 +73,7 @@ class ReadVerbs:
         traversal: str | None = None,
     ) -> Steps[QueryResult]:
         """Answer a read query, with typed values."""
-        _refuse(budget=budget)
+        _refuse_budget(budget)
         body = self._query(text, params, name, traversal)
         return result_of((yield post("/query", body, repeatable=True, headers=_ARROW)))
 
@@ -87,7 +87,7 @@ class ReadVerbs:
         budget: Budget | None = None,
     ) -> Steps[QueryStream]:
         """Answer a read query batch by batch; what does not fit in memory waits on disk."""
-        _refuse(budget=budget)
+        _refuse_budget(budget)
         held = spool()
         body = self._query(text, params, name, None)
         yield post("/query", body, repeatable=True, headers=_ARROW, sink=held.write)
@@ -117,7 +117,7 @@ class ReadVerbs:
         traversal: str | None = None,
     ) -> Steps[Explanation]:
         """Answer a query and tell the rows, time and bytes of every step."""
-        _refuse(budget=budget)
+        _refuse_budget(budget)
         body = self._query(text, params, name, traversal)
         return answers.explanation_of((yield post("/profile", body, repeatable=True)).body)
 
@@ -259,7 +259,6 @@ class GraphVerbs(ReadVerbs):
         data frame of one ``type``, or a mapping from type names to such.
         """
         answers.refuse_actor(actor)
-        _refuse(if_commit=if_commit)
         catalog = (yield from self.catalog()) if needs_catalog(source) else None
         said = get(
             "/load/ndjson",
@@ -268,6 +267,7 @@ class GraphVerbs(ReadVerbs):
             mode=mode,
             type=type,
             message=message,
+            if_commit=if_commit,
             dry_run=dry_run,
         )
         request = Request(
@@ -353,15 +353,14 @@ class GraphVerbs(ReadVerbs):
     ) -> Steps[MergeResult]:
         """Merge a branch into another, entity by entity and property by property, as one commit."""
         answers.refuse_actor(actor)
-        _refuse(if_commit=if_commit)
         body = {
             "source": source,
             "target": into,
             "preview": preview,
-            "strategy": strategy,
-            "resolutions": None if resolutions is None else list(resolutions),
+            **_choices(strategy, resolutions),
             "delete_branch": delete_branch,
             "message": message,
+            "if_commit": if_commit,
         }
         return histories.merge_of((yield post("/branches/merge", body, repeatable=preview)).body)
 
@@ -379,8 +378,14 @@ class GraphVerbs(ReadVerbs):
     ) -> Steps[PickResult]:
         """Undo on a branch what one commit did, and keep what happened since."""
         answers.refuse_actor(actor)
-        _refuse(if_commit=if_commit)
-        body = _pick(commit_id, branch, preview, strategy, resolutions, message)
+        body = {
+            "commit": commit_id,
+            "branch": branch,
+            "preview": preview,
+            **_choices(strategy, resolutions),
+            "message": message,
+            "if_commit": if_commit,
+        }
         answer = yield post("/revert", body, repeatable=preview)
         return histories.pick_of(answer.body, WriterKind.REVERT)
 
@@ -398,8 +403,14 @@ class GraphVerbs(ReadVerbs):
     ) -> Steps[PickResult]:
         """Do on a branch what one commit did elsewhere."""
         answers.refuse_actor(actor)
-        _refuse(if_commit=if_commit)
-        body = _pick(commit_id, into, preview, strategy, resolutions, message)
+        body = {
+            "commit": commit_id,
+            "branch": into,
+            "preview": preview,
+            **_choices(strategy, resolutions),
+            "message": message,
+            "if_commit": if_commit,
+        }
         answer = yield post("/cherry-pick", body, repeatable=preview)
         return histories.pick_of(answer.body, WriterKind.CHERRY_PICK)
 
@@ -459,21 +470,13 @@ def _wanted(wanted: DesiredSchema, branch: str) -> dict[str, Any]:
     }
 
 
-def _pick(
-    commit_id: str,
-    branch: str,
-    preview: bool,  # noqa: FBT001
-    strategy: str | None,
-    resolutions: Sequence[Mapping[str, Any]] | None,
-    message: str | None,
+def _choices(
+    strategy: str | None, resolutions: Sequence[Mapping[str, Any]] | None
 ) -> dict[str, Any]:
+    """How conflicts are decided."""
     return {
-        "commit": commit_id,
-        "branch": branch,
-        "preview": preview,
         "strategy": strategy,
         "resolutions": None if resolutions is None else list(resolutions),
-        "message": message,
     }
 
 
@@ -484,12 +487,7 @@ def _lists(said: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _refuse(**given: object) -> None:
+def _refuse_budget(budget: Budget | None) -> None:
     """What only an embedded graph can take: leaving it out silently would change what is done."""
-    words = {
-        "budget": "budgets other than its own; a timeout is given to connect",
-        "if_commit": "this verb with if_commit",
-    }
-    for name, value in given.items():
-        if value is not None:
-            raise not_served(words[name])
+    if budget is not None:
+        raise not_served("budgets other than its own; a timeout is given to connect")

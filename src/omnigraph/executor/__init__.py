@@ -5,7 +5,8 @@
 answers.
 """
 
-from omnigraph.executor.budget import Budget, Cancellation
+from omnigraph.executor.budget import Budget
 from omnigraph.executor.result import QueryResult, ReadTarget
+from omnigraph.runtime.cancellation import Cancellation
 
 __all__ = ["Budget", "Cancellation", "QueryResult", "ReadTarget"]

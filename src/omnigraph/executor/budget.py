@@ -12,15 +12,18 @@ import os
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from omnigraph.errors import GraphError, LimitExceeded
 from omnigraph.runtime.clock import SYSTEM_CLOCK, Clock
+
+if TYPE_CHECKING:
+    from omnigraph.runtime.cancellation import Cancellation
 
 __all__ = [
     "DEFAULT_ROWS",
     "DEFAULT_SECONDS",
     "Budget",
-    "Cancellation",
     "Meter",
     "machine_memory_bytes",
 ]
@@ -31,18 +34,6 @@ _MEMORY_SHARE = 4
 # Asking the clock costs more than a step of most loops, so it is asked once in so many steps.
 _TICKS_PER_CHECK = 128
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
-
-
-class Cancellation:
-    """A token that any thread may cancel; the query notices at its next step."""
-
-    __slots__ = ("cancelled",)
-
-    def __init__(self) -> None:
-        self.cancelled = False
-
-    def cancel(self) -> None:
-        self.cancelled = True
 
 
 @cache

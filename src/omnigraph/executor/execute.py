@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.executor.bindings import Bindings
-    from omnigraph.executor.budget import Cancellation
     from omnigraph.executor.cache import ByteCache
     from omnigraph.executor.profile import Profile
     from omnigraph.executor.run import Source
     from omnigraph.ir.expressions import Expr, Value
     from omnigraph.planner.plan import Access, Plan, Return
     from omnigraph.ports.embeddings import Embedder
+    from omnigraph.runtime.cancellation import Cancellation
 
 __all__ = ["Call", "Executable", "execute", "stream"]
 

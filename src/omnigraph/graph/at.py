@@ -201,4 +201,5 @@ class GraphAt:
         types; of the others a file holds one, and several types go into a directory.
         """
         engine = self._gate.export(self._target)
-        return export(engine, ExportRequest(out, self._target, types, format))
+        with engine.running.during("export", self._target, self._actor):
+            return export(engine, ExportRequest(out, self._target, types, format))

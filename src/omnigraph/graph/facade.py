@@ -174,7 +174,7 @@ class Recoveries:
 
 
 class Operations:
-    """The queries that run now, through this open graph."""
+    """What runs now through this open graph: queries, exports and writes."""
 
     def __init__(self, engine: Engine, gate: Gate) -> None:
         self._engine = engine
@@ -186,7 +186,9 @@ class Operations:
         return self._engine.running.list()
 
     def cancel(self, operation_id: str) -> Operation:
-        """Stop a query; whoever runs it gets ``query.cancelled`` and no rows."""
+        """Stop what runs at its next step. A query fails with ``query.cancelled``, a write with
+        ``operation.cancelled`` and without a trace; a commit that is being published is finished.
+        """
         self._gate.administer()
         return self._engine.running.cancel(operation_id)
 

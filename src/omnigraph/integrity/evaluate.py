@@ -14,6 +14,7 @@ from omnigraph.integrity.endpoints import check_endpoints, check_losses
 from omnigraph.integrity.lookup import locate
 from omnigraph.integrity.uniqueness import check_uniqueness
 from omnigraph.integrity.violations import Report
+from omnigraph.runtime.cancellation import check_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +62,7 @@ def evaluate_changes(
     located: dict[TypeId, pa.Table] = {}
     conflicts: dict[str, list[str]] = {}
     for type_id, change in changes.by_type.items():
+        check_cancelled()
         check_columns(change, report)
         located[type_id] = _locate(change, reader)
         if change.mode is Mode.APPEND and located[type_id].num_rows:

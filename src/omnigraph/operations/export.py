@@ -19,6 +19,7 @@ from omnigraph.catalog.model import DST, ID, SRC, EdgeType, EntityKind
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.operations.json_lines import json_lines, json_values
+from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ def write_rows(
     """Write the rows of one type, or of some parts of its table."""
     if kind == "ndjson":
         for batch in table.batches(parts=parts):
+            check_cancelled()
             file.write(json_lines(entity, batch))
         return
     columns = _columns(entity)
@@ -195,6 +197,7 @@ def write_rows(
         schema = pa.schema([_csv_field(field) for field in schema])
     with _writer(kind, file, schema) as writer:
         for batch in table.batches([column for column, _ in columns], parts=parts):
+            check_cancelled()
             arrays = [batch.column(column) for column, _ in columns]
             if kind == "csv":
                 arrays = [_csv_column(array) for array in arrays]

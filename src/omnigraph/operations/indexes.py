@@ -17,6 +17,7 @@ from omnigraph.executor.search.vectors import count_indexable
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.operations.index_plan import Action, Declared, Step, declared_indexes, plan_step
 from omnigraph.ports.indexes import IndexKind, NewSegment
+from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.names import MAIN
 from omnigraph.writer.plan import Prepared, Request, TableEffect
@@ -151,7 +152,8 @@ def ensure_indices(
     """
     chosen = None if types is None else frozenset(types)
     writer = _IndexWriter(engine, chosen, kinds, force=force)
-    manifest = engine.attempts.run(Request(branch, actor or MAINTENANCE), writer)
+    with engine.running.during("ensure_indices", branch, actor or MAINTENANCE):
+        manifest = engine.attempts.run(Request(branch, actor or MAINTENANCE), writer)
     return EnsureResult(branch, manifest.commit if manifest else None, tuple(writer.outcomes))
 
 
@@ -181,6 +183,7 @@ class _IndexWriter:
         self.outcomes.clear()
         effects = []
         for entity in _chosen(view, self._types):
+            check_cancelled()
             table = view.snapshot.table(entity.id)
             steps = plan_table(entity, table, kinds=self._kinds, force=self._force)
             self.outcomes += [_outcome(entity, table, *each) for each in steps]

@@ -20,6 +20,7 @@ from omnigraph.integrity.lookup import is_among
 from omnigraph.ir.expressions import PropertyRef
 from omnigraph.operations.rows import from_arrow, stored_properties
 from omnigraph.ports.tables import ROW_ADDRESS
+from omnigraph.runtime.cancellation import check_cancelled
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -86,6 +87,7 @@ class Matching:
         known = pa.array(without, pa.string()) if without else None
         found = []
         for batch in batches:
+            check_cancelled()
             rows = pa.Table.from_batches([batch])
             if known is not None:
                 rows = rows.filter(pc.invert(is_among(rows.column(ID.column), known)))

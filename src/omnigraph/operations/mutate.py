@@ -99,8 +99,11 @@ def run_mutation(
     """Run a mutation query as one commit. It is compiled with what ``seen`` shows, and ``allow`` is
     asked about the types that it changes before anything is written."""
     writer = _MutationWriter(engine, request, seen or engine, allow)
-    if request.dry_run:
-        return writer.rehearse()
+    with engine.running.during("mutate", request.branch, request.actor, name=request.name):
+        return writer.rehearse() if request.dry_run else _commit(engine, request, writer)
+
+
+def _commit(engine: Engine, request: MutationRequest, writer: _MutationWriter) -> MutationResult:
     order = Request(
         request.branch,
         request.actor,

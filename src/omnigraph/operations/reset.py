@@ -56,10 +56,11 @@ def reset_branch(engine: Engine, request: ResetRequest) -> ResetResult:
     """Make a branch hold what another snapshot holds: tables and schema, by pins alone."""
     wanted = engine.resolver.resolve(request.to)
     said = request.message or f"Reset to {wanted.commit.id}"
-    manifest = engine.attempts.run(
-        Request(request.branch, request.actor, said, request.if_commit),
-        _ResetWriter(engine, wanted),
-    )
+    with engine.running.during("reset", request.branch, request.actor, name=request.to):
+        manifest = engine.attempts.run(
+            Request(request.branch, request.actor, said, request.if_commit),
+            _ResetWriter(engine, wanted),
+        )
     commit = manifest.commit if manifest else None
     return ResetResult(request.branch, request.to, wanted.commit, commit, request.actor)
 

@@ -1,17 +1,18 @@
-"""What is running now: every query can be listed, and cancelled by its id."""
+"""What is running now: queries, exports and writes can be listed, and cancelled by their ids."""
 
 from __future__ import annotations
 
 import itertools
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import NotFound
-from omnigraph.executor.budget import Cancellation
+from omnigraph.runtime.cancellation import Cancellation, cancellable
 from omnigraph.runtime.clock import SYSTEM_CLOCK, format_micros
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["Operation", "Running"]
 
@@ -71,13 +72,25 @@ class Running:
         """An operation that is listed for as long as the ``with`` block lasts."""
         return Operation(self._operations, kind, name, target, actor)
 
+    @contextmanager
+    def during(
+        self, kind: str, target: str, actor: str | None = None, *, name: str | None = None
+    ) -> Iterator[None]:
+        """The same, for what asks ``check_cancelled`` in its loops."""
+        with (
+            self.begin(kind, name, target, actor) as operation,
+            cancellable(operation.cancellation),
+        ):
+            yield
+
     def list(self) -> Sequence[Operation]:
         """What is running, the oldest first."""
         found = self._operations.copy().values()
         return sorted(found, key=lambda operation: operation.started_micros)
 
     def cancel(self, operation_id: str) -> Operation:
-        """Ask an operation to stop; it fails with ``query.cancelled`` at its next step."""
+        """Ask an operation to stop at its next step: a query fails with ``query.cancelled``, a
+        write with ``operation.cancelled``, unless its commit is being published already."""
         operation = self._operations.get(operation_id)
         if operation is None:
             raise NotFound(

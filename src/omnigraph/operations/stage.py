@@ -12,6 +12,7 @@ from omnigraph.catalog.model import ID, EntityKind
 from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.lookup import is_among, locate
 from omnigraph.ports.tables import ROW_ADDRESS
+from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.versioning.manifest import Counts
 from omnigraph.writer.plan import Prepared, TableEffect
 
@@ -44,6 +45,7 @@ def stage_changes(
     """
     effects = []
     for type_id, change in changes.by_type.items():
+        check_cancelled()
         table = reader.table(type_id)
         located = evaluation.located[type_id]
         staged: Staged | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from omnigraph.policy.actions import SERVER_ACTIONS, Action
@@ -72,7 +73,7 @@ class Bundle:
         """Whether it governs a server rather than a graph."""
         return any(action in SERVER_ACTIONS for rule in self.rules for action in rule.actions)
 
-    @property
+    @cached_property
     def filters_reads(self) -> bool:
         """Whether some reader may see less than everything."""
         filtered = {Action.READ, Action.EXPORT}

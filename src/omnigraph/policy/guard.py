@@ -105,19 +105,20 @@ class Guard:
                     tuple(properties),
                 )
             )
-        _log.info(
-            "policy decision",
-            extra={
-                "actor": self.actor,
-                "action": action.value,
-                "graph": self.graph,
-                "branch": branch,
-                "target_branch": target_branch,
-                "query": query,
-                "allowed": decision.allowed,
-                "rule": decision.rule,
-            },
-        )
+        if _log.isEnabledFor(logging.INFO):
+            _log.info(
+                "policy decision",
+                extra={
+                    "actor": self.actor,
+                    "action": action.value,
+                    "graph": self.graph,
+                    "branch": branch,
+                    "target_branch": target_branch,
+                    "query": query,
+                    "allowed": decision.allowed,
+                    "rule": decision.rule,
+                },
+            )
         return decision
 
     def sees(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import re
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,9 @@ class Server:
         )
         self._tokens = tokens
         self._router = Router(operations)
+        # Unique without asking for chance each time, which would let go of the interpreter.
+        self._mark = new_ulid()
+        self._numbers = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -124,7 +128,7 @@ class Server:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = SYSTEM_CLOCK.monotonic()
         exchange = Exchange(self.service, scope, receive)
-        exchange.request_id = _request_id(scope)
+        exchange.request_id = _given_id(exchange) or f"{self._mark}-{next(self._numbers):x}"
         status = 499
         self.service.metrics.begin()
         try:
@@ -135,7 +139,7 @@ class Server:
             status = response.status_code
             response.raw_headers.append((b"x-request-id", exchange.request_id.encode()))
             response.raw_headers.extend(_PLAIN_HEADERS)
-            if exchange.body_read or not _has_body(scope):
+            if exchange.body_read or not exchange.has_body:
                 await response(scope, receive, send)
             else:
                 await _answer_early(response, receive, send)
@@ -149,7 +153,7 @@ class Server:
         found, exchange.names = self._router.find(scope["method"], _segments(scope))
         exchange.operation_id = found.id
         if not found.public:
-            exchange.actor = self._authenticate(scope)
+            exchange.actor = self._authenticate(exchange)
         if found.is_of_graph:
             self._find_graph(exchange)
         exchange.note_deadline()
@@ -161,11 +165,11 @@ class Server:
             await _require_no_body(exchange)
         return await found.handler(exchange)
 
-    def _authenticate(self, scope: Scope) -> str | None:
+    def _authenticate(self, exchange: Exchange) -> str | None:
         """The actor of the token, and of nothing else that the request may say."""
         if self.service.access is Access.OPEN:
             return None
-        given = [value for key, value in scope["headers"] if key == b"authorization"]
+        given = exchange.headers.get(b"authorization", ())
         actor = self._tokens.actor_of(given[0]) if len(given) == 1 else None
         if actor is not None:
             return actor
@@ -220,12 +224,12 @@ class Server:
         )
 
 
-def _request_id(scope: Scope) -> str:
-    """Echoed if it can stand in a log and a header, else a new one."""
-    given = [value for key, value in scope["headers"] if key == b"x-request-id"]
+def _given_id(exchange: Exchange) -> str | None:
+    """What the caller calls the request, if it can stand in a log and a header."""
+    given = exchange.headers.get(b"x-request-id", ())
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
-        return str(given[0].decode("ascii"))
-    return new_ulid()
+        return given[0].decode("ascii")
+    return None
 
 
 def _segments(scope: Scope) -> list[str]:
@@ -248,16 +252,8 @@ def _require_sense(exchange: Exchange, found: Operation) -> None:
             raise Problem(400, f"request.{reason}_missing", f"{header.name} is needed")
 
 
-def _has_body(scope: Scope) -> bool:
-    """Whether a request comes with a body that nobody may have read yet."""
-    return any(
-        key == b"transfer-encoding" or (key == b"content-length" and value.strip(b"0"))
-        for key, value in scope["headers"]
-    )
-
-
 async def _require_no_body(exchange: Exchange) -> None:
-    if not _has_body(exchange.scope):
+    if not exchange.has_body:
         return
     if await exchange.whole_body(exchange.service.limits.body_bytes_max):
         raise Problem(400, "request.unexpected_body", "this operation takes no body")

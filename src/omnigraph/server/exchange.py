@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from starlette.responses import Response
 
-from omnigraph.executor.budget import Cancellation
+from omnigraph.runtime.cancellation import Cancellation
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.names import parse_branch, parse_commit
@@ -54,6 +54,7 @@ class Exchange:
         "cancellation",
         "deadline",
         "graph",
+        "headers",
         "names",
         "operation_id",
         "query",
@@ -69,6 +70,9 @@ class Exchange:
         self.service = service
         self.scope = scope
         self.receive = receive
+        self.headers: dict[bytes, list[bytes]] = {}
+        for key, value in scope["headers"]:
+            self.headers.setdefault(key, []).append(value)
         self.request_id = ""
         self.operation_id = "none"
         self.names: dict[str, str] = {}
@@ -88,12 +92,13 @@ class Exchange:
 
     def header(self, name: str) -> str | None:
         """A header that may be given once at most."""
-        wanted = name.lower().encode("ascii")
-        found = [value for key, value in self.scope["headers"] if key == wanted]
+        found = self.headers.get(name.lower().encode("ascii"))
+        if found is None:
+            return None
         if len(found) > 1:
             raise Problem(400, "request.repeated_header", f"the header {name} is given twice")
         try:
-            return found[0].decode("ascii").strip() if found else None
+            return found[0].decode("ascii").strip()
         except UnicodeDecodeError:
             raise Problem(
                 400, "request.bad_header", f"the header {name} is not plain text"
@@ -131,38 +136,41 @@ class Exchange:
 
     # --- the body ------------------------------------------------------------------------------
 
+    @property
+    def has_body(self) -> bool:
+        """Whether the request comes with a body that nobody may have read yet."""
+        return b"transfer-encoding" in self.headers or any(
+            length.strip(b"0") for length in self.headers.get(b"content-length", ())
+        )
+
     async def chunks(self, limit: int) -> AsyncIterator[bytes]:
         """The body, piece by piece; 413 as soon as it is too long, 408 when its sender sleeps."""
-        limits = self.service.limits
-        more = True
-        while more:
-            try:
-                async with asyncio.timeout(limits.body_idle_seconds):
-                    message = await self.receive()
-            except TimeoutError:
-                raise Problem(408, "request.slow_body", "the body did not arrive in time") from None
-            if message["type"] == "http.disconnect":
-                self.body_read = True
-                raise Problem(400, "request.disconnected", "the sender went away")
-            more = message.get("more_body", False)
-            chunk = message.get("body", b"")
-            self.size += len(chunk)
-            if self.size > limit:
-                raise _too_large(limit, self.size)
+        while not self.body_read:
+            async with _in_time(self.service.limits.body_idle_seconds):
+                chunk = await self._chunk(limit)
             if chunk:
                 yield chunk
-        self.body_read = True
 
     async def whole_body(self, limit: int) -> bytes:
         """A body that is decoded as a whole."""
         found: list[bytes] = []
-        try:
-            async with asyncio.timeout(self.service.limits.body_seconds_max):
-                async for chunk in self.chunks(limit):
-                    found.append(chunk)  # noqa: PERF401 - a comprehension would hide the limit
-        except TimeoutError:
-            raise Problem(408, "request.slow_body", "the body did not arrive in time") from None
+        async with _in_time(self.service.limits.body_seconds_max):
+            while not self.body_read:
+                found.append(await self._chunk(limit))
         return found[0] if len(found) == 1 else b"".join(found)
+
+    async def _chunk(self, limit: int) -> bytes:
+        """The next piece of the body, maybe an empty one."""
+        message = await self.receive()
+        if message["type"] == "http.disconnect":
+            self.body_read = True
+            raise Problem(400, "request.disconnected", "the sender went away")
+        chunk: bytes = message.get("body", b"")
+        self.size += len(chunk)
+        if self.size > limit:
+            raise _too_large(limit, self.size)
+        self.body_read = not message.get("more_body", False)
+        return chunk
 
     def require_length(self, limit: int) -> None:
         """Refuse a body by what is said of it, before any of it is read."""
@@ -208,11 +216,14 @@ class Exchange:
     ) -> Response:
         """Answer with what a read gives; it stops when whoever asked has gone."""
         future = self.service.pools.reads.start(lambda: self._encoded(work))
-        limits = self.service.limits
-        done, _ = await asyncio.wait((future,), timeout=limits.watch_after_seconds)
-        if not done:
-            await self._watched(future)
-        return JsonAnswer(future.result(), media_type=media_type)
+        watch = _Watch(self)
+        try:
+            return JsonAnswer(await asyncio.shield(future), media_type=media_type)
+        except asyncio.CancelledError:
+            self.cancellation.cancel()
+            raise
+        finally:
+            watch.end()
 
     async def write(self, work: Callable[[Graph], Any], *, status: int = 200) -> Response:
         """Answer with what a write gives. Once begun it is finished, whoever is there to hear."""
@@ -242,26 +253,11 @@ class Exchange:
     async def _finished(self, pool: Pool, work: Callable[[Graph], Any]) -> bytes:
         return await asyncio.shield(pool.start(lambda: self._encoded(work)))
 
-    async def _watched(self, future: asyncio.Future[bytes]) -> None:
-        """Wait for a read and for its reader, whichever ends first."""
-        gone = asyncio.ensure_future(self.disconnected())
-        try:
-            await asyncio.wait((future, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not future.done():
-                self.cancellation.cancel()
-                await asyncio.wait((future,))
-        except asyncio.CancelledError:
-            self.cancellation.cancel()
-            raise
-        finally:
-            gone.cancel()
-            with suppress(asyncio.CancelledError):
-                await gone
-
-    async def disconnected(self) -> None:
-        """Return when the other side is gone. The body must have been read."""
+    async def cancel_when_gone(self) -> None:
+        """Stop the work when the other side is gone. The body must have been read."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
+        self.cancellation.cancel()
 
     def _encoded(self, work: Callable[[Graph], Any]) -> bytes:
         """Runs in a thread: encoding a large answer would hold up everybody else."""
@@ -274,6 +270,35 @@ class Exchange:
             )
         found = work(self.graph)
         return found if isinstance(found, bytes) else msgspec.json.encode(found)
+
+
+class _Watch:
+    """Looks, once a read has lasted for a while, whether anybody still waits for it."""
+
+    __slots__ = ("_exchange", "_looking", "_timer")
+
+    def __init__(self, exchange: Exchange) -> None:
+        after = exchange.service.limits.watch_after_seconds
+        self._exchange = exchange
+        self._looking: asyncio.Task[None] | None = None
+        self._timer = asyncio.get_running_loop().call_later(after, self._look)
+
+    def _look(self) -> None:
+        self._looking = asyncio.ensure_future(self._exchange.cancel_when_gone())
+
+    def end(self) -> None:
+        self._timer.cancel()
+        if self._looking is not None:
+            self._looking.cancel()
+
+
+@asynccontextmanager
+async def _in_time(seconds: float) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise Problem(408, "request.slow_body", "the body did not arrive in time") from None
 
 
 def _too_large(limit: int, actual: int) -> Problem:

@@ -6,7 +6,7 @@ from omnigraph.errors import InvalidInput
 from omnigraph.runtime.ids import is_ulid
 from omnigraph.versioning.names import MAIN, parse_branch_name
 
-__all__ = ["parse_branch", "parse_commit", "parse_target"]
+__all__ = ["parse_branch", "parse_commit", "parse_condition", "parse_target"]
 
 
 def parse_branch(given: str | None) -> str:
@@ -24,6 +24,11 @@ def parse_commit(given: str) -> str:
             remedy="see `GET …/commits`",
         )
     return text
+
+
+def parse_condition(given: str | None) -> str | None:
+    """The commit that a branch must be at, if a request says one."""
+    return None if given is None else parse_commit(given)
 
 
 def parse_target(branch: str | None, snapshot: str | None) -> str:

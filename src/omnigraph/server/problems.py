@@ -115,6 +115,7 @@ _STATUS_OF_CODE = {
     "change_feed.gap": 410,
     "snapshot.reclaimed": 410,
     "query.cancelled": 409,
+    "operation.cancelled": 409,
 }
 
 

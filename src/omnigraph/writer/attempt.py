@@ -27,6 +27,7 @@ from omnigraph.recovery.fence import Fate, fence
 from omnigraph.recovery.heart import HEART
 from omnigraph.recovery.intents import Intent, PlannedTable
 from omnigraph.recovery.owner import current_owner
+from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.chain import find_commit
@@ -138,6 +139,7 @@ class Attempts:
                     )
                 stack.enter_context(self.lease.held(long=not pace.is_quick))
             started = self._root.clock.monotonic()
+            check_cancelled()
             view = self._capture(request)
             reach("attempt.captured")
             prepared = writer.prepare(view)
@@ -239,7 +241,8 @@ class Attempts:
         )
 
     def _commit(self, view: View, prepared: Prepared, publication: Publication) -> Manifest:
-        """Arm, advance, publish, settle."""
+        """Arm, advance, publish, settle. Nobody can stop it once it has confirmed."""
+        check_cancelled()
         operation = publication.draft.id
         intents, limits = self._recovery.intents, self._root.limits
         self._require_unmoved(view, publication)
@@ -260,6 +263,7 @@ class Attempts:
                     self._root.tables.sync(moved.values(), staged)
                 reach("attempt.advanced")
                 self._require_unmoved(view, publication)
+                check_cancelled()
                 confirmed = True
                 intents.confirm(operation, moved)
                 reach("attempt.confirmed")

@@ -217,6 +217,10 @@ def test_stored_queries_are_listed_and_invoked(remote: RemoteGraph) -> None:
         remote.invoke_query("nothing")
 
 
+def head_of(graph: Any) -> str:
+    return str(graph.at("main").snapshot()["graph_commit_id"])
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -238,6 +242,9 @@ def test_stored_queries_are_listed_and_invoked(remote: RemoteGraph) -> None:
         lambda g: g.apply_schema("node {"),
         lambda g: g.apply_schema("node Other { name: String }\nedge E: Ghost -> Other"),
         lambda g: g.merge("nowhere"),
+        lambda g: g.load(b"", mode="append", if_commit="0" * 26),
+        lambda g: g.revert(head_of(g), if_commit="0" * 26),
+        lambda g: g.cherry_pick(head_of(g), if_commit="0" * 26),
         lambda g: g.query(ALL, traversal="sideways"),
         lambda g: g.changes.poll(cursor="nonsense"),
         lambda g: g.diff("main", "nowhere"),

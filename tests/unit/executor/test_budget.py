@@ -3,7 +3,8 @@
 import pytest
 
 from omnigraph.errors import GraphError, LimitExceeded
-from omnigraph.executor.budget import DEFAULT_ROWS, DEFAULT_SECONDS, Budget, Cancellation
+from omnigraph.executor.budget import DEFAULT_ROWS, DEFAULT_SECONDS, Budget
+from omnigraph.runtime.cancellation import Cancellation
 
 
 class SteppedClock:

@@ -12,10 +12,11 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import GraphError, InvalidInput, LimitExceeded, NotFound, TypeFailure
-from omnigraph.executor.budget import Budget, Cancellation
+from omnigraph.executor.budget import Budget
 from omnigraph.executor.cache import pin_key, shared_cache
 from omnigraph.executor.columns import column_key, index_key
 from omnigraph.operations.query import QueryRequest, run_query, run_query_naively
+from omnigraph.runtime.cancellation import Cancellation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -328,9 +328,13 @@ def test_a_deadline_that_is_no_number_of_milliseconds_is_400(
 def test_a_request_id_is_echoed_only_if_it_can_stand_in_a_log(still_server: httpx.Client) -> None:
     fine = still_server.get("/healthz", headers={"X-Request-Id": "abc-123"})
     assert fine.headers["x-request-id"] == "abc-123"
-    for bad in ("a b", "x" * 200, '{"level":"error"}', "a;b"):
-        minted = still_server.get("/healthz", headers={"X-Request-Id": bad})
-        assert len(minted.headers["x-request-id"]) == 26, bad
+    wrong = ("a b", "x" * 200, '{"level":"error"}', "a;b")
+    minted = {
+        still_server.get("/healthz", headers={"X-Request-Id": bad}).headers["x-request-id"]
+        for bad in wrong
+    }
+    assert len(minted) == len(wrong)
+    assert minted.isdisjoint(wrong)
 
 
 def test_what_is_not_http_gets_no_trace_back(still_server: httpx.Client) -> None:

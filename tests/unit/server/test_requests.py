@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import pytest
 from tests.unit.server.conftest import TOKENS, G, Serve, bearer
 
 import omnigraph
@@ -16,9 +17,8 @@ from omnigraph.server.serve import ServeRequest, make_server, serving
 from omnigraph.server.settings import Limits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
-
-    import pytest
 
 ALL = "query all() { match { $p: Person } return { $p.name } }"
 ADD = "query add($n: String) { insert Person { name: $n } }"
@@ -251,6 +251,60 @@ def test_a_running_query_is_listed_and_cancelled(open_server: httpx.Client) -> N
         stopped = asked.result()
         assert (stopped.status_code, stopped.json()["reason"]) == (409, "query.cancelled")
     assert open_server.get(f"{G}/operations").json()["operations"] == []
+
+
+def test_a_running_load_is_listed_and_cancelled_without_a_trace(open_server: httpx.Client) -> None:
+    before = open_server.get(f"{G}/branches").json()
+    cancelled = threading.Event()
+
+    def body() -> Iterator[bytes]:
+        yield lines_of(50)
+        while not cancelled.wait(0.01):
+            yield b"\n" * 65_536
+        yield b"\n" * 262_144
+
+    with ThreadPoolExecutor(1) as other:
+        path = f"{G}/load/ndjson?branch=new&from=main"
+        asked = other.submit(lambda: open_server.post(path, content=body(), headers=NDJSON))
+        found: list[Any] = []
+        while not found and not asked.done():
+            found = open_server.get(f"{G}/operations").json()["operations"]
+        assert [(each["kind"], each["target"]) for each in found] == [("load", "new")]
+        assert open_server.delete(f"{G}/operations/{found[0]['id']}").status_code == 200
+        cancelled.set()
+        stopped = asked.result()
+    assert (stopped.status_code, stopped.json()["reason"]) == (409, "operation.cancelled")
+    assert open_server.get(f"{G}/branches").json() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("load", {"data": '{"type": "Person", "data": {"name": "New"}}'}),
+        ("branches/merge", {"source": "review"}),
+        ("cherry-pick", {"commit": "review"}),
+        ("revert", {"commit": "main"}),
+        ("branches/main/reset", {"to": "review"}),
+        ("schema/apply", {"schema_source": "node Person {\n    name: String @key\n}"}),
+    ],
+)
+def test_a_write_with_a_condition_runs_only_while_the_branch_is_there(
+    open_server: httpx.Client, path: str, body: dict[str, Any]
+) -> None:
+    heads = open_server.get(f"{G}/branches").json()["heads"]
+    if "commit" in body:
+        body = {"commit": heads[body["commit"]]}
+    elsewhere = {**body, "if_commit": heads["review"]}
+    refused = open_server.post(f"{G}/{path}", json=elsewhere)
+    assert (refused.status_code, refused.json()["precondition_failure"]) == (
+        412,
+        {"expected": heads["review"], "actual": heads["main"]},
+    )
+    assert open_server.get(f"{G}/branches").json()["heads"] == heads
+    if path != "schema/apply":
+        done = open_server.post(f"{G}/{path}", json={**body, "if_commit": heads["main"].lower()})
+        assert done.status_code == 200
+        assert done.json()["commit"] is not None
 
 
 # --- streams -----------------------------------------------------------------------------------

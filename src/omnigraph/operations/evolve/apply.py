@@ -17,6 +17,7 @@ from omnigraph.operations.evolve.plan import (
     plan_change,
     require_supported,
 )
+from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.manifest import Counts, WriterKind
@@ -92,9 +93,10 @@ def apply_schema(engine: Engine, request: SchemaRequest) -> SchemaResult:
         head = engine.resolver.resolve(request.branch)
         plan = writer.rehearse(engine.snapshot(request.branch))
         return _result(engine, request, plan, head, None)
-    manifest = engine.attempts.run(
-        Request(request.branch, request.actor, request.message, request.if_commit), writer
-    )
+    with engine.running.during("schema", request.branch, request.actor):
+        manifest = engine.attempts.run(
+            Request(request.branch, request.actor, request.message, request.if_commit), writer
+        )
     head = manifest or engine.heads.of_branch(request.branch)[1]
     return _result(engine, request, writer.plan, head, manifest.commit if manifest else None)
 
@@ -170,6 +172,7 @@ class _SchemaWriter:
 
 def _stage(change: SchemaChange, snapshot: Snapshot) -> Iterator[TableEffect]:
     for passage in change.passages():
+        check_cancelled()
         if not passage.moves_columns:
             continue
         table = snapshot.table(passage.before.id)

@@ -21,6 +21,7 @@ from omnigraph.integrity.changes import Mode, TypeChange
 from omnigraph.integrity.columns import check_columns
 from omnigraph.integrity.uniqueness import check_uniqueness
 from omnigraph.integrity.violations import Report
+from omnigraph.runtime.cancellation import check_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,6 +97,7 @@ def _check_type(passage: Passage, demand: _Demands, snapshot: Snapshot, report: 
     if demand.values:
         narrow = _narrowed(entity, demand.values)
         for batch in table.batches(_reads(passage, narrow.properties)):
+            check_cancelled()
             rows = _rows(passage, narrow.properties, batch)
             check_columns(TypeChange(narrow, Mode.OVERWRITE, rows), report)
     for group in demand.uniques:

@@ -24,6 +24,7 @@ from omnigraph.operations.load.request import Progress
 from omnigraph.operations.load.shapes import Shapes
 from omnigraph.operations.load.streams import Broken, open_stream, stream_name
 from omnigraph.operations.load.tables import check_columns, type_rows
+from omnigraph.runtime.cancellation import check_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,6 +209,7 @@ class _Gathering:
             self.digest.update(spelled(record))
 
     def _tell(self, of_this_file: int) -> None:
+        check_cancelled()
         if self._request.progress is not None:
             self._request.progress(Progress(self.gathered.count, self._bytes + of_this_file))
 

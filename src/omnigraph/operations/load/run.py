@@ -62,11 +62,12 @@ def load(
     """Load an input as one commit, or leave the graph as it is. ``allow`` is asked about the types
     of the input before anything is written."""
     base = find_base(engine, request)
-    gathered, content = gather(request, base.snapshot.catalog, engine.root.limits)
-    if allow is not None:
-        allow(sorted(entity.name for entity in gathered.entities.values()))
-    writer = LoadWriter(request, gathered, base.snapshot.manifest.commit.schema)
-    return commit_load(engine, request, base, writer, content)
+    with engine.running.during("load", request.branch, request.actor):
+        gathered, content = gather(request, base.snapshot.catalog, engine.root.limits)
+        if allow is not None:
+            allow(sorted(entity.name for entity in gathered.entities.values()))
+        writer = LoadWriter(request, gathered, base.snapshot.manifest.commit.schema)
+        return commit_load(engine, request, base, writer, content)
 
 
 def commit_load(

@@ -48,9 +48,10 @@ def merge_branches(engine: Engine, request: MergeRequest) -> MergeResult:
     writer = _MergeWriter(engine, request)
     if request.preview:
         return writer.preview()
-    manifest = engine.attempts.run(
-        Request(request.target, request.actor, request.message, request.if_commit), writer
-    )
+    with engine.running.during("merge", request.target, request.actor, name=request.source):
+        manifest = engine.attempts.run(
+            Request(request.target, request.actor, request.message, request.if_commit), writer
+        )
     result = writer.result(manifest)
     return _delete_source(engine, request, writer.merged, result)
 

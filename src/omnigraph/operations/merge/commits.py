@@ -64,9 +64,10 @@ def _run(engine: Engine, request: PickRequest, kind: WriterKind) -> PickResult:
     if request.preview:
         return writer.preview()
     said = request.message or f"{_VERBS[kind]} {commit.id}"
-    manifest = engine.attempts.run(
-        Request(request.branch, request.actor, said, request.if_commit), writer
-    )
+    with engine.running.during(kind.value, request.branch, request.actor, name=commit.id):
+        manifest = engine.attempts.run(
+            Request(request.branch, request.actor, said, request.if_commit), writer
+        )
     return writer.result(manifest)
 
 

@@ -14,6 +14,7 @@ from omnigraph.operations.merge.staging import stage_type
 from omnigraph.operations.merge.three import State
 from omnigraph.operations.merge.types import TypeMerge
 from omnigraph.ports.tables import Pin
+from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.versioning.merge.choices import Choices, Take, Values
 from omnigraph.versioning.merge.conflicts import Conflict, ConflictKind
 from omnigraph.versioning.merge.decide import Settled
@@ -109,6 +110,7 @@ class MergePlan:
 
     def _disagreements(self) -> Iterator[Conflict]:
         for merge in self._merges.values():
+            check_cancelled()
             if merge.state is not State.BOTH:
                 continue
             for entity_id, contest, verdict in merge.disagreements():

@@ -8,7 +8,7 @@ import msgspec
 
 from omnigraph.policy.actions import Action
 from omnigraph.server.headers import DEADLINE
-from omnigraph.server.names import parse_branch, parse_commit, parse_target
+from omnigraph.server.names import parse_branch, parse_commit, parse_condition, parse_target
 from omnigraph.server.operations import GRAPH, operation
 from omnigraph.server.wire.history import (
     BranchCreateInput,
@@ -121,7 +121,7 @@ async def reset_branch(exchange: Exchange) -> Response:
     """Make a branch hold what another target holds, as a new commit."""
     asked: BranchResetInput = exchange.body
     name, to = parse_branch(exchange.names["branch"]), parse_target(None, asked.to)
-    if_commit = None if asked.if_commit is None else parse_commit(asked.if_commit)
+    if_commit = parse_condition(asked.if_commit)
     with exchange.admitted(_NAME_BYTES):
         return await exchange.write(
             lambda graph: graph.branches.reset(
@@ -143,6 +143,7 @@ async def merge_branches(exchange: Exchange) -> Response:
     asked: BranchMergeInput = exchange.body
     source, target = parse_branch(asked.source), parse_branch(asked.target)
     resolutions = _resolutions(asked.resolutions)
+    if_commit = parse_condition(asked.if_commit)
 
     def work(graph: Graph) -> Any:
         return graph.merge(
@@ -153,6 +154,7 @@ async def merge_branches(exchange: Exchange) -> Response:
             resolutions=resolutions,
             delete_branch=asked.delete_branch,
             message=asked.message,
+            if_commit=if_commit,
         ).to_json()
 
     if asked.preview:
@@ -210,6 +212,7 @@ def _pick(exchange: Exchange) -> tuple[str, str, dict[str, Any]]:
         "strategy": asked.strategy,
         "resolutions": _resolutions(asked.resolutions),
         "message": asked.message,
+        "if_commit": parse_condition(asked.if_commit),
     }
     return parse_commit(asked.commit), parse_branch(asked.branch), choices
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.policy.actions import Action
 from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY
 from omnigraph.server.inflow import Inflow
-from omnigraph.server.names import parse_branch, parse_target
+from omnigraph.server.names import parse_branch, parse_condition, parse_target
 from omnigraph.server.operations import GRAPH, NDJSON, operation
 from omnigraph.server.problems import Problem
 from omnigraph.server.wire.data import LoadInput, LoadOutput, LoadQuery
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "load_ndjson"]
 
-_PROBLEMS = (400, 404, 409, 413, 429, 503, 504)
+_PROBLEMS = (400, 404, 409, 412, 413, 429, 503, 504)
 
 
 @operation(
@@ -91,6 +91,7 @@ def _said(exchange: Exchange, asked: LoadInput | LoadQuery) -> dict[str, Any]:
         "type": asked.type,
         "format": "ndjson",
         "message": asked.message,
+        "if_commit": parse_condition(asked.if_commit),
         "idempotency_key": exchange.idempotency_key,
         "dry_run": asked.dry_run,
     }

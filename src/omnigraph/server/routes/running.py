@@ -1,4 +1,4 @@
-"""The queries that run now."""
+"""What runs now: queries, exports and writes."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ async def list_operations(exchange: Exchange) -> Response:
 
 @operation("DELETE", f"{GRAPH}/operations/{{operation_id}}", answers=(OperationOutput,))
 async def cancel_operation(exchange: Exchange) -> Response:
-    """Stop a query; whoever asked it gets an error and no rows."""
+    """Stop what runs. Whoever asked for it gets an error; a write that is stopped leaves nothing,
+    and one whose commit is being published is finished."""
     operation_id = exchange.names["operation_id"]
     return await exchange.read(lambda graph: graph.operations.cancel(operation_id).to_json())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.policy.actions import Action
 from omnigraph.server.headers import DEADLINE
-from omnigraph.server.names import parse_branch, parse_commit, parse_target
+from omnigraph.server.names import parse_branch, parse_condition, parse_target
 from omnigraph.server.operations import GRAPH, operation
 from omnigraph.server.wire.data import (
     SchemaApplyInput,
@@ -74,7 +74,7 @@ async def apply_schema(exchange: Exchange) -> Response:
     """Make a schema that of a branch: checks, rewrites and catalog in one commit."""
     asked: SchemaApplyInput = exchange.body
     branch = parse_branch(asked.branch)
-    if_commit = None if asked.if_commit is None else parse_commit(asked.if_commit)
+    if_commit = parse_condition(asked.if_commit)
     exchange.require(Action.SCHEMA_APPLY, target_branch=branch)
     with exchange.admitted():
         return await exchange.write(

@@ -34,6 +34,7 @@ class LoadInput(Input):
     mode: Mode = "merge"
     type: str | None = None
     message: str | None = None
+    if_commit: CommitId | None = None
     dry_run: bool = False
 
 
@@ -43,6 +44,7 @@ class LoadQuery(Input):
     mode: Mode = "merge"
     type: str | None = None
     message: str | None = None
+    if_commit: CommitId | None = None
     dry_run: bool = False
 
 

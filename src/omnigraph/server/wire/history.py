@@ -98,6 +98,7 @@ class BranchMergeInput(Input):
     resolutions: list[Resolution] | None = None
     delete_branch: bool = False
     message: str | None = None
+    if_commit: CommitId | None = None
 
 
 class BranchMergeOutput(Answer):
@@ -137,6 +138,7 @@ class PickInput(Input):
     strategy: Strategy | None = None
     resolutions: list[Resolution] | None = None
     message: str | None = None
+    if_commit: CommitId | None = None
 
 
 class PickOutput(Answer):
