@@ -20,6 +20,7 @@ from omnigraph.errors import SchemaFailure, ValidationFailure
 from omnigraph.graph.facade import Graph
 from omnigraph.operations.rows import to_arrow
 from omnigraph.runtime.ids import new_short_id
+from omnigraph.testing.examples import examples
 from omnigraph.testing.kit import new_engine
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.manifest import WriterKind
@@ -400,7 +401,7 @@ def attempt(graph: Graph, branch: str, edit: Edit) -> bool:
 
 
 @settings(
-    max_examples=30,
+    max_examples=examples(30),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from omnigraph.catalog.model import ID
 from omnigraph.datatypes.types import spell_type
 from omnigraph.graph.facade import Graph
+from omnigraph.testing.examples import examples
 from omnigraph.testing.histories import branch_off, write
 from omnigraph.testing.kit import new_engine
 from omnigraph.testing.verify import require_whole
@@ -212,7 +213,10 @@ def check_chosen(result: Side, base: Side, ours: Side, theirs: Side) -> None:
 
 
 @settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    max_examples=examples(20),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
 @given(st.lists(st.tuples(histories, histories), min_size=1, max_size=2))
 def test_schemas_and_rows_are_merged_as_the_oracle_says(

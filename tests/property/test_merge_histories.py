@@ -19,6 +19,7 @@ from omnigraph.errors import ValidationFailure
 from omnigraph.operations.changes.diff import DiffRequest, diff
 from omnigraph.operations.merge.branches import MergeRequest, merge_branches
 from omnigraph.operations.merge.result import MergeOutcome
+from omnigraph.testing.examples import examples
 from omnigraph.testing.histories import State, branch_off, state_of, write
 from omnigraph.testing.kit import new_engine
 from omnigraph.testing.verify import require_whole
@@ -204,7 +205,10 @@ def told_by(engine: Engine, source: str, target: str) -> set[tuple[str, str, str
 
 
 RELAXED = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
 
 

@@ -53,6 +53,16 @@ class WriterKind(StrEnum):
     RECOVERY = "recovery"
     BRANCH_DELETE = "branch_delete"
 
+    @property
+    def is_physical(self) -> bool:
+        """Whether it moves files and no entities: nothing to look for, nothing to undo."""
+        return self in _PHYSICAL
+
+
+_PHYSICAL = frozenset(
+    {WriterKind.INDEX, WriterKind.OPTIMIZE, WriterKind.RECOVERY, WriterKind.BRANCH_DELETE}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class CommitRef:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.errors import InvalidInput, NotFound
-from omnigraph.operations.changes.commit import PHYSICAL, readable, snapshots_of
+from omnigraph.operations.changes.commit import readable, snapshots_of
 from omnigraph.operations.changes.filters import parse_filter
 from omnigraph.operations.changes.wire import cause_to_json, change_to_json
 from omnigraph.versioning.changes.compare import Op
@@ -71,7 +71,12 @@ class EntityHistory:
 def blame(engine: Engine, request: BlameRequest) -> EntityHistory:
     """Every commit that inserted, updated or deleted an entity, in all lines that were merged."""
     if not 1 <= request.limit <= LIMIT_MAX:
-        raise InvalidInput("changes.bad_limit", f"a limit is between 1 and {LIMIT_MAX}")
+        raise InvalidInput(
+            "changes.bad_limit",
+            f"a limit of {request.limit} commits is not possible",
+            remedy=f"a limit is a number from 1 to {LIMIT_MAX}",
+        )
+    _require_text(request.id)
     snapshot = engine.snapshot(request.target)
     (type_id,) = parse_filter((), [request.type], (), [snapshot.catalog]).types
     entries: list[tuple[Commit, EntityChange]] = []
@@ -91,6 +96,15 @@ def blame(engine: Engine, request: BlameRequest) -> EntityHistory:
             return EntityHistory(request.type, request.id, tuple(entries), oldest, more=True)
         entries.append((commit, change))
     return EntityHistory(request.type, request.id, tuple(entries), oldest)
+
+
+def _require_text(entity_id: object) -> None:
+    if not isinstance(entity_id, str):
+        raise InvalidInput(
+            "entity.bad_id",
+            f"{entity_id!r:.100} is not the id of an entity",
+            remedy="ids are texts; that of an entity with a key is its key as a text",
+        )
 
 
 def _ancestors(engine: Engine, newest: Commit) -> Iterator[Commit]:
@@ -117,7 +131,7 @@ class _Looker:
 
     def change(self, commit: Commit) -> EntityChange | None:
         """What a commit did to the entity; None: nothing. Reads only where the pin moved."""
-        if commit.kind in PHYSICAL:
+        if commit.kind.is_physical:
             return None
         with readable(commit):
             before, after = snapshots_of(self._engine, commit)

@@ -12,7 +12,6 @@ from omnigraph.operations.changes.pages import room_for
 from omnigraph.operations.changes.wire import cause_to_json, change_to_json
 from omnigraph.versioning.changes.stream import Comparison
 from omnigraph.versioning.changes.tokens import CommitToken, filter_digest, rejected
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.snapshot import open_snapshot
 
 if TYPE_CHECKING:
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ChangeBlock", "CommitChanges", "CommitChangesRequest", "changes_of", "commit_changes"]
 
-# Writers that move files and no entities: there is nothing to look for, and nothing to miss.
-PHYSICAL = frozenset(
-    {WriterKind.INDEX, WriterKind.OPTIMIZE, WriterKind.RECOVERY, WriterKind.BRANCH_DELETE}
-)
 _GONE = frozenset({"table.missing", "table.version_missing", "table.pin_mismatch"})
 
 
@@ -95,7 +90,7 @@ def changes_of(
     engine: Engine, commit: Commit, wanted: ChangeFilter, *, after: Position | None = None
 ) -> Iterator[EntityChange]:
     """The changes of a commit behind a position; none for one that only moved files."""
-    if commit.kind in PHYSICAL:
+    if commit.kind.is_physical:
         return iter(())
     old, new = snapshots_of(engine, commit)
     return Comparison(old, new, wanted, engine.compared).changes(after=after)

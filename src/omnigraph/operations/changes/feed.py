@@ -201,5 +201,7 @@ class _Poll:
             )
         if not 1 <= request.commits <= COMMITS_MAX:
             raise InvalidInput(
-                "changes.bad_limit", f"a poll tells between 1 and {COMMITS_MAX} commits"
+                "changes.bad_limit",
+                f"a poll of {request.commits} commits is not possible",
+                remedy=f"ask for 1 to {COMMITS_MAX}",
             )

@@ -27,10 +27,15 @@ def parse_filter(
     from then on it is known by its identity."""
     known = list(catalogs)
     return ChangeFilter(
-        frozenset(EntityKind(_member("kind", kind, tuple(EntityKind))) for kind in kinds),
-        frozenset(_type_id(name, known) for name in types),
-        frozenset(OPS[_member("op", op, tuple(OPS))] for op in ops),
+        frozenset(EntityKind(_member("kind", kind, tuple(EntityKind))) for kind in _each(kinds)),
+        frozenset(_type_id(name, known) for name in _each(types)),
+        frozenset(OPS[_member("op", op, tuple(OPS))] for op in _each(ops)),
     )
+
+
+def _each(names: str | Sequence[str]) -> Sequence[str]:
+    """One name may stand by itself; a text is a sequence as well, but of letters."""
+    return (names,) if isinstance(names, str) else names
 
 
 def _member(what: str, given: str, known: Sequence[str]) -> str:
@@ -48,7 +53,9 @@ def _type_id(name: str, catalogs: Sequence[Catalog]) -> TypeId:
         entity = catalog.entity(name)
         if entity is not None:
             return entity.id
-    names = [entity.name for catalog in catalogs for entity in catalog.types.values()]
+    names = list(
+        dict.fromkeys(entity.name for catalog in catalogs for entity in catalog.types.values())
+    )
     raise InvalidInput(
         "changes.unknown_type",
         f"the schema has no type {name!r}",

@@ -55,9 +55,13 @@ class Room:
 
 def room_for(limit: int | None) -> Room:
     """An empty page for so many changes; more changes may take more bytes."""
-    wanted = CHANGES_DEFAULT if limit is None else limit
-    if wanted < 1:
-        raise InvalidInput("changes.bad_limit", "a page has at least one change")
+    wanted: object = CHANGES_DEFAULT if limit is None else limit
+    if not isinstance(wanted, int) or wanted < 1:
+        raise InvalidInput(
+            "changes.bad_limit",
+            f"a page has at least one change, not {wanted!r}",
+            remedy=f"a limit is a number from 1 to {CHANGES_MAX}",
+        )
     if wanted > CHANGES_MAX:
         raise LimitExceeded(
             "changes.bad_limit",

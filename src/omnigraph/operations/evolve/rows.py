@@ -34,6 +34,7 @@ __all__ = [
     "Fill",
     "Join",
     "Passage",
+    "default_fill",
     "fits",
     "migrate_table",
 ]
@@ -83,6 +84,11 @@ def migrate_table(
     passage = Passage(before, after, fills)
     columns = [passage.column(prop, rows) for prop in stored_properties(after)]
     return pa.Table.from_arrays(columns, schema=table_schema(after))
+
+
+def default_fill(prop: Property) -> Constant:
+    """What rows that exist get where nobody says more."""
+    return Constant(None if prop.nullable else default_value(prop))
 
 
 def fits(old: DataType, new: DataType) -> bool:
@@ -146,9 +152,7 @@ class Passage:
 
     def _fill_of(self, prop: Property) -> Fill:
         given = self.fills.get(prop.id)
-        if given is not None:
-            return given
-        return Constant(None if prop.nullable else default_value(prop))
+        return default_fill(prop) if given is None else given
 
     def _is_written(self, prop: Property) -> bool:
         old = self._predecessor(prop)

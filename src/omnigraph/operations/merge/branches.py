@@ -22,6 +22,7 @@ from omnigraph.writer.plan import Request
 if TYPE_CHECKING:
     from omnigraph.operations.engine import Engine
     from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.refs import BranchRef
     from omnigraph.versioning.snapshot import Snapshot
     from omnigraph.writer.plan import Prepared, View
 
@@ -123,7 +124,7 @@ class _MergeWriter:
         conflicts = plan.settle(self._request.choices)
         if conflicts and write:
             what = f"merging {self._request.source!r} into {self._request.target!r}"
-            raise merge_conflict(what, conflicts)
+            raise merge_conflict(what, conflicts, self._request.choices)
         types = () if schema.conflicts else tuple(plan.outcomes())
         self._result = replace(
             self._result, outcome=MergeOutcome.MERGED, types=types, conflicts=tuple(conflicts)
@@ -174,12 +175,37 @@ def _delete_source(
 
 def _require_two_branches(engine: Engine, request: MergeRequest) -> None:
     # Both are looked up first: a branch that is not there cannot be merged with itself.
-    source = engine.heads.of_branch(request.source)[0]
-    target = engine.heads.of_branch(request.target)[0]
+    source = _require_branch(engine, request.source)
+    target = _require_branch(engine, request.target)
     if source.incarnation == target.incarnation:
         raise InvalidInput(
-            "merge.same_branch", f"branch {request.source!r} cannot be merged into itself"
+            "merge.same_branch",
+            f"branch {request.source!r} cannot be merged into itself",
+            remedy="name another branch, or another one to merge it into",
         )
+    if request.delete_branch and source.name == MAIN:
+        raise InvalidInput(
+            "branch.main",
+            "main cannot be deleted, so not after a merge either; nothing was changed",
+            remedy="merge it without deleting it",
+        )
+
+
+def _require_branch(engine: Engine, name: str) -> BranchRef:
+    """A branch; what is said of a commit or a tag is how to make one of it."""
+    try:
+        return engine.heads.of_branch(name)[0]
+    except NotFound as missing:
+        try:
+            commit = engine.resolver.resolve(name).commit
+        except GraphError:
+            raise missing from None
+        raise NotFound(
+            missing.code,
+            f"{name!r} is no branch but a point of history, and only branches are merged",
+            remedy=f"make a branch of it (branch create NAME --from {commit.id}) and merge that, "
+            "or cherry-pick the commit",
+        ) from None
 
 
 def _unrelated(request: MergeRequest) -> GraphError:

@@ -2,7 +2,8 @@
 
 Picking a commit is a merge whose base is the commit's parent; reverting it is a merge of the parent
 whose base is the commit. A merge commit counts with its first parent. A commit that changed
-definitions moves them as well; any other one moves entities, and the schema of the branch stays.
+definitions moves them as well; any other one moves entities, and the schema of the branch stays. A
+commit that only moved files has done nothing that could be undone or repeated.
 """
 
 from __future__ import annotations
@@ -59,8 +60,11 @@ def _run(engine: Engine, request: PickRequest, kind: WriterKind) -> PickResult:
         raise InvalidInput(
             "commit.parentless",
             f"commit {commit.id} is the first one: it has no parent to be compared with",
+            remedy="make a branch of it (branch create --from), or reset one to it",
         )
     writer = _PickWriter(engine, request, commit, kind)
+    if commit.kind.is_physical:
+        return writer.without_effect()
     if request.preview:
         return writer.preview()
     said = request.message or f"{_VERBS[kind]} {commit.id}"
@@ -90,10 +94,16 @@ class _PickWriter:
         plan = self._plan(view.snapshot)
         if self._result.conflicts:
             what = f"{self._result.verb} {self._result.picked.id} on {self._request.branch!r}"
-            raise merge_conflict(what, self._result.conflicts)
+            raise merge_conflict(what, self._result.conflicts, self._request.choices)
         prepared = plan.stage()
-        done = (prepared.effects, prepared.created, prepared.dropped, prepared.new_schema)
+        done = (prepared.effects, prepared.created, prepared.dropped, plan.redefines)
         return prepared if any(done) else None
+
+    def without_effect(self) -> PickResult:
+        """For a commit that changed no entity: only what was asked for is looked at."""
+        self._engine.heads.of_branch(self._request.branch)
+        self._request.choices.require_known(())
+        return replace(self._result, preview=self._request.preview)
 
     def preview(self) -> PickResult:
         self._plan(self._engine.snapshot(self._request.branch))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.datatypes.values import ValueProblem, coerce_json
@@ -16,7 +17,7 @@ from omnigraph.operations.merge.types import TypeMerge
 from omnigraph.ports.tables import Pin
 from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.versioning.merge.choices import Choices, Take, Values
-from omnigraph.versioning.merge.conflicts import Conflict, ConflictKind
+from omnigraph.versioning.merge.conflicts import DISAGREEMENTS, Conflict, ConflictKind
 from omnigraph.versioning.merge.decide import Settled
 from omnigraph.writer.plan import Prepared, TableEffect
 
@@ -46,6 +47,12 @@ class MergePlan:
             key: TypeMerge(three, entity) for key, entity in schema.catalog.types.items()
         }
         self._changes: dict[TypeId, RowChange] | None = None
+
+    @property
+    def redefines(self) -> bool:
+        """Whether a definition changes. Ids that ours need not remember are none."""
+        mine, merged = self._three.ours.catalog, self._schema.catalog
+        return replace(merged, retired=mine.retired) != mine
 
     def settle(self, choices: Choices) -> list[Conflict]:
         """Decide conflicts as told; the ones that nobody decided. Nothing is written."""
@@ -144,10 +151,12 @@ class MergePlan:
     def _decide(self, found: list[Conflict], choices: Choices) -> bool:
         """Apply choices; whether something was decided. Disagreements about entities come first:
         with them, a broken rule may vanish."""
-        first = [self._apply(each, choices) for each in found if each.kind in _STORIES]
+        first = [self._apply(each, choices) for each in found if each.kind in DISAGREEMENTS]
         if True in first:
             return True
-        return True in [self._apply(each, choices) for each in found if each.kind not in _STORIES]
+        return True in [
+            self._apply(each, choices) for each in found if each.kind not in DISAGREEMENTS
+        ]
 
     def _apply(self, conflict: Conflict, choices: Choices) -> bool:
         choice = choices.of(conflict)
@@ -155,7 +164,8 @@ class MergePlan:
             return False
         merge = self._merges[conflict.entity.id]
         if isinstance(choice, Values):
-            return merge.decide(_id_of(conflict), Settled(self._valued(conflict, choice)))
+            row = self._valued(conflict, choice)
+            return merge.decide(_id_of(conflict), Settled(row))
         match conflict.kind:
             case ConflictKind.DIVERGENT_UPDATE:
                 contest = merge.contest(_id_of(conflict))
@@ -182,7 +192,7 @@ class MergePlan:
     def _valued(self, conflict: Conflict, choice: Values) -> Row | None:
         """The entity with the values that somebody gave."""
         entity, given = conflict.entity, choice.by_name
-        if conflict.kind in (ConflictKind.ORPHAN_EDGE, ConflictKind.CARDINALITY):
+        if "value" not in conflict.takes:
             raise _bad_value(conflict, "it is settled by ours or theirs, not by a value")
         if given is None:
             if conflict.kind is not ConflictKind.DELETE_VS_UPDATE:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from omnigraph.operations.merge.outcomes import TypeOutcome
     from omnigraph.versioning.manifest import Commit
+    from omnigraph.versioning.merge.choices import Choices
     from omnigraph.versioning.merge.conflicts import Conflict
 
 __all__ = ["MergeOutcome", "MergeResult", "PickResult", "conflict_to_json", "merge_conflict"]
@@ -125,6 +126,7 @@ def conflict_to_json(conflict: Conflict) -> dict[str, Any]:
         "other_id": conflict.other,
         "properties": [names[key] for key in conflict.properties] or None,
         "message": conflict.message,
+        "takes": list(conflict.takes),
     }
     said = {key: value for key, value in body.items() if value is not None}
     if conflict.id is not None:
@@ -133,20 +135,35 @@ def conflict_to_json(conflict: Conflict) -> dict[str, Any]:
     return said
 
 
-def merge_conflict(what: str, conflicts: Sequence[Conflict]) -> MergeConflict:
-    """The error for conflicts that nobody has decided."""
+def merge_conflict(what: str, conflicts: Sequence[Conflict], choices: Choices) -> MergeConflict:
+    """The error for conflicts that nobody has decided, or not well enough."""
     shown = [f"[{each.kind}] {each.message}" for each in conflicts[:_SHOWN_MAX]]
     more = len(conflicts) - len(shown)
     return MergeConflict(
         "merge.conflicts",
         f"{what} has {len(conflicts)} conflict{'s' if len(conflicts) > 1 else ''}; "
         "nothing was changed\n  " + "\n  ".join([*shown, *([f"… and {more} more"] * bool(more))]),
-        remedy="preview it, then decide: by strategy ours or theirs, or conflict by conflict",
+        remedy=_remedy(conflicts, choices),
         details={
             "merge_conflicts": [*map(conflict_to_json, conflicts[:_TOLD_MAX])],
             "total": len(conflicts),
         },
     )
+
+
+def _remedy(conflicts: Sequence[Conflict], choices: Choices) -> str:
+    """What helps: not what has been tried, and not what cannot."""
+    if any(conflict.hopeless for conflict in conflicts):
+        return (
+            "no choice settles what is said of the schema: change the schema of one of the two "
+            "branches until both agree, then merge again"
+        )
+    if any(choices.of(conflict) is not None for conflict in conflicts):
+        return (
+            "what was chosen leaves these, because what that side has breaks a rule of the other: "
+            "take the other side for them, or give a value where `takes` says so"
+        )
+    return "preview it, then decide: by strategy ours or theirs, or conflict by conflict"
 
 
 def _state(conflict: Conflict, row: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -173,6 +173,7 @@ def _conflict(
         entity,
         None,
         f"{entity.name}: {about}",
+        hopeless=decides is About.NOTHING,
         witness=(decides, about, *map(repr, states)),
     )
 

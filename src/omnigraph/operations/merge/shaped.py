@@ -9,6 +9,7 @@ side has not changed them.
 from __future__ import annotations
 
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
@@ -16,17 +17,19 @@ import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.operations.evolve.rows import Passage
+from omnigraph.operations.evolve.rows import Constant, Passage, default_fill
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, Pin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from omnigraph.catalog.model import Catalog, EntityType, Property, TypeId
+    from omnigraph.catalog.model import Catalog, EntityType, Property, PropertyId, TypeId
     from omnigraph.ports.tables import RowSet, Table
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["ShapedReader", "inherited", "passage_between", "shaped"]
+__all__ = ["ShapedReader", "born_twice", "inherited", "passage_between", "shaped"]
+
+_NO_FILLS: Mapping[PropertyId, Constant] = MappingProxyType({})
 
 
 def passage_between(before: EntityType, after: EntityType) -> Passage:
@@ -42,10 +45,33 @@ def inherited(base: Snapshot, before: EntityType, after: EntityType) -> tuple[Pr
     return tuple(p for p in after.properties if p.id in first.by_id and p.id not in before.by_id)
 
 
-def shaped(snapshot: Snapshot, after: EntityType, base: Snapshot) -> Table:
-    """The table of a type, seen as rows of ``after``; itself where that makes no difference."""
+def born_twice(
+    merged: EntityType, ours: EntityType, theirs: EntityType
+) -> dict[PropertyId, Constant]:
+    """What a base without them has of properties that both sides made, each filling its rows in its
+    own way. It is what the side filled that has to give way, so that against such a base only the
+    other side has changed its rows. Where that one filled nothing, there is nothing to give way to.
+    """
+    found = {}
+    for prop in merged.properties:
+        mine, other = ours.by_id.get(prop.id), theirs.by_id.get(prop.id)
+        if mine is not None and other is not None and default_fill(prop) != Constant(None):
+            loser = other if default_fill(mine) == default_fill(prop) else mine
+            found[prop.id] = default_fill(loser)
+    return found
+
+
+def shaped(
+    snapshot: Snapshot,
+    after: EntityType,
+    base: Snapshot,
+    fills: Mapping[PropertyId, Constant] = _NO_FILLS,
+) -> Table:
+    """The table of a type, seen as rows of ``after``; itself where that makes no difference.
+    ``fills`` are for properties that it does not have, instead of their defaults."""
     table, before = snapshot.table(after.id), snapshot.catalog.types[after.id]
-    passage = passage_between(before, after)
+    new = {key: fill for key, fill in fills.items() if key not in before.by_id}
+    passage = Passage(before, after, new)
     if not passage.moves_columns:
         return table
     lost = inherited(base, before, after)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.integrity.lookup import find_rows
-from omnigraph.operations.merge.shaped import inherited, passage_between, shaped
+from omnigraph.operations.merge.shaped import born_twice, inherited, passage_between, shaped
 from omnigraph.operations.merge.standing import Standing, find_standing
 from omnigraph.operations.merge.three import State
 from omnigraph.ports.tables import ROW_ADDRESS
@@ -32,9 +32,10 @@ from omnigraph.versioning.merge.decide import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from omnigraph.catalog.model import EntityType, TypeId
+    from omnigraph.catalog.model import EntityType, PropertyId, TypeId
+    from omnigraph.operations.evolve.rows import Constant
     from omnigraph.operations.merge.three import Three
     from omnigraph.versioning.snapshot import Snapshot
 
@@ -253,8 +254,16 @@ class TypeMerge:
         """The type at a snapshot, seen through its merged definition."""
         if self.id not in snapshot.catalog.types:
             return None
-        table = shaped(snapshot, self.entity, self.three.base)
+        is_base = snapshot is not self.three.ours and snapshot is not self.three.theirs
+        fills = self._born_twice if is_base else {}
+        table = shaped(snapshot, self.entity, self.three.base, fills)
         return Side(table, {prop.id: prop.column for prop in stored_properties(self.entity)})
+
+    @cached_property
+    def _born_twice(self) -> Mapping[PropertyId, Constant]:
+        ours = self.three.ours.catalog.types.get(self.id)
+        theirs = self.three.theirs.catalog.types.get(self.id)
+        return {} if ours is None or theirs is None else born_twice(self.entity, ours, theirs)
 
     def _fits(self, snapshot: Snapshot) -> bool:
         entity = snapshot.catalog.types.get(self.id)

@@ -116,7 +116,9 @@ def _to_text(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def _decode(text: str, purpose: str, count: int) -> list[Any]:
+def _decode(text: object, purpose: str, count: int) -> list[Any]:
+    if not isinstance(text, str):
+        raise rejected("it is not a text")
     if len(text) > TOKEN_BYTES_MAX:
         raise rejected(f"it is longer than {TOKEN_BYTES_MAX} bytes")
     try:

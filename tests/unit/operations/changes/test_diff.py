@@ -96,6 +96,12 @@ def test_what_is_not_known_is_refused(
         graph.diff("dev", "nowhere")
 
 
+def test_one_name_may_stand_by_itself(graph: Graph) -> None:
+    everything = [*graph.diff("main@v1", "main", types=["Person"], ops=["insert"])]
+    assert everything
+    assert [*graph.diff("main@v1", "main", types="Person", ops="insert")] == everything
+
+
 def test_equal_targets_read_nothing(engine: Engine) -> None:
     branch_off(engine, "same")
     seen = Between(engine.root.tables)

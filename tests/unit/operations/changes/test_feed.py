@@ -335,6 +335,9 @@ def test_the_history_of_an_entity_names_every_commit_that_changed_it(
     assert [entry["change"]["op"] for entry in ada] == ["update", "insert"]
     assert ada[0]["change"]["changed"] == ["age"]
     assert graph.blame("Person", "nobody").entries == ()
+    with pytest.raises(InvalidInput) as refused:
+        graph.blame("Person", 5)  # type: ignore[arg-type]
+    assert refused.value.code == "entity.bad_id"
 
 
 def test_the_history_goes_through_merges(engine: Engine, graph: Graph) -> None:

@@ -130,6 +130,25 @@ def test_the_first_commit_and_unknown_ones_are_refused(world: Any, verb: str) ->
 # --- reset ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("verb", ["revert", "cherry_pick"])
+def test_a_commit_that_only_moved_files_is_nothing_to_undo_or_repeat(world: Any, verb: str) -> None:
+    world.graph.ensure_indices(force=True)
+    indexed = world.engine.snapshot().manifest
+    assert indexed.commit.kind is WriterKind.INDEX
+    result = getattr(world.graph, verb)(indexed.commit.id)
+    assert (result.commit, result.types, result.conflicts) == (None, (), ())
+    # The indexes that it built are still there.
+    assert world.engine.snapshot().manifest == indexed
+
+
+def test_reverting_a_definition_that_the_branch_never_had_makes_no_commit(world: Any) -> None:
+    schema = world.graph.schema.replace("note: String?", "note: String?\n    nick: String?")
+    added = world.graph.apply_schema(schema).commit
+    before = world.head("dev")
+    assert world.graph.revert(added.id, branch="dev").commit is None
+    assert world.head("dev") == before
+
+
 def test_a_branch_is_moved_to_an_older_snapshot_as_a_new_commit(world: Any) -> None:
     then, before = world.head(), world.state()
     world.drop("Person", "bob")

@@ -229,6 +229,39 @@ def test_rows_that_lack_what_the_other_side_requires_can_be_given_it(
     }
 
 
+@pytest.mark.parametrize("strategy", ["ours", "theirs"])
+def test_a_property_that_both_sides_made_is_filled_as_the_chosen_side_filled_it(
+    engine: Engine, graph: Graph, strategy: str
+) -> None:
+    for branch, value in (("main", "ours"), ("dev", "theirs")):
+        made = SCHEMA.replace(NOTE, f'{NOTE}    kind: String @default("{value}")\n')
+        graph.apply_schema(made, branch=branch)
+        write(
+            engine, {"Person": {f"new-{value}": person(f"new-{value}", kind=value)}}, branch=branch
+        )
+    (found,) = graph.merge("dev", preview=True).conflicts
+    assert found.kind == "schema"
+    graph.merge("dev", strategy=strategy)
+    assert {key: row["kind"] for key, row in people(engine).items()} == {
+        **dict.fromkeys(("ada", "bob", "cyd"), strategy),
+        "new-ours": "ours",
+        "new-theirs": "theirs",
+    }
+
+
+def test_a_property_that_both_sides_made_alike_is_merged_by_what_each_changed(
+    engine: Engine, graph: Graph
+) -> None:
+    made = SCHEMA.replace(NOTE, f'{NOTE}    kind: String @default("human")\n')
+    for branch, key in (("main", "ada"), ("dev", "bob")):
+        graph.apply_schema(made, branch=branch)
+        changed = person(key, note=key.upper(), kind=f"seen on {branch}")
+        write(engine, {"Person": {key: changed}}, branch=branch)
+    graph.merge("dev")
+    kinds = {key: row["kind"] for key, row in people(engine).items()}
+    assert kinds == {"ada": "seen on main", "bob": "seen on dev", "cyd": "human"}
+
+
 def test_unsigned_values_are_compared_across_schemas_too(tmp_path: Path) -> None:
     engine = new_engine(tmp_path / "u", schema="node N { name: String @key  u: U32? }")
     graph = Graph(engine)
