@@ -14,7 +14,7 @@ from omnigraph.errors import GraphError
 from omnigraph.graph.open import init_graph, open_graph
 from omnigraph.pipeline.columns import find_entity
 from omnigraph.pipeline.conditions import parse_where
-from omnigraph.pipeline.source import _grouped, register
+from omnigraph.pipeline.source import register
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -245,8 +245,6 @@ def test_spark_keeps_pushed_filters_so_none_are_taken(spark: SparkSession) -> No
 
 
 def test_a_partition_is_some_fragments(spark: SparkSession, source: Graph) -> None:
-    assert list(_grouped([300_000, 200_000, 1, 700_000, 5])) == [(0, 1), (2,), (3,), (4,)]
-    assert list(_grouped([])) == []
     assert read(spark, source, type="Person").rdd.getNumPartitions() == 1
 
 

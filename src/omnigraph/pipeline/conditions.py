@@ -7,12 +7,13 @@ so that whatever else is computed from the same frame is filtered as well, and s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EdgeType
 from omnigraph.errors import InvalidInput
 from omnigraph.executor.pushdown import split
-from omnigraph.ir.expressions import And, PropertyRef
+from omnigraph.ir.expressions import And, Not, PropertyRef, StringMatch, StringOp
 from omnigraph.ir.walk import nodes
 from omnigraph.operations.query import QueryRequest, prepare
 from omnigraph.runtime.clock import micros_to_datetime
@@ -23,14 +24,23 @@ if TYPE_CHECKING:
     from omnigraph.operations.engine import Engine
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["parse_where"]
+__all__ = ["Condition", "parse_where"]
 
 _NODE = "query rows() {{ match {{ $it: {name}\n{where}\n}} return {{ $it }} }}"
 _EDGE = "query rows() {{ match {{ $begin $it:{name} $end\n{where}\n}} return {{ $it }} }}"
 
 
-def parse_where(engine: Engine, snapshot: Snapshot, entity: EntityType, text: str) -> Any:
-    """Conditions on ``$it`` as an expression that the table of the type evaluates."""
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An expression that a table evaluates, and the columns of which its indexes could answer it
+    alone; none where no index can."""
+
+    filter: Any
+    looked_up: frozenset[str]
+
+
+def parse_where(engine: Engine, snapshot: Snapshot, entity: EntityType, text: str) -> Condition:
+    """Conditions on ``$it`` as the table of the type evaluates them."""
     is_edge = isinstance(entity, EdgeType)
     name = entity.name[0].lower() + entity.name[1:] if is_edge else entity.name
     query = (_EDGE if is_edge else _NODE).format(name=name, where=text)
@@ -38,14 +48,24 @@ def parse_where(engine: Engine, snapshot: Snapshot, entity: EntityType, text: st
     ir = prepare(engine, snapshot, request).ir
     columns: dict[str, str] = {prop.id: prop.column for prop in entity.by_id.values()}
     now = micros_to_datetime(engine.root.clock.now_micros())
-    found = split(_condition(ir, 3 if is_edge else 1), columns, {}, now)
+    wanted = _condition(ir, 3 if is_edge else 1)
+    found = split(wanted, columns, {}, now)
     if found.residual is not None:
         raise InvalidInput(
             "source.where_not_answered",
             f"the table cannot answer all of {text!r}",
             remedy="leave that part to Spark: .where(…) on the frame",
         )
-    return found.pushed
+    return Condition(found.pushed, _looked_up(wanted, columns))
+
+
+def _looked_up(wanted: Any, columns: dict[str, str]) -> frozenset[str]:
+    parts = list(nodes(wanted))
+    for part in parts:
+        is_part_of_text = isinstance(part, StringMatch) and part.op is not StringOp.STARTS_WITH
+        if is_part_of_text or isinstance(part, Not):
+            return frozenset()
+    return frozenset(columns[part.prop] for part in parts if isinstance(part, PropertyRef))
 
 
 def _condition(ir: ReadIR, slots: int) -> Any:

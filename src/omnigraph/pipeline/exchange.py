@@ -4,6 +4,9 @@ Rows go into buckets by the hash of their key. What one task has for a bucket tr
 blob, and a function sees every bucket whole, as tables. For ten million keys against a million this
 took a third of the processor time of Spark's own join, which makes a row of the JVM of every row;
 and inside a bucket a rule is the same few Arrow operations that it is in process.
+
+A few rows that ask much of a large table do not move it: whoever reads the table looks up first
+what is asked for, and only that travels.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from omnigraph.pipeline.grouping import grouped
 from omnigraph.pipeline.tasks import spread
 
 if TYPE_CHECKING:
@@ -33,6 +38,9 @@ _ROWS_PER_BUCKET = 500_000
 _BUCKETS_MAX = 1_024
 # Small feeds share a task.
 _ROWS_PER_TASK = 500_000
+# So many keys may be asked for by every task that reads a table, if that is so much larger.
+_ASKED_MAX = 1_000_000
+_TIMES_LARGER = 4
 _BLOBS = "bucket int, name string, rows binary"
 
 
@@ -44,11 +52,17 @@ class Feed:
     rows: int
     # Runs on an executor; gives tables with a ``KEY``.
     read: Callable[[Site], Iterable[pa.Table]]
+    # Only rows whose key stands in a feed that is not such a one can matter.
+    answers: bool = False
 
 
 def buckets_for(feeds: Sequence[Feed]) -> int:
     """How many buckets make each of a size that a task can hold well."""
-    rows = sum(feed.rows for feed in feeds)
+    asking = sum(feed.rows for feed in feeds if not feed.answers)
+    answering = sum(feed.rows for feed in feeds if feed.answers)
+    if _asking(feeds):
+        answering = min(answering, _TIMES_LARGER * asking)
+    rows = asking + answering
     return min(_BUCKETS_MAX, -(-max(rows, 1) // _ROWS_PER_BUCKET))
 
 
@@ -61,31 +75,32 @@ def exchange(
 ) -> DataFrame:
     """What ``work`` makes of every bucket. A feed without rows in a bucket is missing there."""
     count = buckets_for(feeds)
-    blobs = spread(spark, _grouped(feeds), partial(_emit, site, count), _BLOBS)
+    tasks = list(grouped(feeds, lambda feed: feed.rows, _ROWS_PER_TASK))
+    blobs = spread(spark, tasks, partial(_emit, site, count, _asking(feeds)), _BLOBS)
     gathered = blobs.repartitionById(count, "bucket")
     return gathered.mapInArrow(partial(_collect, site, work), ddl)
 
 
-def _grouped(feeds: Sequence[Feed]) -> list[tuple[Feed, ...]]:
-    """Feeds by task."""
-    groups: list[tuple[Feed, ...]] = []
-    waiting: list[Feed] = []
-    weight = 0
-    for feed in feeds:
-        if waiting and weight + feed.rows > _ROWS_PER_TASK:
-            groups.append(tuple(waiting))
-            waiting, weight = [], 0
-        waiting.append(feed)
-        weight += feed.rows
-    return [*groups, tuple(waiting)] if waiting else groups
+def _asking(feeds: Sequence[Feed]) -> tuple[Feed, ...]:
+    """The feeds whose keys are looked up before anything travels; none if that does not pay."""
+    asking = tuple(feed for feed in feeds if not feed.answers)
+    asked = sum(feed.rows for feed in asking)
+    answering = sum(feed.rows for feed in feeds if feed.answers)
+    return asking if asked <= _ASKED_MAX and asked * _TIMES_LARGER <= answering else ()
 
 
 # --- on executors ------------------------------------------------------------------------------
 
 
-def _emit(site: Site, buckets: int, feeds: tuple[Feed, ...]) -> Iterator[pa.RecordBatch]:
+def _emit(
+    site: Site, buckets: int, asking: tuple[Feed, ...], feeds: tuple[Feed, ...]
+) -> Iterator[pa.RecordBatch]:
+    looked_up = asking and any(feed.answers for feed in feeds)
+    asked = _keys(site, asking) if looked_up else None
     for feed in feeds:
         for table in feed.read(site):
+            if feed.answers and asked is not None:
+                table = table.filter(pc.is_in(table.column(KEY), value_set=asked))  # noqa: PLW2901
             for bucket, rows in split(table, buckets):
                 yield pa.record_batch(
                     {
@@ -94,6 +109,13 @@ def _emit(site: Site, buckets: int, feeds: tuple[Feed, ...]) -> Iterator[pa.Reco
                         "rows": pa.array([_pack(rows)], pa.binary()),
                     }
                 )
+
+
+def _keys(site: Site, feeds: Iterable[Feed]) -> pa.Array:
+    found = [table.column(KEY) for feed in feeds for table in feed.read(site)]
+    return pc.unique(
+        pa.chunked_array([chunk for keys in found for chunk in keys.chunks], pa.string())
+    )
 
 
 def _collect(

@@ -126,7 +126,7 @@ class _Plan:
             if node_type == node:
                 kept = f"kept {self._in.number(edge)} {end} {self._in.number(node)}"
                 columns = {KEY: prop.column, "id": ID.column}
-                self._feed(kept, self._in.branch(kept, edge.id, columns))
+                self._feed(kept, self._in.branch(kept, edge.id, columns, answers=False))
 
     def _is_touched(self, edge: EdgeType, rule: Cardinality) -> bool:
         is_changed = self._in.is_changed
@@ -137,7 +137,9 @@ class _Plan:
         overwritten = self._in.is_overwritten(edge.id)
         self.counts.append(Count(number, node, rule.low, rule.high, overwritten))
         before = f"{'lost' if overwritten else 'out'} {number}"
-        self._feed(before, self._in.branch(before, edge.id, {KEY: SRC.column}))
+        columns = {KEY: SRC.column}
+        out = self._in.branch(before, edge.id, columns, answers=not overwritten)
+        self._feed(before, out)
         if not overwritten:
             lost = f"lost {number}"
             going = Stored(self._in.located.of(number).files + self._in.gone_of(edge.id).files)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.pipeline.exchange import Feed
+from omnigraph.pipeline.grouping import grouped
 from omnigraph.pipeline.pieces import RECORD, comparable_column, unpack
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
 
@@ -39,24 +40,13 @@ def key_feed(name: str, part: TypePiece, columns: Columns, left_out: tuple[str, 
     return Feed(name, part.count, partial(_read_keys, part.keys, dict(columns), left_out))
 
 
-def branch_feeds(name: str, table: Table, columns: Columns) -> list[Feed]:
+def branch_feeds(name: str, table: Table, columns: Columns, *, answers: bool) -> list[Feed]:
     """What a table holds at its pin; ``ADDRESS`` and ``IDENTITY`` may be among the columns."""
-    feeds: list[Feed] = []
-    waiting: list[int] = []
-    weight = 0
-
-    def cut() -> None:
-        read = partial(_read_branch, table.pin, dict(columns), tuple(waiting))
-        feeds.append(Feed(name, weight, read))
-
-    for place, part in enumerate(table.parts()):
-        if waiting and weight + part.rows > _ROWS_PER_FEED:
-            cut()
-            waiting, weight = [], 0
-        waiting.append(place)
-        weight += part.rows
-    if waiting:
-        cut()
+    parts = enumerate(table.parts())
+    feeds = []
+    for group in grouped(parts, lambda part: part[1].rows, _ROWS_PER_FEED):
+        read = partial(_read_branch, table.pin, dict(columns), tuple(place for place, _ in group))
+        feeds.append(Feed(name, sum(part.rows for _, part in group), read, answers))
     return feeds
 
 
@@ -93,7 +83,9 @@ def _read_branch(
         row_ids=IDENTITY in places,
         row_addresses=ADDRESS in places,
     )
-    for batch in batches:
+    # Tables stream small batches; what is done to each table here costs by its number.
+    for some in grouped(batches, lambda batch: batch.num_rows, _ROWS_PER_FEED):
+        batch = pa.concat_batches(some)
         rows = {
             name: batch.column(_PLACES[name]).cast(pa.int64())
             if name in places

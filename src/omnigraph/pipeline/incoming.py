@@ -139,11 +139,13 @@ class Incoming:
             for piece, part in self.material.rows(type_id)
         ]
 
-    def branch(self, name: str, type_id: TypeId, columns: Columns) -> list[Feed]:
-        """What the branch has of a type."""
+    def branch(
+        self, name: str, type_id: TypeId, columns: Columns, *, answers: bool = True
+    ) -> list[Feed]:
+        """What the branch has of a type; by default it only answers what others ask for."""
         if not self.branch_rows(type_id):
             return []
-        return branch_feeds(name, self.snapshot.table(type_id), columns)
+        return branch_feeds(name, self.snapshot.table(type_id), columns, answers=answers)
 
     # --- which records count, and what the branch has of them ---
 

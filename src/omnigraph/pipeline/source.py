@@ -38,6 +38,7 @@ from omnigraph.pipeline.columns import (
     spark_arrow_type,
 )
 from omnigraph.pipeline.conditions import parse_where
+from omnigraph.pipeline.partitions import plan_partitions
 from omnigraph.pipeline.sink import GraphWriter
 from omnigraph.pipeline.site import Site
 from omnigraph.versioning.names import MAIN
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphSource", "register"]
 
-_ROWS_PER_PARTITION = 500_000
 _ROWS_PER_BATCH = 65_536
 _BYTES_PER_BATCH = 4 * 2**20
 
@@ -174,12 +174,13 @@ class GraphSource(DataSource):
         engine, where = graph.gate.export(self._target), self.options.get("where")
         snapshot = engine.snapshot(self._target)
         table = snapshot.table(entity.id)
+        condition = None if where is None else parse_where(engine, snapshot, entity, where)
         return TableRead(
             table.pin,
             tuple(columns[name].column for name in schema.names),
             _expected(schema),
-            None if where is None else parse_where(engine, snapshot, entity, where),
-            tuple(_grouped([part.rows for part in table.parts()])),
+            None if condition is None else condition.filter,
+            tuple(plan_partitions(table, condition)),
         )
 
 
@@ -226,20 +227,6 @@ def _parse_params(text: str | None) -> Mapping[str, Any]:
             remedy='write {"name": value, …}',
         )
     return params
-
-
-def _grouped(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The numbers of parts that are read together: small ones share a task."""
-    waiting: list[int] = []
-    weight = 0
-    for place, rows in enumerate(sizes):
-        if waiting and weight + rows > _ROWS_PER_PARTITION:
-            yield tuple(waiting)
-            waiting, weight = [], 0
-        waiting.append(place)
-        weight += rows
-    if waiting:
-        yield tuple(waiting)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,29 @@
+"""Things together, in their order, up to a weight: what one task reads, writes or brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["grouped"]
+
+T = TypeVar("T")
+
+
+def grouped(
+    items: Iterable[T], weigh: Callable[[T], int], weight_max: int
+) -> Iterator[tuple[T, ...]]:
+    """Neighbours, as many as weigh no more than ``weight_max``; what weighs more stands alone."""
+    waiting: list[T] = []
+    weight = 0
+    for item in items:
+        own = weigh(item)
+        if waiting and weight + own > weight_max:
+            yield tuple(waiting)
+            waiting, weight = [], 0
+        waiting.append(item)
+        weight += own
+    if waiting:
+        yield tuple(waiting)

@@ -1,0 +1,58 @@
+"""Which parts of a table each task reads.
+
+A condition makes tasks fewer: most of what a task reads for it stays where it is, and the start of
+a task costs more than looking through a fragment. Where indexes answer the condition, they are
+asked at once, and parts in which nothing matches are left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from omnigraph.pipeline.grouping import grouped
+from omnigraph.ports.indexes import IndexKind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from omnigraph.pipeline.conditions import Condition
+    from omnigraph.ports.tables import Table
+
+__all__ = ["plan_partitions"]
+
+_ROWS_PER_PARTITION = 500_000
+_ROWS_LOOKED_THROUGH = 2_500_000
+# More rows than these are not looked up one by one to save some tasks.
+_MATCHES_MAX = 1_000_000
+
+
+def plan_partitions(table: Table, where: Condition | None = None) -> list[tuple[int, ...]]:
+    """The places of the parts that each task reads."""
+    sizes = [part.rows for part in table.parts()]
+    places = range(len(sizes)) if where is None else _matching(table, sizes, where)
+    weight_max = _ROWS_PER_PARTITION if where is None else _ROWS_LOOKED_THROUGH
+    return list(grouped(places, lambda place: sizes[place], weight_max))
+
+
+def _matching(table: Table, sizes: list[int], where: Condition) -> Collection[int]:
+    """The parts with rows that match, as far as indexes tell."""
+    if not _is_indexed(table, where.looked_up) or table.count(where.filter) > _MATCHES_MAX:
+        return range(len(sizes))
+    ends = np.cumsum(sizes)
+    at = np.searchsorted(ends, table.find(where.filter), side="right")
+    found: list[int] = np.unique(at).tolist()
+    return found
+
+
+def _is_indexed(table: Table, columns: Collection[str]) -> bool:
+    """Whether every column has an index that leaves little to look through."""
+    covered = {
+        index.spec.column
+        for index in table.indexes()
+        if index.spec is not None
+        and index.spec.kind in (IndexKind.ORDER, IndexKind.MEMBERS)
+        and index.uncovered_rows <= _ROWS_LOOKED_THROUGH
+    }
+    return bool(columns) and covered.issuperset(columns)
