@@ -144,10 +144,16 @@ class Exchange:
         )
 
     async def chunks(self, limit: int) -> AsyncIterator[bytes]:
-        """The body, piece by piece; 413 as soon as it is too long, 408 when its sender sleeps."""
+        """The body, piece by piece; 413 as soon as it is too long, 408 when its sender sleeps or
+        dawdles. Only waiting for the sender counts: whoever takes the pieces has its own time."""
+        limits = self.service.limits
+        waited = 0.0
         while not self.body_read:
-            async with _in_time(self.service.limits.body_idle_seconds):
+            earned = limits.body_seconds_max + self.size / limits.body_bytes_per_second_min
+            started = SYSTEM_CLOCK.monotonic()
+            async with _in_time(min(limits.body_idle_seconds, earned - waited)):
                 chunk = await self._chunk(limit)
+            waited += SYSTEM_CLOCK.monotonic() - started
             if chunk:
                 yield chunk
 

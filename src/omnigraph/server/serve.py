@@ -17,6 +17,7 @@ from omnigraph.errors import InvalidInput
 from omnigraph.graph.open import open_graph, open_policy
 from omnigraph.policy.guard import Guard
 from omnigraph.server.app import Server, choose_access
+from omnigraph.server.connection import ImpatientProtocol
 from omnigraph.server.logs import start_logs
 from omnigraph.server.registry import GraphList, ServedGraph, parse_graph_id
 from omnigraph.server.service import Access
@@ -123,6 +124,7 @@ def _config(server: Server, bind: str) -> uvicorn.Config:
         server_header=False,
         date_header=False,
         proxy_headers=False,
+        http=ImpatientProtocol,
         ws="none",
         lifespan="on",
         backlog=limits.connections_max,

@@ -26,6 +26,8 @@ class Limits:
     body_idle_seconds: float = 20.0
     # A small body that takes longer than this is not being sent, it is being held open.
     body_seconds_max: float = 30.0
+    # A long body may take longer, as long as it comes faster than this.
+    body_bytes_per_second_min: int = 16 * _KIB
     # A reader of a stream who takes nothing for so long has gone.
     drain_seconds_max: float = 60.0
     # Writes of one actor at the same time, and the bytes that they hold.
@@ -42,7 +44,7 @@ class Limits:
     busy_retry_seconds: int = 1
     # Connections at the same time.
     connections_max: int = 2_048
-    # An open connection without a request.
+    # An open connection without a request, or with headers that have no end.
     idle_connection_seconds: int = 30
     # How long a stop waits for streams; writes are always finished.
     shutdown_seconds: int = 30

@@ -157,6 +157,45 @@ def test_a_slow_body_is_given_up(people: Path) -> None:
             assert b" 408 " in line.recv(65_536).split(b"\r\n")[0]
 
 
+def test_a_load_that_trickles_in_is_given_up(people: Path) -> None:
+    limits = Limits(body_seconds_max=0.3, body_bytes_per_second_min=1_000)
+    request = ServeRequest([str(people)], unauthenticated=True, limits=limits)
+    with serving(make_server(request, {})) as url, httpx.Client(base_url=url) as client:
+        head = f"POST {G}/load/ndjson HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n"
+        with socket.create_connection((client.base_url.host, client.base_url.port or 80)) as line:
+            line.sendall(head.encode() + b"Content-Length: 1000\r\n\r\n")
+            for _ in range(6):
+                line.sendall(b"\n")
+                time.sleep(0.1)
+            assert b" 408 " in line.recv(65_536).split(b"\r\n")[0]
+
+
+def test_headers_without_an_end_are_given_up(people: Path) -> None:
+    limits = Limits(idle_connection_seconds=1)
+    request = ServeRequest([str(people)], unauthenticated=True, limits=limits)
+    with serving(make_server(request, {})) as url, httpx.Client(base_url=url) as client:
+        address = (client.base_url.host, client.base_url.port or 80)
+        fresh, used = socket.create_connection(address), socket.create_connection(address)
+        used.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert used.recv(65_536).startswith(b"HTTP/1.1 200")
+        for line in (fresh, used):
+            line.settimeout(0.05)
+            with line:
+                line.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
+                assert any(is_closed_after(line, b"X: y\r\n") for _ in range(200))
+        assert client.get("/healthz").status_code == 200
+
+
+def is_closed_after(line: socket.socket, data: bytes) -> bool:
+    try:
+        line.sendall(data)
+        return line.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
 def test_authorisation_comes_before_the_body(serve: Serve) -> None:
     client = serve(tokens=TOKENS, policy=POLICY)
     host, port = client.base_url.host, client.base_url.port or 80

@@ -162,7 +162,7 @@ def test_an_error_of_ours_shows_its_id_and_nothing_else(
 
 
 def test_a_deadline_stops_a_query(open_server: httpx.Client) -> None:
-    open_server.post(f"{G}/load/ndjson", content=lines_of(300), headers=NDJSON)
+    open_server.post(f"{G}/load/ndjson", content=lines_of(150), headers=NDJSON)
     answer = open_server.post(
         f"{G}/query", json={"query": ENDLESS}, headers={"Omnigraph-Deadline-Ms": "100"}
     )
