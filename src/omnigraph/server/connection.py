@@ -36,7 +36,7 @@ class ImpatientProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         # A request that came early has its headers already.
-        if self.cycle is None or self.cycle.response_complete:
+        if self.cycle.response_complete:
             self._wait()
 
     def _wait(self) -> None:

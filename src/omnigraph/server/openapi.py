@@ -134,7 +134,8 @@ def _responses(
     success: dict[str, Any] = {"description": "Done."}
     shapes = [schema_of[_key(kind)] for kind in each.answers] or [{"type": "string"}]
     success["content"] = {
-        each.gives: {"schema": shapes[0] if len(shapes) == 1 else {"anyOf": shapes}}
+        each.gives: {"schema": shapes[0] if len(shapes) == 1 else {"anyOf": shapes}},
+        **{media_type: {"schema": {"type": "string"}} for media_type in each.also_gives},
     }
     statuses = {*each.problems, *_EVERYWHERE, *((403,) if each.is_of_graph else ())}
     if each.body is not None or each.takes is not None:

@@ -46,6 +46,8 @@ class Operation:
     # What a success says: one of these.
     answers: tuple[Any, ...] = ()
     gives: str = JSON
+    # Other media types that the same answer has for whoever accepts them.
+    also_gives: tuple[str, ...] = ()
     problems: tuple[int, ...] = ()
     # Further statuses that are no failure.
     others: tuple[int, ...] = ()

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from omnigraph.errors import InvalidInput
+from omnigraph.errors import GraphError, InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from omnigraph.policy.guard import Guard
     from omnigraph.server.stored import StoredQueries
 
-__all__ = ["GraphList", "Registry", "ServedGraph", "parse_graph_id"]
+__all__ = ["GraphList", "Quarantined", "Registry", "ServedGraph", "parse_graph_id"]
 
 _GRAPH_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _RESERVED = frozenset({"policies", "healthz", "readyz", "metrics", "openapi", "graphs"})
@@ -40,6 +40,19 @@ class ServedGraph:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """A graph that should be served and cannot be; to whoever asks for it, it is not there."""
+
+    id: str
+    error: Exception
+
+    @property
+    def reason(self) -> str:
+        """The stable code of what is wrong; the text is for the log."""
+        return self.error.code if isinstance(self.error, GraphError) else "internal"
+
+
 class Registry(Protocol):
     """The graphs of a server. Asked for every request, so that what it holds may change."""
 
@@ -49,6 +62,11 @@ class Registry(Protocol):
 
     def list(self) -> Sequence[ServedGraph]:
         """All graphs, by id."""
+        ...
+
+    @property
+    def quarantined(self) -> Sequence[Quarantined]:
+        """Those that should be served and cannot be, by id."""
         ...
 
     @property
@@ -64,9 +82,16 @@ class Registry(Protocol):
 class GraphList:
     """Graphs that were named when the server was started."""
 
-    def __init__(self, graphs: Iterable[ServedGraph], guard: Guard | None = None) -> None:
+    def __init__(
+        self,
+        graphs: Iterable[ServedGraph],
+        guard: Guard | None = None,
+        *,
+        quarantined: Iterable[Quarantined] = (),
+    ) -> None:
         self._graphs = {served.id: served for served in sorted(graphs, key=lambda each: each.id)}
         self._guard = guard
+        self.quarantined = tuple(sorted(quarantined, key=lambda each: each.id))
 
     def get(self, graph_id: str) -> ServedGraph | None:
         return self._graphs.get(graph_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import queue
 import signal
 import threading
@@ -19,7 +20,7 @@ from omnigraph.policy.guard import Guard
 from omnigraph.server.app import Server, choose_access
 from omnigraph.server.connection import ImpatientProtocol
 from omnigraph.server.logs import start_logs
-from omnigraph.server.registry import GraphList, ServedGraph, parse_graph_id
+from omnigraph.server.registry import GraphList, Quarantined, ServedGraph, parse_graph_id
 from omnigraph.server.service import Access
 from omnigraph.server.settings import Limits
 from omnigraph.server.stored import EMPTY, read_stored_queries
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from omnigraph.graph.open import PolicySource
 
 __all__ = ["ServeRequest", "make_server", "parse_bind", "run_server", "serving"]
+
+_log = logging.getLogger("omnigraph.server")
 
 _OPENED_AT_ONCE = 4
 _START_SECONDS_MAX = 60
@@ -54,12 +57,18 @@ class ServeRequest:
     queries: str | None = None
     unauthenticated: bool = False
     read_only: bool = False
+    # Start with all of them or not at all.
+    require_all_graphs: bool = False
     log_level: str = "info"
     limits: Limits = field(default_factory=Limits)
 
 
 def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server:
-    """Open everything that is served. What is wrong with any of it stops the start."""
+    """Open everything that is served.
+
+    A graph that does not open, or whose stored queries do not fit, is left out as long as there is
+    another one. Everything else that is wrong stops the start.
+    """
     tokens = read_tokens(environment)
     access = choose_access(
         tokens=len(tokens) > 0,
@@ -69,7 +78,7 @@ def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server
     policy = open_policy(_policy_of(access, request))
     addresses = _addresses(request.graphs)
 
-    def open_one(graph_id: str) -> ServedGraph:
+    def open_graph_of(graph_id: str) -> ServedGraph:
         graph = open_graph(addresses[graph_id], read_only=request.read_only, policy=policy)
         directory = _directory(request, graph_id, len(addresses))
         # Asked behind the facade: nobody in particular reads it, the server does.
@@ -77,12 +86,25 @@ def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server
         stored = EMPTY if directory is None else read_stored_queries(directory, catalog)
         return ServedGraph(graph_id, graph, stored)
 
+    def try_one(graph_id: str) -> ServedGraph | Quarantined:
+        try:
+            return open_graph_of(graph_id)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others may be well
+            return Quarantined(graph_id, error)
+
     with ThreadPoolExecutor(_OPENED_AT_ONCE) as opening:
-        served = list(opening.map(open_one, addresses))
+        found = list(opening.map(try_one, addresses))
+    served = [each for each in found if isinstance(each, ServedGraph)]
+    broken = [each for each in found if isinstance(each, Quarantined)]
+    if broken and (request.require_all_graphs or not served):
+        raise broken[0].error
+    for each in broken:
+        _log.error("graph not served", extra={"graph": each.id}, exc_info=each.error)
     _require_distinct(served)
     lister = open_policy(request.server_policy)
+    guard = None if lister is None else Guard(lister)
     return Server(
-        GraphList(served, None if lister is None else Guard(lister)),
+        GraphList(served, guard, quarantined=broken),
         tokens=tokens,
         access=access,
         limits=_with_environment(request.limits, environment),

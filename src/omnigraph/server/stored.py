@@ -1,8 +1,14 @@
-"""Stored queries: ``.gq`` files that were checked against the schema when the server started."""
+"""Stored queries: ``.gq`` files that are checked against the schema when the server starts.
+
+When the schema moves on, they are checked again. One that does not fit any more is told as broken
+and stays where it is: invoking it is refused like any query that does not fit, and the next schema
+may mend it.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +22,7 @@ from omnigraph.datatypes.types import (
     ScalarType,
     VectorType,
 )
-from omnigraph.errors import InvalidInput
+from omnigraph.errors import GraphError, InvalidInput
 from omnigraph.ir.queries import MutationIR
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.source import Source
@@ -27,8 +33,11 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.ir.queries import ParamSpec
+    from omnigraph.operations.engine import Engine
 
 __all__ = ["EMPTY", "StoredQueries", "StoredQuery", "read_stored_queries"]
+
+_log = logging.getLogger("omnigraph.server")
 
 SETTINGS_FILE = "queries.json"
 _KINDS = {
@@ -78,6 +87,8 @@ class StoredQueries:
 
     def __init__(self, queries: Iterable[StoredQuery] = ()) -> None:
         self._queries = {query.name: query for query in sorted(queries, key=lambda each: each.name)}
+        # The schema that they were checked against last, and what does not fit it.
+        self._checked: tuple[str, dict[str, str]] = ("", {})
 
     def __len__(self) -> int:
         return len(self._queries)
@@ -88,6 +99,27 @@ class StoredQueries:
     @property
     def shown(self) -> tuple[StoredQuery, ...]:
         return tuple(query for query in self._queries.values() if query.expose)
+
+    def broken(self, engine: Engine) -> dict[str, str]:
+        """The queries that do not fit the schema of main as it is now, and why."""
+        snapshot = engine.snapshot()
+        schema = snapshot.manifest.commit.schema
+        if self._checked[0] != schema:
+            found: dict[str, str] = {}
+            for query in self._queries.values():
+                try:
+                    engine.compiled.compile(
+                        snapshot.catalog,
+                        schema,
+                        query.text,
+                        name=query.name,
+                        source_name=query.source_name,
+                    )
+                except GraphError as error:
+                    found[query.name] = str(error)
+                    _log.warning("a stored query is broken", extra={"query": query.name})
+            self._checked = (schema, found)
+        return self._checked[1]
 
 
 EMPTY = StoredQueries()

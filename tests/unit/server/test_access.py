@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
-from tests.unit.server.conftest import SCHEMA, TOKENS, G, Serve, bearer
+from tests.unit.server.conftest import SCHEMA, SERVER_POLICY, TOKENS, G, Serve, bearer
 
+from omnigraph.errors import GraphError
 from omnigraph.server.routes import OPERATIONS
+from omnigraph.server.serve import ServeRequest, make_server, serving
 
 if TYPE_CHECKING:
-    import httpx
+    from pathlib import Path
 
 QUERY = "query q() { match { $p: Person } return { $p.name } }"
 INSERT = 'query q() { insert Person { name: "Emmy" } }'
@@ -266,3 +271,35 @@ def test_an_unknown_graph_is_401_before_it_is_404(policed: httpx.Client) -> None
     assert policed.get("/graphs/nope/status").status_code == 401
     assert policed.get("/graphs/nope/status", headers=bearer("carl")).status_code == 404
     assert policed.get("/status", headers=bearer("ada")).status_code == 404
+
+
+def test_a_graph_that_does_not_open_is_left_out_and_told(
+    people: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lister = tmp_path / "server-policy.yaml"
+    lister.write_text(SERVER_POLICY, encoding="utf-8")
+    environment = {"OMNIGRAPH_SERVER_BEARER_TOKENS_JSON": json.dumps(TOKENS)}
+    ghost = tmp_path / "ghost.omni"
+    request = ServeRequest(
+        [str(people), str(ghost)], policy="preset:team", server_policy=str(lister)
+    )
+    with (
+        serving(make_server(request, environment)) as url,
+        httpx.Client(base_url=url, headers=bearer("ada")) as client,
+    ):
+        assert client.get("/readyz").json() == {
+            "status": "ready",
+            "access": "policy",
+            "graphs": 1,
+            "quarantined": 1,
+        }
+        listed = client.get("/graphs").json()
+        assert [each["graph_id"] for each in listed["graphs"]] == ["people"]
+        assert listed["quarantined"] == [{"graph_id": "ghost", "reason": "graph.missing"}]
+        assert client.get("/graphs/ghost/branches").status_code == 404
+        assert client.get(f"{G}/branches").status_code == 200
+    assert "graph not served" in caplog.text
+    with pytest.raises(GraphError, match="ghost"):
+        make_server(replace(request, require_all_graphs=True), environment)
+    with pytest.raises(GraphError, match="ghost"):
+        make_server(replace(request, graphs=[str(ghost)]), environment)

@@ -141,3 +141,24 @@ def test_a_directory_that_is_not_there_stops_the_start(serve: Serve, tmp_path: P
     with pytest.raises(GraphError) as told:
         serve(unauthenticated=True, queries=str(tmp_path / "nope"))
     assert told.value.code == "queries.no_directory"
+
+
+def test_a_query_that_a_new_schema_breaks_is_told_and_mended_by_the_next(
+    open_server: httpx.Client,
+) -> None:
+    schema = open_server.get(f"{G}/schema").json()["schema_source"]
+    without = {"schema_source": schema.replace("    born: Date?\n", "")}
+    done = open_server.post(f"{G}/schema/apply", json=without).json()
+    assert [each["name"] for each in done["broken_queries"]] == ["add_person", "person"]
+    assert "born" in done["broken_queries"][0]["error"]
+    listed = open_server.get(f"{G}/queries").json()["queries"]
+    assert [(each["name"], each["broken"]) for each in listed] == [
+        ("add_person", True),
+        ("person", True),
+    ]
+    refused = open_server.post(f"{G}/queries/person", json={"params": {"name": "Ada"}})
+    assert refused.status_code == 400
+    assert open_server.post(f"{G}/queries/hidden").status_code == 200
+    mended = open_server.post(f"{G}/schema/apply", json={"schema_source": schema}).json()
+    assert "broken_queries" not in mended
+    assert not any("broken" in each for each in open_server.get(f"{G}/queries").json()["queries"])

@@ -42,6 +42,9 @@ __all__ = ["command"]
 @click.option("--unauthenticated", is_flag=True, help="Serve everybody: no tokens, no policy.")
 @click.option("--read-only", is_flag=True, help="Open the graphs without ever writing to them.")
 @click.option(
+    "--require-all-graphs", is_flag=True, help="Do not start if one of several does not open."
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
@@ -59,6 +62,7 @@ def command(
     queries: str | None,
     unauthenticated: bool,
     read_only: bool,
+    require_all_graphs: bool,
     log_level: str,
 ) -> None:
     """Serve graphs over HTTP.
@@ -86,6 +90,7 @@ def command(
         queries=queries,
         unauthenticated=unauthenticated or os.environ.get("OMNIGRAPH_UNAUTHENTICATED") == "1",
         read_only=read_only,
+        require_all_graphs=require_all_graphs,
         log_level=log_level,
     )
     run_server(request, os.environ, lambda line: print(line, flush=True))

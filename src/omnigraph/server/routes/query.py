@@ -39,6 +39,7 @@ def reader_at(graph: Graph, target: str) -> GraphAt:
     f"{GRAPH}/query",
     body=QueryInput,
     answers=(ReadOutput,),
+    also_gives=(MEDIA_TYPE,),
     headers=(DEADLINE,),
     problems=_PROBLEMS,
 )

@@ -16,6 +16,7 @@ from omnigraph.server.wire.data import (
     SchemaPlanOutput,
 )
 from omnigraph.server.wire.graphs import SnapshotQuery
+from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -76,15 +77,23 @@ async def apply_schema(exchange: Exchange) -> Response:
     branch = parse_branch(asked.branch)
     if_commit = parse_condition(asked.if_commit)
     exchange.require(Action.SCHEMA_APPLY, target_branch=branch)
+    stored = exchange.served.queries
+
+    def work(graph: Graph) -> Any:
+        done = graph.apply_schema(
+            asked.schema_source,
+            branch=branch,
+            allow_data_loss=asked.allow_data_loss,
+            backfill=asked.backfill,
+            message=asked.message,
+            if_commit=if_commit,
+            dry_run=asked.dry_run,
+        ).to_json()
+        broken = stored.broken(graph.engine) if branch == MAIN else {}
+        if not broken:
+            return done
+        told = [{"name": name, "error": error} for name, error in broken.items()]
+        return {**done, "broken_queries": told}
+
     with exchange.admitted():
-        return await exchange.write(
-            lambda graph: graph.apply_schema(
-                asked.schema_source,
-                branch=branch,
-                allow_data_loss=asked.allow_data_loss,
-                backfill=asked.backfill,
-                message=asked.message,
-                if_commit=if_commit,
-                dry_run=asked.dry_run,
-            ).to_json()
-        )
+        return await exchange.write(work)

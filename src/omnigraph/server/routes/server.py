@@ -35,8 +35,15 @@ async def readyz(exchange: Exchange) -> Response:
     service = exchange.service
     if service.stopping:
         raise Problem(503, "server.stopping", "the server is stopping")
-    served = len(service.registry.list())
-    return _json(ReadinessOutput(status="ready", access=service.access.value, graphs=served))
+    registry = service.registry
+    return _json(
+        ReadinessOutput(
+            status="ready",
+            access=service.access.value,
+            graphs=len(registry.list()),
+            quarantined=len(registry.quarantined),
+        )
+    )
 
 
 @operation("GET", "/metrics", gives="text/plain", tag="server")
@@ -53,7 +60,7 @@ async def openapi(exchange: Exchange) -> Response:
 
 @operation("GET", "/graphs", answers=(GraphsOutput,), problems=(403,), tag="server")
 async def list_graphs(exchange: Exchange) -> Response:
-    """List the served graphs."""
+    """List the served graphs, and those that should be and cannot be."""
     registry = exchange.service.registry
     guard = registry.guard
     if guard is None:
@@ -65,7 +72,8 @@ async def list_graphs(exchange: Exchange) -> Response:
         )
     guard.acting_as(exchange.actor).require(Action.GRAPH_LIST)
     found = [{"graph_id": served.id, "uri": served.graph.uri} for served in registry.list()]
-    return _json({"graphs": found})
+    broken = [{"graph_id": each.id, "reason": each.reason} for each in registry.quarantined]
+    return _json({"graphs": found, "quarantined": broken} if broken else {"graphs": found})
 
 
 def _json(body: object) -> Response:

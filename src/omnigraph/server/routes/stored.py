@@ -38,7 +38,13 @@ async def list_queries(exchange: Exchange) -> Response:
 
     def work(graph: Graph) -> Any:
         graph.guard.require(Action.READ, branch=MAIN)
-        return {"queries": [query.to_json() for query in stored.shown]}
+        broken = stored.broken(graph.engine)
+        return {
+            "queries": [
+                {**query.to_json(), "broken": True} if query.name in broken else query.to_json()
+                for query in stored.shown
+            ]
+        }
 
     return await exchange.read(work)
 

@@ -10,6 +10,7 @@ from omnigraph.server.wire.base import Answer, BranchName, CommitId, Details, In
 
 __all__ = [
     "BlobQuery",
+    "BrokenQueryOutput",
     "ExportInput",
     "LoadInput",
     "LoadOutput",
@@ -108,9 +109,17 @@ class SchemaPlanOutput(Answer):
     steps: list[Details]
 
 
+class BrokenQueryOutput(Answer):
+    """A stored query that does not fit the schema any more."""
+
+    name: str
+    error: str
+
+
 class SchemaApplyOutput(SchemaPlanOutput):
     branch: str
     applied: bool
     graph_manifest_version: int
     commit: CommitId | None = None
     dry_run: bool = False
+    broken_queries: list[BrokenQueryOutput] = field(default_factory=list)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from msgspec import field
+
 from omnigraph.server.wire.base import Answer, CommitId, EntityKind, Input
 
 __all__ = [
@@ -13,6 +15,7 @@ __all__ = [
     "HealthOutput",
     "OperationOutput",
     "OperationsOutput",
+    "QuarantinedOutput",
     "ReadinessOutput",
     "SnapshotOutput",
     "SnapshotQuery",
@@ -32,6 +35,8 @@ class ReadinessOutput(Answer):
     status: Literal["ready"]
     access: Literal["open", "default_deny", "policy"]
     graphs: int
+    # Those that should be served and cannot be.
+    quarantined: int
 
 
 class GraphOutput(Answer):
@@ -39,8 +44,16 @@ class GraphOutput(Answer):
     uri: str
 
 
+class QuarantinedOutput(Answer):
+    """A graph that should be served and cannot be; `reason` is the code of its error."""
+
+    graph_id: str
+    reason: str
+
+
 class GraphsOutput(Answer):
     graphs: list[GraphOutput]
+    quarantined: list[QuarantinedOutput] = field(default_factory=list)
 
 
 class SnapshotQuery(Input):
@@ -83,7 +96,7 @@ class StatusOutput(Answer):
 
 
 class OperationOutput(Answer):
-    """A query that runs."""
+    """Something that runs: a query, an export, a write."""
 
     id: str
     kind: str

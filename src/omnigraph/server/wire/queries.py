@@ -135,6 +135,8 @@ class StoredQueryOutput(Answer):
     params: list[ParamDescriptor]
     description: str | None = None
     instruction: str | None = None
+    # It does not fit the schema of main as it is now.
+    broken: bool = False
 
 
 class StoredQueriesOutput(Answer):
