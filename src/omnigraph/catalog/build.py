@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.catalog.checks import check_schema
 from omnigraph.catalog.checks.metadata import check_spelling
-from omnigraph.catalog.checks.renames import check_renames_onto_known
+from omnigraph.catalog.checks.renames import check_renames_of_nothing, check_renames_onto_known
 from omnigraph.catalog.checks.size import check_size
 from omnigraph.catalog.draft import draft_schema
 from omnigraph.catalog.identity import Identities
@@ -70,8 +70,11 @@ def build_catalog(
     schema = draft_schema(document)
     if problems := check_schema(schema):
         raise failure(SchemaFailure, source, problems)
-    if previous and (problems := list(check_renames_onto_known(schema, previous))):
-        raise failure(SchemaFailure, source, problems)
+    if previous:
+        problems = [*check_renames_onto_known(schema, previous)]
+        problems = problems or [*check_renames_of_nothing(schema, previous)]
+        if problems:
+            raise failure(SchemaFailure, source, problems)
     identities = Identities(previous, schema.by_name, mint)
     nodes = tuple(_build_node(draft, identities) for draft in schema.nodes)
     node_ids = {node.name: node.id for node in nodes}

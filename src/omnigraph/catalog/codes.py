@@ -59,6 +59,7 @@ class SchemaCode(StrEnum):
     RENAME_OF_LIVING = "S501"
     RENAME_CLAIMED_TWICE = "S502"
     RENAME_ONTO_KNOWN = "S503"
+    RENAME_OF_NOTHING = "S504"
     # Warnings.
     PROBABLE_MISSPELLING = "S901"
 
@@ -123,6 +124,7 @@ MEANINGS: Mapping[str, str] = {
     SchemaCode.RENAME_OF_LIVING: "@rename_from names something that the schema still has",
     SchemaCode.RENAME_CLAIMED_TWICE: "two things claim to be the renamed one",
     SchemaCode.RENAME_ONTO_KNOWN: "the accepted schema has both the old and the new name",
+    SchemaCode.RENAME_OF_NOTHING: "the accepted schema has no such name, and something is dropped",
     SchemaCode.PROBABLE_MISSPELLING: "an unknown annotation looks like a known one",
     MigrationCode.DROP_NODE_TYPE: "drops a node type with its entities",
     MigrationCode.DROP_EDGE_TYPE: "drops an edge type with its entities",

@@ -23,6 +23,7 @@ __all__ = [
     "find_resolutions",
     "json_list",
     "merge_lines",
+    "picked_lines",
 ]
 
 _SIGNS = {"insert": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
@@ -96,15 +97,28 @@ def change_lines(change: Mapping[str, Any]) -> Iterator[str]:
 def merge_lines(body: Mapping[str, Any]) -> Iterator[str]:
     """The summary of a merge, a revert or a picked commit, and the conflicts of a preview."""
     for part in body["summary"]:
-        counts = "  ".join(
+        counts = [
             f"{sign}{part[name]}"
             for sign, name in (("+", "inserted"), ("~", "updated"), ("-", "deleted"))
-        )
-        how = "  (taken over as it is)" if part["taken_over"] else ""
-        yield f"  {part['kind']} {part['type']}  {counts}{how}"
+            if part[name] or not part["taken_over"]
+        ]
+        # Nobody has looked into it: only how many entities there are is known.
+        how = ["(taken over as it is)"] if part["taken_over"] else []
+        yield f"  {part['kind']} {part['type']}  {'  '.join([*counts, *how])}"
     for conflict in body.get("conflicts", ()):
         yield escape_controls(f"! {conflict['conflict_id']}  {conflict['kind']}")
         yield escape_controls(f"    {conflict['message']}")
+
+
+def picked_lines(body: Mapping[str, Any], done: str, doing: str) -> Iterator[str]:
+    """What became of a commit that was reverted or picked; of a preview, what would."""
+    if not body.get("preview"):
+        yield f"{done}: {body['commit'] or 'nothing to change'}"
+    elif body["conflicts"]:
+        yield f"{doing} would not work: {len(body['conflicts'])} to be decided"
+    else:
+        yield f"{doing} would change{':' if body['summary'] else ' nothing'}"
+    yield from merge_lines(body)
 
 
 def json_list(

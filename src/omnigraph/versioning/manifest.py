@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.catalog.model import TypeId
 from omnigraph.errors import InvalidInput, StorageFault
 from omnigraph.ports.tables import Pin
-from omnigraph.runtime.ids import CommitId
+from omnigraph.runtime.ids import CommitId, is_ulid
 from omnigraph.runtime.plain import plain
 
 if TYPE_CHECKING:
@@ -157,7 +157,8 @@ def commit_id_of(commit: object) -> CommitId:
     if isinstance(commit, Commit | CommitRef):
         return commit.id
     if isinstance(commit, str):
-        return CommitId(commit.upper())
+        # What is no id at all is told as it was written.
+        return CommitId(commit.upper() if is_ulid(commit.upper()) else commit)
     raise InvalidInput(
         "commit.bad_id",
         f"a commit is named by its id, not by {type(commit).__name__}",

@@ -70,6 +70,7 @@ def test_every_error_has_a_remedy_and_every_code_is_shown() -> None:
         SchemaCode.TOO_LARGE,
         SchemaCode.PROBABLE_MISSPELLING,
         SchemaCode.RENAME_ONTO_KNOWN,
+        SchemaCode.RENAME_OF_NOTHING,
     }
 
 

@@ -79,6 +79,27 @@ def test_a_rename_of_what_never_was_makes_something_new(build: Build) -> None:
     assert second.nodes[1].id not in first.types
 
 
+@pytest.mark.parametrize(
+    ("accepted", "desired", "remedy"),
+    [
+        ("node City {}", 'node Town @rename_from("Cty") {}', "did you mean `City`?"),
+        ("node A { x: I32? }", 'node B @rename_from("A") { y: I32? @rename_from("z") }', "remove"),
+        (
+            "node A {}\nedge WorksAt: A -> A",
+            'node A {}\nedge EmployedBy: A -> A @rename_from("WorkAt")',
+            "did you mean `worksat`?",
+        ),
+    ],
+)
+def test_a_misspelt_rename_does_not_drop_what_it_means(
+    build: Build, accepted: str, desired: str, remedy: str
+) -> None:
+    with pytest.raises(SchemaFailure) as caught:
+        build(desired, build(accepted))
+    assert caught.value.code == "S504"
+    assert remedy in str(caught.value)
+
+
 def test_a_rename_onto_itself_says_nothing(build: Build) -> None:
     first = build("node A { x: I32 }")
     assert build('node A @rename_from("A") { x: I32 @rename_from("x") }', first) == first

@@ -136,7 +136,10 @@ def merge(
     story = f"{source} into {into}: {body['outcome']}"
     if result.commit is not None:
         story += f" as {result.commit.id}"
-    call.answer(body, [f"{'would merge' if preview else 'merged'} {story}", *merge_lines(body)])
+    done = f"would merge {story}" if preview else f"merged {story}"
+    if result.conflicts:
+        done = f"would not merge {source} into {into}: {len(result.conflicts)} to be decided"
+    call.answer(body, [done, *merge_lines(body)])
     if result.branch_delete_error is not None:
         call.remark(f"warning: {source} was not deleted: {result.branch_delete_error}")
 

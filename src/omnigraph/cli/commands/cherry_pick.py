@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from omnigraph.cli.address import announce, open_to_read, open_to_write
-from omnigraph.cli.changes import decision_options, find_resolutions, merge_lines
+from omnigraph.cli.changes import decision_options, find_resolutions, picked_lines
 from omnigraph.cli.invocation import Invocation, verb
 
 __all__ = ["command"]
@@ -40,7 +40,7 @@ def command(
         if not preview:
             announce(call, "cherry-pick", graph.uri)
         result = graph.cherry_pick(
-            commit_id.upper(),
+            commit_id,
             into=into,
             preview=preview,
             strategy=strategy,
@@ -49,6 +49,6 @@ def command(
             message=message,
         )
     body = result.to_json()
-    done = f"picked {result.picked.id} onto {into}: {body['commit'] or 'nothing to change'}"
-    would = f"picking {result.picked.id} onto {into} would change:"
-    call.answer(body, [would if preview else done, *merge_lines(body)])
+    done = f"picked {result.picked.id} onto {into}"
+    doing = f"picking {result.picked.id} onto {into}"
+    call.answer(body, picked_lines(body, done, doing))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from omnigraph.cli.address import announce, open_to_read, open_to_write
-from omnigraph.cli.changes import decision_options, find_resolutions, merge_lines
+from omnigraph.cli.changes import decision_options, find_resolutions, picked_lines
 from omnigraph.cli.invocation import Invocation, verb
 
 __all__ = ["command"]
@@ -40,7 +40,7 @@ def command(
         if not preview:
             announce(call, "revert", graph.uri)
         result = graph.revert(
-            commit_id.upper(),
+            commit_id,
             branch=branch,
             preview=preview,
             strategy=strategy,
@@ -49,6 +49,6 @@ def command(
             message=message,
         )
     body = result.to_json()
-    done = f"reverted {result.picked.id} on {branch}: {body['commit'] or 'nothing to change'}"
-    would = f"reverting {result.picked.id} on {branch} would change:"
-    call.answer(body, [would if preview else done, *merge_lines(body)])
+    done = f"reverted {result.picked.id} on {branch}"
+    doing = f"reverting {result.picked.id} on {branch}"
+    call.answer(body, picked_lines(body, done, doing))
