@@ -224,8 +224,14 @@ def test_blobs_are_bytes(tables: TableStore) -> None:
     after = {row["id"]: row["photo"] for row in tables.open(pin).scan().to_pylist()}
     assert after == {**dict(zip("abcde", photos, strict=True)), "a": b"new"}
 
-
-# --- staging and advancing ---
+    # --- staging and advancing ---
+    addresses = table.scan(["id"], row_addresses=True)[ROW_ADDRESS].to_pylist()
+    opened = [table.blob("photo", address) for address in addresses]
+    assert [blob and blob.read(0, blob.size) for blob in opened] == photos
+    assert len({blob.tag for blob in opened if blob is not None}) == 4
+    large = opened[-1]
+    assert large is not None
+    assert (large.size, large.read(4_999_999, 1)) == (5_000_000, b"l")
 
 
 def test_staging_is_invisible_until_it_is_committed(place: Place) -> None:

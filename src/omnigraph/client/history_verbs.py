@@ -9,11 +9,12 @@ from omnigraph.client.requests import Steps, delete, get, path_of, post
 from omnigraph.client.results import RemoteBaseline, spool
 from omnigraph.errors import GraphError
 from omnigraph.operations.changes.feed import COMMITS_DEFAULT
-from omnigraph.operations.history import CommitFilter
+from omnigraph.operations.history import CommitFilter, CommitGraph
 from omnigraph.runtime.clock import format_micros
-from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.manifest import WriterKind, commit_id_of
 from omnigraph.versioning.names import MAIN, BranchName
 from omnigraph.versioning.refs import BranchRef
+from omnigraph.versioning.targets import target_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from omnigraph.versioning.branches import BranchInfo
     from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.refs import TagRef
+    from omnigraph.versioning.targets import Target
 
 __all__ = ["BranchVerbs", "ChangeVerbs", "CommitVerbs", "OperationVerbs", "TagVerbs"]
 
@@ -32,9 +34,9 @@ __all__ = ["BranchVerbs", "ChangeVerbs", "CommitVerbs", "OperationVerbs", "TagVe
 class BranchVerbs:
     """The branches of a graph."""
 
-    def create(self, name: str, *, source: str = MAIN) -> Steps[BranchRef]:
+    def create(self, name: str, *, source: Target = MAIN) -> Steps[BranchRef]:
         """A new branch that begins at ``source``: a branch, a commit, a tag or a point in time."""
-        said = (yield post("/branches", {"name": name, "from": source})).body
+        said = (yield post("/branches", {"name": name, "from": target_text(source)})).body
         fork = said["graph_commit_id"]
         return BranchRef(BranchName(said["name"]), 0, "", True, 0, fork)  # noqa: FBT003
 
@@ -56,14 +58,14 @@ class BranchVerbs:
         self,
         name: str,
         *,
-        to: str,
+        to: Target,
         actor: str | None = None,
         message: str | None = None,
         if_commit: str | None = None,
     ) -> Steps[ResetResult]:
         """Make a branch hold what another target holds, as a new commit."""
         answers.refuse_actor(actor)
-        body = {"to": to, "message": message, "if_commit": if_commit}
+        body = {"to": target_text(to), "message": message, "if_commit": if_commit}
         return answers.reset_of((yield post(f"/branches{path_of(name)}/reset", body)).body)
 
 
@@ -78,9 +80,9 @@ def _head(name: str, commit_id: str) -> Steps[Commit]:
 class TagVerbs:
     """Names for commits that never move."""
 
-    def create(self, name: str, *, at: str = MAIN, actor: str | None = None) -> Steps[TagRef]:
+    def create(self, name: str, *, at: Target = MAIN, actor: str | None = None) -> Steps[TagRef]:
         answers.refuse_actor(actor)
-        return answers.tag_of((yield post("/tags", {"name": name, "at": at})).body)
+        return answers.tag_of((yield post("/tags", {"name": name, "at": target_text(at)})).body)
 
     def list(self) -> Steps[Sequence[TagRef]]:
         return [answers.tag_of(body) for body in (yield get("/tags")).body["tags"]]
@@ -96,7 +98,7 @@ class CommitVerbs:
         """Commits, newest first."""
         asked = wanted or CommitFilter()
         said = {
-            "branch": asked.target,
+            "branch": target_text(asked.target),
             "actor": asked.actor,
             "kind": asked.kind,
             "since": None if asked.since_micros is None else format_micros(asked.since_micros),
@@ -106,10 +108,26 @@ class CommitVerbs:
         }
         return answers.commits_of((yield get("/commits", **said)).body)
 
-    def show(self, commit_id: str) -> Steps[Commit]:
-        return answers.commit_of((yield get(f"/commits{path_of(commit_id)}")).body)
+    def show(self, commit_id: str | Commit) -> Steps[Commit]:
+        path = f"/commits{path_of(commit_id_of(commit_id))}"
+        return answers.commit_of((yield get(path)).body)
 
-    def is_ancestor(self, older: str, newer: str) -> Steps[bool]:
+    def graph(self, *, limit: int = 100) -> Steps[CommitGraph]:
+        """The last commits of all branches with their parents; a notebook draws it."""
+        heads: dict[str, str] = (yield get("/branches")).body["heads"]
+        names: dict[str, list[str]] = {}
+        for name, head in heads.items():
+            names.setdefault(head, []).append(name)
+        for tag in (yield get("/tags")).body["tags"]:
+            names.setdefault(tag["graph_commit_id"], []).append(f"tag {tag['name']}")
+        found: dict[str, Commit] = {}
+        for name in heads:
+            page = yield from self.list(CommitFilter(target=name, limit=limit))
+            found |= {commit.id: commit for commit in page.commits}
+        newest = sorted(found.values(), key=lambda each: (-each.time_micros, each.id))[:limit]
+        return CommitGraph(tuple(newest), {key: tuple(said) for key, said in names.items()})
+
+    def is_ancestor(self, older: str | Commit, newer: str | Commit) -> Steps[bool]:
         """Whether a commit is another one, or came before it; asks for each commit between."""
         wanted = yield from self.show(older)
         start = yield from self.show(newer)
@@ -126,17 +144,17 @@ class CommitVerbs:
                     waiting.append((yield from self.show(parent)))
         return False
 
-    def merge_base(self, left: str, right: str) -> Steps[Commit | None]:
+    def merge_base(self, left: str | Commit, right: str | Commit) -> Steps[Commit | None]:
         """The newest commit that both descend from; asks for each commit on the way."""
-        sides: dict[str, set[str]] = {}
+        sides: dict[str, set[int]] = {}
         waiting: dict[str, Commit] = {}
-        for side in (left, right):
-            commit = yield from self.show(side)
+        for side, given in enumerate((left, right)):
+            commit = yield from self.show(given)
             waiting[commit.id] = commit
             sides.setdefault(commit.id, set()).add(side)
         while waiting:
             commit = waiting.pop(max(waiting, key=lambda each: (waiting[each].time_micros, each)))
-            if sides[commit.id] == {left, right}:
+            if sides[commit.id] == {0, 1}:
                 return commit
             for parent in _parents(commit):
                 if parent not in sides:
@@ -154,7 +172,7 @@ class ChangeVerbs:
 
     def of_commit(
         self,
-        commit_id: str,
+        commit_id: str | Commit,
         *,
         limit: int | None = None,
         page_token: str | None = None,
@@ -163,7 +181,7 @@ class ChangeVerbs:
         ops: Sequence[str] = (),
     ) -> Steps[CommitChanges]:
         """A page of what one commit changed, relative to its first parent."""
-        path = f"/commits{path_of(commit_id)}/changes"
+        path = f"/commits{path_of(commit_id_of(commit_id))}/changes"
         scope = {"kind": [*kinds], "type": [*types], "op": [*ops]}
         answer = yield get(path, limit=limit, page_token=page_token, **scope)
         return histories.commit_changes_of(answer.body)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from omnigraph.client.address import Address
     from omnigraph.client.requests import Request, Steps
     from omnigraph.versioning.changes.model import EntityChange
+    from omnigraph.versioning.targets import Target
 
 __all__ = ["RemoteGraph", "RemoteGraphAt"]
 
@@ -37,6 +38,8 @@ class Session:
         self.transport = transport
         self.address = address
         self.timeout = timeout
+        # Whom the server takes the token for, once it has answered.
+        self.actor: str | None = None
 
     def run(self, steps: Steps[T]) -> T:
         """Send what the steps ask for, until they end."""
@@ -57,6 +60,7 @@ class Session:
                 except Exception as error:  # noqa: BLE001 - the steps may know what to do about it
                     request = steps.throw(error)
                 else:
+                    self.actor = answer.actor or self.actor
                     request = steps.send(answer)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
@@ -95,6 +99,7 @@ class Commits(_Part):
     show = waited(CommitVerbs.show)
     is_ancestor = waited(CommitVerbs.is_ancestor)
     merge_base = waited(CommitVerbs.merge_base)
+    graph = waited(CommitVerbs.graph)
 
 
 class Changes(_Part):
@@ -114,7 +119,7 @@ class Changes(_Part):
 
 
 class Operations(_Part):
-    """The queries that run now on the server."""
+    """What runs now on the server: queries, exports and writes."""
 
     list = waited(OperationVerbs.list)
     cancel = waited(OperationVerbs.cancel)
@@ -140,6 +145,10 @@ class RemoteGraphAt(_Part):
     snapshot = waited(ReadVerbs.snapshot)
     plan_schema = waited(ReadVerbs.plan_schema)
     export = waited(ReadVerbs.export)
+    nodes = waited(ReadVerbs.nodes)
+    edges = waited(ReadVerbs.edges)
+    to_networkx = waited(ReadVerbs.to_networkx)
+    blob = waited(ReadVerbs.blob)
 
     @property
     def schema(self) -> str:
@@ -206,11 +215,11 @@ class RemoteGraph(RemoteGraphAt):
         return self.status().graph_id
 
     @property
-    def actor(self) -> None:
-        """Who acts is said by the token."""
-        return
+    def actor(self) -> str | None:
+        """Who acts is said by the token, and known from the first answer on."""
+        return self._session.actor
 
-    def at(self, target: str) -> RemoteGraphAt:
+    def at(self, target: Target) -> RemoteGraphAt:
         """The graph at a branch, a commit, a tag, ``BRANCH@TIME`` or ``BRANCH@vN``."""
         at = RemoteGraphAt(self._session, ReadVerbs(target))
         at.snapshot()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from omnigraph.client.address import Address
     from omnigraph.client.requests import Request, Steps
     from omnigraph.versioning.changes.model import EntityChange
+    from omnigraph.versioning.targets import Target
 
 __all__ = ["AsyncRemoteGraph", "AsyncRemoteGraphAt"]
 
@@ -90,6 +91,7 @@ class AsyncCommits(_Part):
     show = awaited(CommitVerbs.show)
     is_ancestor = awaited(CommitVerbs.is_ancestor)
     merge_base = awaited(CommitVerbs.merge_base)
+    graph = awaited(CommitVerbs.graph)
 
 
 class AsyncChanges(_Part):
@@ -111,7 +113,7 @@ class AsyncChanges(_Part):
 
 
 class AsyncOperations(_Part):
-    """The queries that run now on the server."""
+    """What runs now on the server: queries, exports and writes."""
 
     list = awaited(OperationVerbs.list)
     cancel = awaited(OperationVerbs.cancel)
@@ -129,6 +131,10 @@ class AsyncRemoteGraphAt(_Part):
     catalog = awaited(ReadVerbs.catalog)
     plan_schema = awaited(ReadVerbs.plan_schema)
     export = awaited(ReadVerbs.export)
+    nodes = awaited(ReadVerbs.nodes)
+    edges = awaited(ReadVerbs.edges)
+    to_networkx = awaited(ReadVerbs.to_networkx)
+    blob = awaited(ReadVerbs.blob)
 
 
 class AsyncRemoteGraph(AsyncRemoteGraphAt):
@@ -174,7 +180,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
     def uri(self) -> str:
         return self._session.address.uri
 
-    def at(self, target: str) -> AsyncRemoteGraphAt:
+    def at(self, target: Target) -> AsyncRemoteGraphAt:
         """The graph at a target; whether there is such a one is told by the first call."""
         return AsyncRemoteGraphAt(self._session, ReadVerbs(target))
 

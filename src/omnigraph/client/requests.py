@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 __all__ = ["Answer", "Request", "Steps", "delete", "get", "path_of", "post"]
 
@@ -18,6 +18,12 @@ class Answer:
 
     body: Any
     headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def actor(self) -> str | None:
+        """Whom the server takes the token for."""
+        found = self.headers.get("omnigraph-actor")
+        return None if found is None else unquote(found)
 
 
 # A verb, seen from outside: it asks, is answered, and ends with its result.
@@ -39,6 +45,10 @@ class Request:
     sink: Callable[[bytes], object] | None = None
     # About the server rather than about a graph of it.
     flat: bool = False
+
+    def into(self, sink: Callable[[bytes], object]) -> Request:
+        """The same, with an answer that goes elsewhere piece by piece."""
+        return replace(self, sink=sink)
 
 
 def get(path: str, **query: Any) -> Request:

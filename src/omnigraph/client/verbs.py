@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.diff import plan_migration
 from omnigraph.catalog.model import EntityKind
 from omnigraph.client import answers, histories
+from omnigraph.client.entity_verbs import EntityVerbs, place_of
 from omnigraph.client.records import ndjson_of, needs_catalog
 from omnigraph.client.requests import Request, Steps, get, path_of, post
 from omnigraph.client.results import ARROW_FIRST, opened, result_of, spool
@@ -15,20 +15,17 @@ from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.errors import Unsupported
 from omnigraph.executor.ipc import read_stream
 from omnigraph.executor.result import to_wire
-from omnigraph.language.pg.parser import parse_schema
-from omnigraph.language.source import Source
 from omnigraph.operations.evolve.backfill import parse_backfill
 from omnigraph.operations.evolve.plan import DesiredSchema
 from omnigraph.operations.export import ExportResult
 from omnigraph.runtime.ids import new_ulid
-from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.manifest import WriterKind, commit_id_of
 from omnigraph.versioning.names import MAIN
-from omnigraph.versioning.targets import is_branch_target
+from omnigraph.versioning.targets import is_branch_target, target_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from omnigraph.catalog.model import Catalog
     from omnigraph.catalog.steps import MigrationPlan
     from omnigraph.executor.budget import Budget
     from omnigraph.executor.result import QueryResult, QueryStream
@@ -39,13 +36,10 @@ if TYPE_CHECKING:
     from omnigraph.operations.load import LoadResult
     from omnigraph.operations.merge.result import MergeResult, PickResult
     from omnigraph.operations.mutate import MutationResult
+    from omnigraph.versioning.manifest import Commit
+    from omnigraph.versioning.targets import Target
 
-__all__ = ["GraphVerbs", "ReadVerbs", "not_served", "place_of"]
-
-
-def place_of(target: str) -> dict[str, str]:
-    """A target as requests name it."""
-    return {"branch" if is_branch_target(target) else "snapshot": target}
+__all__ = ["GraphVerbs", "ReadVerbs", "not_served"]
 
 
 def not_served(what: str) -> Unsupported:
@@ -56,11 +50,8 @@ def not_served(what: str) -> Unsupported:
     )
 
 
-class ReadVerbs:
+class ReadVerbs(EntityVerbs):
     """Everything that reads, at one target."""
-
-    def __init__(self, target: str = MAIN) -> None:
-        self._target = target
 
     def query(
         self,
@@ -120,15 +111,6 @@ class ReadVerbs:
         _refuse_budget(budget)
         body = self._query(text, params, name, traversal)
         return answers.explanation_of((yield post("/profile", body, repeatable=True)).body)
-
-    def schema(self) -> Steps[str]:
-        """The schema at this target, as ``.pg``."""
-        return str((yield get("/schema", **place_of(self._target))).body["schema_source"])
-
-    def catalog(self) -> Steps[Catalog]:
-        """The schema at this target, built from its text: its ids are not those of the graph."""
-        source = Source((yield from self.schema()), "<schema>")
-        return build_catalog(parse_schema(source), source)
 
     def snapshot(self) -> Steps[dict[str, Any]]:
         """Which dataset versions this target consists of, and how many entities each holds."""
@@ -312,15 +294,16 @@ class GraphVerbs(ReadVerbs):
 
     def diff(
         self,
-        before: str,
-        after: str,
+        before: Target,
+        after: Target,
         *,
         kinds: Sequence[str] = (),
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
     ) -> Steps[histories.RemoteDiff]:
         """What differs between two targets: iterate over it, or ask for its ``summary``."""
-        said = {"from": before, "to": after, "kind": kinds, "type": types, "op": ops}
+        ends = {"from": target_text(before), "to": target_text(after)}
+        said = {**ends, "kind": kinds, "type": types, "op": ops}
         return histories.diff_of((yield get("/diff", **_lists(said))).body)
 
     def blame(
@@ -328,7 +311,7 @@ class GraphVerbs(ReadVerbs):
         type: str,  # noqa: A002
         id: str,  # noqa: A002
         *,
-        target: str = MAIN,
+        target: Target = MAIN,
         limit: int = 1_000,
     ) -> Steps[EntityHistory]:
         """Every commit that changed one entity, newest first."""
@@ -366,7 +349,7 @@ class GraphVerbs(ReadVerbs):
 
     def revert(
         self,
-        commit_id: str,
+        commit_id: str | Commit,
         *,
         branch: str = MAIN,
         preview: bool = False,
@@ -379,7 +362,7 @@ class GraphVerbs(ReadVerbs):
         """Undo on a branch what one commit did, and keep what happened since."""
         answers.refuse_actor(actor)
         body = {
-            "commit": commit_id,
+            "commit": commit_id_of(commit_id),
             "branch": branch,
             "preview": preview,
             **_choices(strategy, resolutions),
@@ -391,7 +374,7 @@ class GraphVerbs(ReadVerbs):
 
     def cherry_pick(
         self,
-        commit_id: str,
+        commit_id: str | Commit,
         *,
         into: str = MAIN,
         preview: bool = False,
@@ -404,7 +387,7 @@ class GraphVerbs(ReadVerbs):
         """Do on a branch what one commit did elsewhere."""
         answers.refuse_actor(actor)
         body = {
-            "commit": commit_id,
+            "commit": commit_id_of(commit_id),
             "branch": into,
             "preview": preview,
             **_choices(strategy, resolutions),

@@ -170,7 +170,8 @@ class GraphAt:
         return list_indexes(self._read(), self._target)
 
     def blob(self, type: str, id: str, property: str, *, kind: str | None = None) -> Blob:  # noqa: A002 - the words of the graph
-        """The bytes of one blob; ``kind`` insists on a ``node`` or an ``edge``."""
+        """One blob, to be read whole (``data``) or piece by piece (``chunks``); ``kind`` insists on
+        a ``node`` or an ``edge``."""
         return read_blob(self._read(), BlobRequest(type, id, property, self._target, kind))
 
     def nodes(self, type: str) -> pa.Table:  # noqa: A002 - the words of the graph

@@ -1,8 +1,7 @@
-"""One blob of one entity, whole."""
+"""One blob of one entity, read when and as far as it is wanted."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,13 +11,20 @@ from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.datatypes.types import Scalar, ScalarType
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from omnigraph.catalog.model import Catalog, EntityType, Property
     from omnigraph.operations.engine import Engine
+    from omnigraph.ports.tables import StoredBlob
 
 __all__ = ["Blob", "BlobRequest", "read_blob"]
+
+# So much of a blob is in memory at once.
+_CHUNK_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,36 +41,50 @@ class BlobRequest:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """The bytes, and the commit that they were read at."""
+    """A blob, and the commit that it was found at."""
 
-    data: bytes
+    stored: StoredBlob
     commit_id: str
+
+    def __repr__(self) -> str:
+        return f"<Blob of {self.size} bytes at {self.commit_id}>"
 
     @property
     def size(self) -> int:
-        return len(self.data)
+        return self.stored.size
 
     @property
-    def digest(self) -> str:
-        """The same for the same bytes, wherever they are."""
-        return hashlib.sha256(self.data).hexdigest()
+    def tag(self) -> str:
+        """Other bytes have another tag; the same bytes keep theirs until they are written anew."""
+        return self.stored.tag
+
+    @property
+    def data(self) -> bytes:
+        """All of it."""
+        return b"".join(self.chunks())
+
+    def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """Piece by piece, all of it or a part."""
+        stop = self.size if stop is None else min(stop, self.size)
+        for at in range(start, stop, _CHUNK_BYTES):
+            yield self.stored.read(at, min(_CHUNK_BYTES, stop - at))
 
 
 def read_blob(engine: Engine, request: BlobRequest) -> Blob:
-    """The bytes of a blob, or an error that says which part of its address is wrong."""
+    """A blob, or an error that says which part of its address is wrong."""
     snapshot = engine.snapshot(request.target)
     entity = _find_type(snapshot.catalog, request)
     prop = _find_property(entity, request.property)
-    wanted = pc.field(ID.column) == request.id
-    found = snapshot.table(entity.id).scan([prop.column], filter=wanted)
+    table = snapshot.table(entity.id)
+    found = table.scan([ID.column], filter=pc.field(ID.column) == request.id, row_addresses=True)
     if found.num_rows == 0:
         raise NotFound("entity.missing", f"there is no {entity.name} {request.id[:100]!r}")
-    data = found.column(prop.column)[0].as_py()
-    if data is None:
+    stored = table.blob(prop.column, found.column(ROW_ADDRESS)[0].as_py())
+    if stored is None:
         raise NotFound(
             "blob.missing", f"{entity.name} {request.id[:100]!r} has no {request.property}"
         )
-    return Blob(data, snapshot.commit_id)
+    return Blob(stored, snapshot.commit_id)
 
 
 def _find_type(catalog: Catalog, request: BlobRequest) -> EntityType:

@@ -35,6 +35,7 @@ __all__ = [
     "Pin",
     "Staged",
     "StagedFile",
+    "StoredBlob",
     "Table",
     "TableStore",
 ]
@@ -125,6 +126,22 @@ class Filling:
     compute: Callable[[pa.RecordBatch], pa.RecordBatch]
 
 
+class StoredBlob(Protocol):
+    """One blob where it is stored; nothing of it is read before it is asked for."""
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def tag(self) -> str:
+        """Other bytes have another tag. The same bytes keep it until they are written anew."""
+        ...
+
+    def read(self, start: int, length: int) -> bytes:
+        """So many bytes from a place on; they must be there."""
+        ...
+
+
 class Table(Protocol):
     """A table at one version. Immutable, safe to share between threads."""
 
@@ -166,6 +183,10 @@ class Table(Protocol):
 
     def take(self, positions: np.ndarray, columns: Sequence[str]) -> pa.Table:
         """Rows by their place in a scan without filter, in the order asked for; no blobs."""
+        ...
+
+    def blob(self, column: str, address: int) -> StoredBlob | None:
+        """The blob of one row, by the address of the row; None if it has none."""
         ...
 
     def read(

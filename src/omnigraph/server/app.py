@@ -6,7 +6,9 @@ import asyncio
 import itertools
 import logging
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -16,7 +18,7 @@ from omnigraph.runtime.ids import new_ulid
 from omnigraph.server.admission import Admission
 from omnigraph.server.decoding import decode_body, decode_query
 from omnigraph.server.exchange import Exchange, JsonAnswer
-from omnigraph.server.headers import IDEMPOTENCY_KEY, IF_COMMIT
+from omnigraph.server.headers import ACTOR, IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.metrics import Metrics
 from omnigraph.server.openapi import make_document
 from omnigraph.server.pools import Pools
@@ -138,6 +140,8 @@ class Server:
                 response = self._told(error, exchange)
             status = response.status_code
             response.raw_headers.append((b"x-request-id", exchange.request_id.encode()))
+            if exchange.actor is not None:
+                response.raw_headers.append((ACTOR, _escaped(exchange.actor)))
             response.raw_headers.extend(_PLAIN_HEADERS)
             if exchange.body_read or not exchange.has_body:
                 await response(scope, receive, send)
@@ -222,6 +226,12 @@ class Server:
                 "bytes_in": exchange.size,
             },
         )
+
+
+@lru_cache(4096)
+def _escaped(actor: str) -> bytes:
+    """A name that may have any letter, as a header can have it."""
+    return quote(actor, safe=" @").encode("ascii")
 
 
 def _given_id(exchange: Exchange) -> str | None:

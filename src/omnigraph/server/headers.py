@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "ACTOR",
     "DEADLINE",
     "IDEMPOTENCY_KEY",
     "IF_COMMIT",
@@ -42,6 +43,8 @@ IF_COMMIT = Header(
     "Only while the branch is at this commit; otherwise 412.",
     required=True,
 )
+# Who the server takes the caller for, in every answer to a token; escaped as in an address.
+ACTOR = b"omnigraph-actor"
 RANGE = Header("Range", "One range of bytes.")
 IF_RANGE = Header("If-Range", "The tag that the range is of; otherwise all is sent.")
 IF_MATCH = Header("If-Match", "Only this blob; otherwise 412.")

@@ -121,6 +121,48 @@ def test_changes_can_be_walked_like_those_of_the_facade(graph: Graph, remote: Re
     assert len(list(remote.changes.all_of_commit(commit))) == 1
 
 
+def test_entities_come_as_tables_and_as_networkx(graph: Graph, remote: RemoteGraph) -> None:
+    assert remote.nodes("Person").equals(graph.nodes("Person"))
+    assert remote.edges("Knows").equals(graph.edges("Knows"))
+    for types in ((), ("Person",), ("Knows",)):
+        here, there = graph.to_networkx(*types), remote.to_networkx(*types)
+        assert dict(there.nodes(data=True)) == dict(here.nodes(data=True))
+        assert list(there.edges(keys=True, data=True)) == list(here.edges(keys=True, data=True))
+    first = graph.commits.list().commits[-1]
+    assert remote.at(first).nodes("Person").num_rows == 0
+
+
+def test_a_blob_has_the_bytes_and_the_commit_that_it_has_embedded(
+    graph: Graph, remote: RemoteGraph
+) -> None:
+    graph.apply_schema(SCHEMA.replace("seen: DateTime?", "seen: DateTime?\n    photo: Blob?"))
+    data = bytes(range(256)) * 10_000
+    add = 'query q($p: Blob) { update Person set { photo: $p } where name = "Ada" }'
+    graph.mutate(add, {"p": data})
+    here, there = graph.blob("Person", "Ada", "photo"), remote.blob("Person", "Ada", "photo")
+    assert (there.data, there.size, there.tag) == (here.data, len(data), here.tag)
+    assert there.data == data
+    assert there.commit_id == here.commit_id
+    with pytest.raises(errors.NotFound) as missing:
+        remote.blob("Person", "Charles", "photo")
+    assert missing.value.code == "blob.missing"
+
+
+def test_history_takes_what_the_graph_handed_out(graph: Graph, remote: RemoteGraph) -> None:
+    graph.branches.create("side")
+    graph.mutate(ADD, {"name": "Grace", "born": None}, branch="side")
+    graph.tags.create("v1")
+    assert remote.commits.graph().names == graph.commits.graph().names
+    told = [commit.id for commit in graph.commits.graph(limit=2)]
+    assert [commit.id for commit in remote.commits.graph(limit=2)] == told
+    (newest, *_, oldest) = graph.commits.list().commits
+    assert remote.commits.show(newest).id == newest.id
+    assert remote.commits.is_ancestor(oldest, newest)
+    assert remote.diff(oldest, newest).to_json() == graph.diff(oldest, newest).to_json()
+    assert remote.branches.create("other", source=oldest).fork_commit == oldest.id
+    assert remote.revert(newest, preview=True).preview
+
+
 def test_branches_merge_and_revert(remote: RemoteGraph) -> None:
     created = remote.branches.create("fix/one")
     assert created.name == "fix/one"
@@ -249,6 +291,10 @@ def head_of(graph: Any) -> str:
         lambda g: g.changes.poll(cursor="nonsense"),
         lambda g: g.diff("main", "nowhere"),
         lambda g: g.blame("Ghost", "x"),
+        lambda g: g.nodes("Ghost"),
+        lambda g: g.edges("Person"),
+        lambda g: g.to_networkx("Ghost"),
+        lambda g: g.blob("Person", "Ada", "name"),
     ],
 )
 def test_an_error_is_the_same_error_on_both_sides(

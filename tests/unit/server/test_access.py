@@ -75,6 +75,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "get_baseline": (f"{G}/changes/baseline", {"json": {}}),
     "get_diff": (f"{G}/diff", {"params": {"from": "v1", "to": "review"}}),
     "get_entity_history": (f"{G}/entities/node/Person/Ada/history", {}),
+    "get_entities": (f"{G}/entities/node/Person", {}),
     "list_operations": (f"{G}/operations", {}),
     "cancel_operation": (f"{G}/operations/none", {}),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import pytest
 from tests.unit.server.conftest import TOKENS, G, Serve, bearer
 
 import omnigraph
+from omnigraph.adapters.lance.blobs import LanceBlob
 from omnigraph.server.serve import ServeRequest, make_server, serving
 from omnigraph.server.settings import Limits
 
@@ -398,6 +400,37 @@ def test_a_blob_is_given_whole_in_part_and_only_if_it_changed(open_server: httpx
     assert get(If_Match=f'"other", {tag}').status_code == 200
     assert get(Range="bytes=0-1", If_Range='"other"').status_code == 200
     assert get(Range="bytes=0-1", If_Range=tag).status_code == 206
+
+
+def test_a_blob_is_read_piece_by_piece_and_its_head_not_at_all(
+    open_server: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = bytes(range(256)) * 12_000
+    line = {
+        "type": "Person",
+        "data": {"name": "Ada", "photo": "base64:" + b64encode(data).decode()},
+    }
+    done = open_server.post(f"{G}/load/ndjson", content=json.dumps(line), headers=NDJSON)
+    assert done.status_code == 200
+    read: list[int] = []
+    piece = LanceBlob.read
+
+    def counted(blob: LanceBlob, start: int, length: int) -> bytes:
+        read.append(length)
+        return piece(blob, start, length)
+
+    monkeypatch.setattr(LanceBlob, "read", counted)
+    where = {"entity": "node", "type": "Person", "id": "Ada", "property": "photo"}
+    head = open_server.head(f"{G}/blob", params=where)
+    assert int(head.headers["content-length"]) == len(data)
+    same = {"If-None-Match": head.headers["etag"]}
+    assert open_server.get(f"{G}/blob", params=where, headers=same).status_code == 304
+    assert read == []
+    part = {"Range": "bytes=100-299"}
+    assert open_server.get(f"{G}/blob", params=where, headers=part).content == data[100:300]
+    assert read == [200]
+    assert open_server.get(f"{G}/blob", params=where).content == data
+    assert max(read) <= 2**20
 
 
 def test_an_address_of_no_blob_is_told_typed(open_server: httpx.Client) -> None:

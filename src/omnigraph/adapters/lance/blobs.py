@@ -6,19 +6,46 @@ it is Lance's blob type, whose values scans return as bytes only when they are t
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from omnigraph.adapters.lance.door import load_lance
+from omnigraph.adapters.lance.failures import reading
 from omnigraph.datatypes.arrow import BLOB
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["decode_schema", "encode_rows", "encode_schema", "has_blobs"]
+__all__ = ["LanceBlob", "decode_schema", "encode_rows", "encode_schema", "has_blobs", "open_blob"]
 
 _LANCE_BLOB = "lance.blob.v2"
+
+
+class LanceBlob:
+    """A blob that is read from its file piece by piece."""
+
+    def __init__(self, file: Any, path: str, tag: str) -> None:
+        self._file = file
+        self._path = path
+        self.tag = tag
+        self.size = int(file.size())
+
+    def read(self, start: int, length: int) -> bytes:
+        with reading(self._path):
+            return bytes(self._file.read_range(start, length))
+
+
+def open_blob(dataset: Any, path: str, column: str, address: int) -> LanceBlob | None:
+    """The blob of a row; no byte of it is read."""
+    (file,) = dataset.take_blobs(column, addresses=[address])
+    if file is None:
+        return None
+    # Data files are never rewritten: these files and this place in them always hold these bytes.
+    files = dataset.get_fragment(address >> 32).metadata.files
+    place = [path, column, *(each.path for each in files), address & 0xFFFFFFFF]
+    return LanceBlob(file, path, hashlib.sha256(repr(place).encode()).hexdigest())
 
 
 def has_blobs(schema: pa.Schema) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.lance import staging
-from omnigraph.adapters.lance.blobs import decode_schema, encode_schema, has_blobs
+from omnigraph.adapters.lance.blobs import decode_schema, encode_schema, has_blobs, open_blob
 from omnigraph.adapters.lance.failures import reading
 from omnigraph.adapters.lance.files import staged_files
 from omnigraph.adapters.lance.indexes import describe_indexes, notes_key
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    from omnigraph.adapters.lance.blobs import LanceBlob
     from omnigraph.adapters.lance.root import Root
     from omnigraph.ports.indexes import IndexInfo, IndexSegment, NewSegment
     from omnigraph.ports.tables import Filling, Pin, RowSet
@@ -96,6 +97,10 @@ class LanceTable:
     def take(self, positions: np.ndarray, columns: Sequence[str]) -> pa.Table:
         with reading(self._pin.path):
             return self._dataset.take(positions.tolist(), columns=list(columns))
+
+    def blob(self, column: str, address: int) -> LanceBlob | None:
+        with reading(self._pin.path):
+            return open_blob(self._dataset, self._pin.path, column, address)
 
     def read(
         self, rows: RowSet, columns: Sequence[str], *, row_ids: bool = False

@@ -47,8 +47,8 @@ def create(call: Invocation, name: str, source: str) -> None:
             "name": ref.name,
             "graph_commit_id": ref.fork_commit,
         }
-        if call.actor is not None:
-            body["actor_id"] = call.actor
+        if graph.actor is not None:
+            body["actor_id"] = graph.actor
         call.answer(body, [f"created branch {name} from {source} at {ref.fork_commit}"])
 
 
@@ -86,8 +86,8 @@ def delete(call: Invocation, name: str, force: bool) -> None:
         require_consent(call, graph.uri, action=f"deleting branch {name}")
         graph.branches.delete(name, force=force)
         body = {"uri": graph.uri, "name": name}
-        if call.actor is not None:
-            body["actor_id"] = call.actor
+        if graph.actor is not None:
+            body["actor_id"] = graph.actor
         call.answer(body, [f"deleted branch {name}"])
 
 

@@ -50,10 +50,10 @@ async def get_blob(exchange: Exchange) -> Response:
     }
     if part.partial:
         headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{blob.size}"
-    data = memoryview(blob.data)[part.start : part.stop]
 
     def work(out: Outflow) -> None:
-        out.write(data)
+        for chunk in blob.chunks(part.start, part.stop):
+            out.write(chunk)
 
     return await stream(
         exchange.service.pools.streams,
@@ -113,7 +113,7 @@ def _headers(blob: Blob) -> Mapping[str, str]:
 
 
 def _tag(blob: Blob) -> str:
-    return f'"{blob.digest}"'
+    return f'"{blob.tag}"'
 
 
 def _lists(header: str, blob: Blob) -> bool:

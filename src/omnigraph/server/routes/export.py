@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import io
+from typing import TYPE_CHECKING, Any
 
+from omnigraph.catalog.model import EntityKind
+from omnigraph.executor.ipc import MEDIA_TYPE
+from omnigraph.operations.entities import write_entities
 from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_target
 from omnigraph.server.operations import GRAPH, NDJSON, operation
+from omnigraph.server.problems import Problem
 from omnigraph.server.wire.data import ExportInput
+from omnigraph.server.wire.graphs import SnapshotQuery
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     from omnigraph.server.exchange import Exchange
     from omnigraph.server.outflow import Outflow
 
-__all__ = ["export"]
+__all__ = ["export", "get_entities"]
 
 
 @operation(
@@ -37,3 +43,43 @@ async def export(exchange: Exchange) -> Response:
         graph.at(target).export(out, types=asked.type_names)
 
     return await exchange.stream(work, media_type=NDJSON)
+
+
+@operation(
+    "GET",
+    f"{GRAPH}/entities/{{kind}}/{{type}}",
+    query=SnapshotQuery,
+    gives=MEDIA_TYPE,
+    headers=(DEADLINE,),
+    problems=(400, 410, 413, 503),
+)
+async def get_entities(exchange: Exchange) -> Response:
+    """All entities of one type, typed: an Arrow stream of id, ends and properties."""
+    target = parse_target(exchange.query.branch, exchange.query.snapshot)
+    name = exchange.names["type"]
+    try:
+        kind = EntityKind(exchange.names["kind"])
+    except ValueError:
+        raise Problem(
+            404, "request.no_such_path", "entities are of the kinds node and edge"
+        ) from None
+
+    def work(graph: Graph, out: Outflow) -> None:
+        engine = graph.gate.export(target)
+        with engine.running.during("export", target, exchange.actor, name=name):
+            write_entities(engine, target, kind, name, _File(out))
+
+    return await exchange.stream(work, media_type=MEDIA_TYPE)
+
+
+class _File(io.RawIOBase):
+    """A stream on its way out, as Arrow wants a file to be."""
+
+    def __init__(self, out: Outflow) -> None:
+        self._out = out
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        return self._out.write(data)
