@@ -24,6 +24,8 @@ __all__ = ["LookedUp", "Resident"]
 class Resident:
     """Edges as CSR arrays over positions."""
 
+    __slots__ = ("_pairs", "_topology")
+
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
         self._pairs: dict[Direction, Csr] = {}
@@ -35,6 +37,10 @@ class Resident:
         if csr is None:
             csr = self._pairs[direction] = self._topology.pairs(direction)
         return csr, nodes
+
+    def let_go(self) -> None:
+        """The query has ended: what is kept, the cache keeps."""
+        self._pairs.clear()
 
     def ends(self, edges: Ints) -> tuple[Ints, Ints]:
         found = self._topology.endpoints()

@@ -12,13 +12,10 @@ import os
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from omnigraph.errors import GraphError, LimitExceeded
+from omnigraph.runtime.cancellation import Cancellation
 from omnigraph.runtime.clock import SYSTEM_CLOCK, Clock
-
-if TYPE_CHECKING:
-    from omnigraph.runtime.cancellation import Cancellation
 
 __all__ = [
     "DEFAULT_ROWS",
@@ -34,6 +31,10 @@ _MEMORY_SHARE = 4
 # Asking the clock costs more than a step of most loops, so it is asked once in so many steps.
 _TICKS_PER_CHECK = 128
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+# Nobody holds it, so nobody cancels it.
+_NEVER = Cancellation()
 
 
 @cache
@@ -74,17 +75,18 @@ class Meter:
     __slots__ = (
         "_budget",
         "_bytes",
-        "_cancellations",
+        "_cancellation",
         "_deadline",
         "_monotonic",
         "_started",
         "_ticks",
+        "_token",
     )
 
     def __init__(self, budget: Budget, cancellation: Cancellation | None = None) -> None:
         self._budget = budget
-        given = (budget.cancellation, cancellation)
-        self._cancellations = [each for each in given if each is not None]
+        self._cancellation = budget.cancellation or _NEVER
+        self._token = cancellation or _NEVER
         self._monotonic = budget.clock.monotonic
         self._started = self._monotonic()
         seconds = budget.seconds
@@ -100,13 +102,12 @@ class Meter:
 
     def check(self) -> None:
         """Notice cancellation and the deadline now."""
-        for cancellation in self._cancellations:
-            if cancellation.cancelled:
-                raise GraphError(
-                    "query.cancelled",
-                    "the query was cancelled",
-                    remedy="run it again if it is needed",
-                )
+        if self._token.cancelled or self._cancellation.cancelled:
+            raise GraphError(
+                "query.cancelled",
+                "the query was cancelled",
+                remedy="run it again if it is needed",
+            )
         now = self._monotonic()
         if now > self._deadline:
             limit = self._budget.seconds or 0.0

@@ -117,6 +117,10 @@ class Column:
         """One value in Python."""
         return self._array[row].as_py() if self._cells is None else self._cells[0][row]
 
+    def cells(self) -> list[Any]:
+        """All values in Python."""
+        return self.array.to_pylist() if self._cells is None else list(self._cells[0])
+
     @property
     def nbytes(self) -> int:
         extra = sum(form.nbytes for form in (self._nulls, self._codes) if form is not None)
@@ -192,9 +196,10 @@ class Vector:
 
     def cells(self) -> list[Any]:
         """The values in Python, for a few rows."""
+        if self.rows is None:
+            return self.column.cells()
         cell = self.column.cell
-        rows = range(len(self.column)) if self.rows is None else self.rows.tolist()
-        return [cell(row) for row in rows]
+        return [cell(row) for row in self.rows.tolist()]
 
     def take(self, rows: Ints) -> Vector:
         return Vector(self.column, rows if self.rows is None else self.rows[rows])

@@ -46,13 +46,15 @@ def index_key(pin: tuple[str, int, str]) -> tuple[object, ...]:
 
 
 class PinnedColumns:
-    """The columns of one table at one pin, for one query."""
+    """The columns of one table at one pin, for one query at a time."""
+
+    __slots__ = ("_context", "_held", "_index_key", "_open", "key", "rows")
 
     def __init__(self, pin: Pin, open_table: Callable[[], Table], context: Context) -> None:
         self._open = open_table
-        self._cache = context.cache
-        self._meter = context.meter
+        self._context = context
         self.key = pin_key(pin)
+        self._index_key = index_key(self.key)
         # What this query has in hand stays, whatever the cache lets go.
         self._held: dict[str, Column] = {}
         self.rows = pin.rows
@@ -90,29 +92,36 @@ class PinnedColumns:
 
     def ids(self) -> IdIndex:
         """The index of the ids."""
-        key = index_key(self.key)
-        found: IdIndex | None = self._cache.get(key)
-        return self._cache.get_or_make(key, self._make_index) if found is None else found
+        key, cache = self._index_key, self._context.cache
+        found: IdIndex | None = cache.get(key)
+        return cache.get_or_make(key, self._make_index) if found is None else found
 
     @property
     def has_ids(self) -> bool:
-        return index_key(self.key) in self._cache
+        return self._index_key in self._context.cache
+
+    def let_go(self) -> None:
+        """The query has ended: what is kept, the cache keeps."""
+        self._held.clear()
 
     def _make_index(self) -> IdIndex:
         index = IdIndex(self.column(_ID).array)
-        self._meter.hold(index.nbytes)
+        self._context.meter.hold(index.nbytes)
         return index
 
     def _is_few(self, count: int, name: str) -> bool:
         """Whether taking rows is cheaper than loading a column, this time and by now."""
         if self.rows <= _SMALL_ROWS or count * _TAKE_SHARE > self.rows:
             return False
-        return self._cache.spent(column_key(self.key, name)) < _LOAD_SECONDS_PER_ROW * self.rows
+        return (
+            self._context.cache.spent(column_key(self.key, name))
+            < _LOAD_SECONDS_PER_ROW * self.rows
+        )
 
     def _find(self, name: str) -> Column | None:
         held = self._held.get(name)
         if held is None:
-            held = self._cache.get(column_key(self.key, name))
+            held = self._context.cache.get(column_key(self.key, name))
             if held is not None:
                 self._held[name] = held
         return held
@@ -120,13 +129,13 @@ class PinnedColumns:
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Columns that are read through once and not kept."""
         for batch in self._open().batches(names):
-            self._meter.check()
+            self._context.meter.check()
             yield batch
 
     def _load(self, names: Sequence[str]) -> None:
         chunks: list[pa.RecordBatch] = []
         for batch in self.batches(names):
-            self._meter.hold(batch.nbytes)
+            self._context.meter.hold(batch.nbytes)
             chunks.append(batch)
         schema = chunks[0].schema if chunks else _fields(self._open().schema, names)
         loaded = pa.Table.from_batches(chunks, schema=schema)
@@ -135,7 +144,7 @@ class PinnedColumns:
 
     def _keep(self, name: str, array: pa.Array) -> Column:
         # The cache outlives this query: what it keeps must not hold on to the query.
-        cache, key = self._cache, column_key(self.key, name)
+        cache, key = self._context.cache, column_key(self.key, name)
         column = Column(array, kept=True, grown=lambda: cache.weigh(key, column))
         cache.put(key, column)
         return column
@@ -145,9 +154,9 @@ class PinnedColumns:
         table = self._open().take(rows, names)
         seconds = SYSTEM_CLOCK.monotonic() - started
         for name in names:
-            self._cache.spend(column_key(self.key, name), seconds)
-        self._meter.hold(table.nbytes)
-        self._meter.check()
+            self._context.cache.spend(column_key(self.key, name), seconds)
+        self._context.meter.hold(table.nbytes)
+        self._context.meter.check()
         return {name: Column(joined_array(table.column(name))) for name in names}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from omnigraph.errors import InvalidInput
 from omnigraph.executor.bindings import ONE_ROW
-from omnigraph.executor.budget import Budget
+from omnigraph.executor.budget import Budget, Meter
 from omnigraph.executor.cache import shared_cache
 from omnigraph.executor.context import Context
 from omnigraph.executor.operators import OPERATORS
@@ -17,6 +17,7 @@ from omnigraph.executor.run import Run
 from omnigraph.executor.search.embedding import embed_with
 from omnigraph.executor.search.scoring import ColumnScoring
 from omnigraph.ir.expressions import Const, ParamRef, RankFusion, Score, ScoreFunc
+from omnigraph.planner.plan import Access
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from omnigraph.executor.profile import Profile
     from omnigraph.executor.run import Source
     from omnigraph.ir.expressions import Expr, Value
-    from omnigraph.planner.plan import Access, Plan, Return
+    from omnigraph.planner.plan import Plan, Return
     from omnigraph.ports.embeddings import Embedder
     from omnigraph.runtime.cancellation import Cancellation
 
@@ -37,6 +38,7 @@ __all__ = ["Call", "Executable", "execute", "stream"]
 
 # So few rows are values sooner than they are arrays.
 _FEW_ROWS = 8
+_IDLE_MAX = 8
 _DEFAULT_BUDGET = Budget()
 
 
@@ -47,7 +49,10 @@ class Executable:
         self.plan = plan
         self.catalog = catalog
         self.output = Output(plan.ir, catalog)
+        self.body = cast("Return", plan.root).input
         self._needs_limit = any(_needs_limit(key.expr) for key in plan.ir.order)
+        # Runs that have ended, and can be taken up again while the tables are the same.
+        self._idle: list[Run] = []
 
     def with_access(self, access: Access) -> Executable:
         """The same plan, its values taken from elsewhere."""
@@ -55,8 +60,30 @@ class Executable:
             return self
         other = Executable.__new__(Executable)
         other.__dict__.update(self.__dict__)
-        other.plan = replace(self.plan, access=access)
+        other.__dict__.update(plan=replace(self.plan, access=access), _idle=[])
         return other
+
+    def begin(self, source: Source, call: Call) -> Run:
+        """A run of this plan, from this instant."""
+        page = self.page(call.params)
+        meter = Meter(call.budget, call.cancellation)
+        cache = call.cache or shared_cache()
+        try:
+            idle = self._idle.pop()
+        except IndexError:
+            pass
+        else:
+            if idle.serves(source, cache):
+                idle.renew(call.params, call.now, meter, page)
+                return idle
+        context = Context(call.params, call.now, meter, cache)
+        return Run(self.plan, self.catalog, source, context, operators=OPERATORS, page=page)
+
+    def end(self, run: Run) -> None:
+        """A run has answered and nobody needs it any more."""
+        run.let_go()
+        if self.plan.access is Access.RESIDENT and len(self._idle) < _IDLE_MAX:
+            self._idle.append(run)
 
     def page(self, params: Mapping[str, Value]) -> tuple[int, int | None]:
         """Offset and limit, before the first row."""
@@ -94,8 +121,11 @@ def execute(executable: Executable, source: Source, call: Call) -> QueryResult:
     if call.profile is not None:
         return _profiled(executable, rows, run, call.profile)
     if rows.count <= _FEW_ROWS:
-        return QueryResult(ir.name, ir.columns, None, cells=output.cells(rows, run))
-    return QueryResult(ir.name, ir.columns, output.table(rows, run))
+        result = QueryResult(ir.name, ir.columns, None, cells=output.cells(rows, run))
+    else:
+        result = QueryResult(ir.name, ir.columns, output.table(rows, run))
+    executable.end(run)
+    return result
 
 
 def _profiled(executable: Executable, rows: Bindings, run: Run, profile: Profile) -> QueryResult:
@@ -118,18 +148,19 @@ def stream(executable: Executable, source: Source, call: Call) -> QueryStream:
 
 def _run(executable: Executable, source: Source, call: Call) -> tuple[Run, Bindings]:
     plan = executable.plan
-    meter = call.budget.start(call.cancellation)
-    context = Context(call.params, call.now, meter, call.cache or shared_cache())
-    page = executable.page(call.params)
-    run = Run(plan, executable.catalog, source, context, operators=OPERATORS, page=page)
+    run = executable.begin(source, call)
     run.profile = call.profile
     if plan.searched:
         embed = embed_with(call.embedder, executable.catalog)
         run.scoring = ColumnScoring(run, source, embed)
         run.scoring.check()
-    rows = run.rows(cast("Return", plan.root).input, lambda: ONE_ROW)
-    meter.return_rows(rows.count)
+    rows = run.rows(executable.body, _one_row)
+    run.context.meter.return_rows(rows.count)
     return run, rows
+
+
+def _one_row() -> Bindings:
+    return ONE_ROW
 
 
 def _row_count(clause: str, expr: Expr | None, params: Mapping[str, Value]) -> int | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from omnigraph.executor.keys import unique
+from omnigraph.executor.keys import count_unique, unique
 from omnigraph.executor.topology import Csr
 
 if TYPE_CHECKING:
@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["Adjacency", "grouped", "neighbours", "neighbours_once", "reach"]
+__all__ = [
+    "Adjacency",
+    "count_neighbours",
+    "grouped",
+    "neighbours",
+    "neighbours_once",
+    "reach",
+]
 
 _NODE_BITS = 32
 _NODE = np.int64(2**_NODE_BITS - 1)
@@ -52,6 +59,14 @@ def neighbours_once(csr: Csr, at: Ints, bound: int, meter: Meter) -> Ints:
         return csr.near[csr.ptr[at[0]] : csr.ptr[at[0] + 1]]
     places, _ = _places(csr, at, meter)
     return unique(csr.near[places], bound)
+
+
+def count_neighbours(csr: Csr, at: Ints, bound: int, meter: Meter) -> int:
+    """How many nodes there are around all of these nodes, each counted once."""
+    if len(at) == 1:
+        return int(csr.ptr[at[0] + 1] - csr.ptr[at[0]])
+    places, _ = _places(csr, at, meter)
+    return count_unique(csr.near[places], bound)
 
 
 def _places(csr: Csr, at: Ints, meter: Meter) -> tuple[Ints, Ints]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "count_pairs",
+    "count_unique",
     "dense",
     "distinct_rows",
     "is_among",
@@ -70,6 +71,15 @@ def unique(values: np.ndarray, bound: int) -> Ints:
     seen[values] = True
     found: Ints = seen.nonzero()[0]
     return found
+
+
+def count_unique(values: np.ndarray, bound: int) -> int:
+    """How many distinct values there are; all lie in ``0 … bound - 1``."""
+    if len(values) * _SORT_SHARE < bound:
+        return len(_sorted_unique(values))
+    seen = np.zeros(bound, np.bool_)
+    seen[values] = True
+    return int(np.count_nonzero(seen))
 
 
 def _sorted_unique(values: np.ndarray) -> Ints:

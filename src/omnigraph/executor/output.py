@@ -104,6 +104,8 @@ class Output:
         return [self._array(column, rows, run, fetched) for column in self._columns]
 
     def _fetched(self, rows: Bindings, run: Run) -> Fetched:
+        if not self._wanted:
+            return {}
         return {
             slot: run.space_of(slot).fetch(props, rows.columns[slot])
             for slot, props in self._wanted.items()

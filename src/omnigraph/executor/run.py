@@ -16,7 +16,11 @@ from omnigraph.executor.topology import Topology
 from omnigraph.planner.plan import Access, Reading
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     from omnigraph.catalog.model import Catalog
+    from omnigraph.executor.budget import Meter
+    from omnigraph.executor.cache import ByteCache
     from omnigraph.executor.column import Column
     from omnigraph.executor.context import Context
     from omnigraph.executor.hops import Adjacency
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     from omnigraph.executor.scoring import Scoring
     from omnigraph.executor.spaces import Space
     from omnigraph.executor.truth import Truth
-    from omnigraph.ir.expressions import Slot, TextMatch
+    from omnigraph.ir.expressions import Slot, TextMatch, Value
     from omnigraph.planner.plan import Node, Plan
     from omnigraph.ports.tables import Pin, Table
 
@@ -36,6 +40,7 @@ Operator = Callable[[Any, "Run", Given], Bindings]
 Operators = Mapping[type, Operator]
 
 _NOTHING = Reading()
+_NO_PARAMS: Mapping[str, Value] = {}
 
 
 class Source(Protocol):
@@ -74,6 +79,32 @@ class Run(Evaluator):
         self._spaces: dict[str, Space] = {}
         self._adjacencies: dict[str, Adjacency] = {}
         self._scoring: Scoring | None = None
+
+    def serves(self, source: Source, cache: ByteCache) -> bool:
+        """Whether a query of these tables can be run with what was put together for another."""
+        return self._source is source and self.context.cache is cache
+
+    def renew(
+        self,
+        params: Mapping[str, Value],
+        now: dt.datetime,
+        meter: Meter,
+        page: tuple[int, int | None],
+    ) -> None:
+        """Begin another query of the same tables: every part asks the one context."""
+        context = self.context
+        context.params, context.now, context.meter = params, now, meter
+        self.offset, self.limit = page
+
+    def let_go(self) -> None:
+        """The query has ended: nothing of it stays, only the cache keeps what it keeps."""
+        self.profile = self._scoring = None
+        self.context.params = _NO_PARAMS
+        for columns in self._columns.values():
+            columns.let_go()
+        for adjacency in self._adjacencies.values():
+            if isinstance(adjacency, Resident):
+                adjacency.let_go()
 
     def rows(self, node: Node, given: Given) -> Bindings:
         """The rows of an operator."""

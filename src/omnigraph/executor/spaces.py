@@ -72,6 +72,8 @@ class Space(Protocol):
 class PositionSpace:
     """Entities by their place in the pinned table."""
 
+    __slots__ = ("_properties", "columns", "entity")
+
     def __init__(self, entity: EntityType, columns: PinnedColumns) -> None:
         self.entity = entity
         self.columns = columns

@@ -9,7 +9,7 @@ made. All of it is derived from the pins of the edges and of their nodes, and ke
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,8 +32,8 @@ _LOW_HALF = np.int64(0xFFFFFFFF)
 __all__ = ["Csr", "Direction", "Endpoints", "Topology", "endpoints_key"]
 
 
-class Direction(Enum):
-    """Which way edges are followed."""
+class Direction(StrEnum):
+    """Which way edges are followed. A text, which is found in a dictionary sooner than a member."""
 
     OUT = "out"
     IN = "in"
@@ -84,7 +84,9 @@ def endpoints_key(
 
 
 class Topology:
-    """The adjacency of one edge type in one snapshot."""
+    """The adjacency of one edge type in one snapshot, for one query at a time."""
+
+    __slots__ = ("_context", "_edges", "_key", "_pair_keys", "_sources", "_targets")
 
     def __init__(
         self,
@@ -96,26 +98,28 @@ class Topology:
         self._edges = edges
         self._sources = sources
         self._targets = targets
-        self._cache = context.cache
-        self._meter = context.meter
+        self._context = context
         self._key = endpoints_key(edges.key, sources.key, targets.key)
+        self._pair_keys: dict[Direction, tuple[object, ...]] = {}
 
     def endpoints(self) -> Endpoints:
         """Where each edge leads from and to."""
-        return self._cache.get_or_make(self._key, self._read_endpoints)
+        return self._context.cache.get_or_make(self._key, self._read_endpoints)
 
     def pairs(self, direction: Direction) -> Csr:
         """Neighbours as a set."""
-        key = (*self._key, "pairs", direction.value)
-        found: Csr | None = self._cache.get(key)
+        key = self._pair_keys.get(direction)
+        if key is None:
+            key = self._pair_keys[direction] = (*self._key, "pairs", direction.value)
+        found: Csr | None = self._context.cache.get(key)
         if found is not None:
             return found
-        return self._cache.get_or_make(key, lambda: self._make(direction, with_edges=False))
+        return self._context.cache.get_or_make(key, lambda: self._make(direction, with_edges=False))
 
     def edges(self, direction: Direction) -> Csr:
         """Neighbours with the edge that leads to each."""
         key = (*self._key, "edges", direction.value)
-        return self._cache.get_or_make(key, lambda: self._make(direction, with_edges=True))
+        return self._context.cache.get_or_make(key, lambda: self._make(direction, with_edges=True))
 
     def _make(self, direction: Direction, *, with_edges: bool) -> Csr:
         ends = self.endpoints()
@@ -137,8 +141,8 @@ class Topology:
                 pass
         joined = (start.astype(np.int64) << 32) | end
         made = _edge_csr(joined, edge, nodes) if with_edges else _pair_csr(joined, nodes)
-        self._meter.hold(made.nbytes)
-        self._meter.check()
+        self._context.meter.hold(made.nbytes)
+        self._context.meter.check()
         return made
 
     def _read_endpoints(self) -> Endpoints:
@@ -149,7 +153,7 @@ class Topology:
             sources.append(_positions(batch.column("src"), source_ids))
             targets.append(_positions(batch.column("dst"), target_ids))
         found = Endpoints(_joined(sources), _joined(targets))
-        self._meter.hold(found.nbytes)
+        self._context.meter.hold(found.nbytes)
         return found
 
 

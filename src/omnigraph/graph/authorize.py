@@ -28,11 +28,12 @@ __all__ = ["Gate"]
 class Gate:
     """Asks on behalf of one actor. Every method goes on, or raises ``policy.denied``."""
 
-    __slots__ = ("_engine", "_guard")
+    __slots__ = ("_engine", "_guard", "_open")
 
     def __init__(self, engine: Engine, guard: Guard) -> None:
         self._engine = engine
         self._guard = guard
+        self._open = guard.policy is None
 
     @property
     def guard(self) -> Guard:
@@ -41,10 +42,6 @@ class Gate:
     def acting_as(self, actor: str | None) -> Gate:
         guard = self._guard.acting_as(actor)
         return self if guard is self._guard else Gate(self._engine, guard)
-
-    @property
-    def _open(self) -> bool:
-        return self._guard.policy is None
 
     # --- reading -------------------------------------------------------------------------------
 

@@ -122,7 +122,7 @@ class Prepared:
         self._type_ids = tuple(sorted({use.type_id for use in ir.reads}))
         self._plans: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
         # The last manifest that was read from memory: nothing of it needs to be asked again.
-        self._settled: tuple[Manifest, Executable] | None = None
+        self._settled: tuple[Manifest, Executable, SnapshotSource] | None = None
 
     def bind(self, given: Mapping[str, Any]) -> Mapping[str, Value]:
         """Typed values for the parameters; what is wrong with them is told all at once."""
@@ -136,17 +136,19 @@ class Prepared:
                 pass
         return bind_params(self.ir, given)  # type: ignore[return-value]  # lists are only read
 
-    def executable(self, snapshot: Snapshot, forced: Access | None = None) -> Executable:
-        """The plan for a snapshot, its way of access chosen."""
+    def executable(
+        self, snapshot: Snapshot, forced: Access | None = None
+    ) -> tuple[Executable, SnapshotSource]:
+        """The plan for a snapshot, its way of access chosen, and the tables to run it on."""
         settled = self._settled
         if settled is not None and settled[0] is snapshot.manifest and forced is None:
-            return settled[1]
+            return settled[1], settled[2]
         planned = self.planned(snapshot)
         access = self.choose(snapshot, planned, forced).access
-        chosen = planned.with_access(access)
+        chosen, source = planned.with_access(access), SnapshotSource(snapshot)
         if access is Access.RESIDENT and forced is None:
-            self._settled = (snapshot.manifest, chosen)
-        return chosen
+            self._settled = (snapshot.manifest, chosen, source)
+        return chosen, source
 
     def planned(self, snapshot: Snapshot) -> Executable:
         """The plan for tables of about this size."""

@@ -11,7 +11,6 @@ from omnigraph.executor.execute import Call, execute, stream
 from omnigraph.executor.naive import evaluate
 from omnigraph.executor.result import ReadTarget
 from omnigraph.executor.search.embedding import embed_with
-from omnigraph.operations.prepared import SnapshotSource
 from omnigraph.planner.plan import Access
 from omnigraph.runtime.clock import micros_to_datetime
 from omnigraph.versioning.names import MAIN
@@ -65,9 +64,9 @@ def run_query(engine: Engine, request: QueryRequest) -> QueryResult:
     with engine.running.begin("query", request.name, request.target, request.actor) as operation:
         snapshot = engine.snapshot(request.target)
         prepared = prepare(engine, snapshot, request)
-        executable = prepared.executable(snapshot, traversal_of(engine, request))
+        executable, source = prepared.executable(snapshot, traversal_of(engine, request))
         call = call_of(engine, prepared, request, operation)
-        result = execute(executable, SnapshotSource(snapshot), call)
+        result = execute(executable, source, call)
         return result.read_from(snapshot.commit_id, read_target(request.target))
 
 
@@ -76,9 +75,9 @@ def stream_query(engine: Engine, request: QueryRequest) -> QueryStream:
     with engine.running.begin("query", request.name, request.target, request.actor) as operation:
         snapshot = engine.snapshot(request.target)
         prepared = prepare(engine, snapshot, request)
-        executable = prepared.executable(snapshot, traversal_of(engine, request))
+        executable, source = prepared.executable(snapshot, traversal_of(engine, request))
         call = call_of(engine, prepared, request, operation)
-        found = stream(executable, SnapshotSource(snapshot), call)
+        found = stream(executable, source, call)
     # It runs for as long as it is read, and can be cancelled in the middle.
     found.during(operation)
     return found.read_from(snapshot.commit_id, read_target(request.target))
@@ -114,7 +113,7 @@ def call_of(
         prepared.bind(request.params),
         micros_to_datetime(engine.root.clock.now_micros()),
         request.budget or engine.budget,
-        None if operation is None else operation.cancellation,
+        operation,
         engine.embedder,
     )
 

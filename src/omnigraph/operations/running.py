@@ -19,35 +19,48 @@ __all__ = ["Operation", "Running"]
 _numbers = itertools.count(1)
 
 
-class Operation:
+class Operation(Cancellation):
     """One call while it runs: a context manager that is listed as long as it is entered."""
 
-    __slots__ = ("_all", "actor", "cancellation", "id", "kind", "name", "started_micros", "target")
+    __slots__ = (
+        "_all",
+        "_number",
+        "actor",
+        "kind",
+        "name",
+        "started_micros",
+        "target",
+    )
 
     def __init__(
         self,
-        operations: dict[str, Operation],
+        operations: dict[int, Operation],
         kind: str,
         name: str | None,
         target: str,
         actor: str | None,
     ) -> None:
-        # Unique while they matter, and cheap: a query may take no longer than making an id.
-        self.id = f"{os.getpid():x}-{next(_numbers):x}"
+        # A query may take no longer than making an id, so there is a number until one is asked for.
+        self._number = next(_numbers)
         self.kind = kind
         self.name = name or ""
         self.target = target
         self.actor = actor
         self.started_micros = SYSTEM_CLOCK.now_micros()
-        self.cancellation = Cancellation()
+        self.cancelled = False
         self._all = operations
 
+    @property
+    def id(self) -> str:
+        """What an operator names it by, in this process and among others."""
+        return f"{os.getpid():x}-{self._number:x}"
+
     def __enter__(self) -> Operation:
-        self._all[self.id] = self
+        self._all[self._number] = self
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._all.pop(self.id, None)
+        self._all.pop(self._number, None)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -64,7 +77,7 @@ class Running:
     """The operations of one open graph. Thread-safe."""
 
     def __init__(self) -> None:
-        self._operations: dict[str, Operation] = {}
+        self._operations: dict[int, Operation] = {}
 
     def begin(
         self, kind: str, name: str | None, target: str, actor: str | None = None
@@ -79,7 +92,7 @@ class Running:
         """The same, for what asks ``check_cancelled`` in its loops."""
         with (
             self.begin(kind, name, target, actor) as operation,
-            cancellable(operation.cancellation),
+            cancellable(operation),
         ):
             yield
 
@@ -91,12 +104,12 @@ class Running:
     def cancel(self, operation_id: str) -> Operation:
         """Ask an operation to stop at its next step: a query fails with ``query.cancelled``, a
         write with ``operation.cancelled``, unless its commit is being published already."""
-        operation = self._operations.get(operation_id)
+        operation = next((each for each in self.list() if each.id == operation_id), None)
         if operation is None:
             raise NotFound(
                 "operation.missing",
                 f"no operation {operation_id!r} is running",
                 remedy="it may have ended; list the operations",
             )
-        operation.cancellation.cancel()
+        operation.cancel()
         return operation

@@ -169,7 +169,9 @@ class _Teller:
         notes: dict[str, Any] = {"mode": self._choice.access.value}
         if node.keeps is not None:
             kept = ", ".join(self._spell.slot(slot) for slot in node.keeps) or "nothing"
-            notes["keeps"] = f"{kept}{', each once' if node.distinct else ''}"
+            notes["counts" if node.counted else "keeps"] = (
+                f"{kept}{', each once' if node.distinct else ''}"
+            )
         if self._choice.access is Access.LOOKED_UP:
             end = "@src" if node.start == node.hop.source else "@dst"
             found = self._memory.has_index(node.hop.edge_type, end)

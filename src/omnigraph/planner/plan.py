@@ -103,7 +103,8 @@ class Expand:
     """Follow a hop from ``start``, one of its nodes, to ``end``, the other.
 
     ``closes``: the end has a value already and the hop must lead there. ``keeps``: the slots that
-    are needed afterwards (None: all), ``distinct`` each combination of them once.
+    are needed afterwards (None: all), ``distinct`` each combination of them once. ``counted``: of
+    the distinct ends, only how many there are; its rows have no slots.
     """
 
     input: Node
@@ -113,6 +114,7 @@ class Expand:
     closes: bool = False
     keeps: tuple[Slot, ...] | None = None
     distinct: bool = False
+    counted: bool = False
     rows: float = 1.0
 
     @property

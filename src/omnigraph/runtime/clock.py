@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from functools import partial
 from typing import Protocol
 
 __all__ = [
@@ -38,15 +39,16 @@ class SystemClock:
     def now_micros(self) -> int:
         return time.time_ns() // 1_000
 
-    def monotonic(self) -> float:
-        # On Linux the plain monotonic clock stands still while the machine sleeps; leases must not.
-        return time.clock_gettime(_STEADY)
+    # On Linux the plain monotonic clock stands still while the machine sleeps; leases must not.
+    # Every step of a query asks it, so there is nothing around the call.
+    monotonic = staticmethod(
+        partial(time.clock_gettime, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+    )
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
 
-_STEADY: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 SYSTEM_CLOCK = SystemClock()
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

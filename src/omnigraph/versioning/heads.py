@@ -8,6 +8,7 @@ cleanup may have removed the versions directly above it.
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import GraphError, NotFound, StorageFault
@@ -25,6 +26,16 @@ __all__ = ["Heads"]
 _STEPS_MAX = 16
 
 
+@dataclass(slots=True)
+class _Known:
+    """The newest version that was seen, and when it was last known to be the newest."""
+
+    version: int
+    seen: float
+    path: str
+    head: Manifest | None = None
+
+
 class Heads:
     """The newest manifests of a graph's branches. Thread-safe; one per open graph."""
 
@@ -32,15 +43,13 @@ class Heads:
         self._root = root
         self._lock = threading.Lock()
         self._refs: dict[str, BranchRef] = {}
-        # incarnation → (version, when it was last known by a listing or by our own publish)
-        self._known: dict[str, tuple[int, float]] = {}
+        self._known: dict[str, _Known] = {}
 
     def of_branch(self, name: str) -> tuple[BranchRef, Manifest]:
         """The open branch of a name and its head, fresh; ``branch.missing`` otherwise."""
         if not isinstance(name, str):
             raise branch_missing(name)
-        with self._lock:
-            ref = self._refs.get(name)
+        ref = self._refs.get(name)
         if ref is not None:
             head = self.of_incarnation(ref.incarnation)
             if not head.tombstone:
@@ -49,14 +58,18 @@ class Heads:
 
     def of_incarnation(self, incarnation: str) -> Manifest:
         """The newest manifest of one branch incarnation, tombstone included."""
+        known = self._known.get(incarnation)
+        # Every read of a branch comes through here: one probe, and little else.
+        if known is not None and known.head is not None and self._is_newest(known):
+            return known.head
         try:
-            return self._root.manifest(incarnation, self._newest_version(incarnation))
+            return self._newest(incarnation)
         except (NotFound, StorageFault) as fault:
             # Torn; or what was cached has been set aside by somebody else since.
             self.forget(incarnation)
             if isinstance(fault, StorageFault) and not self._root.heal(fault):
                 raise
-        return self._root.manifest(incarnation, self._newest_version(incarnation))
+        return self._newest(incarnation)
 
     def of_ref(self, ref: BranchRef) -> Manifest:
         """The newest manifest of a branch whose ref stands: that it is missing is damage."""
@@ -74,7 +87,7 @@ class Heads:
         """Remember a head that was just published."""
         self._root.manifests.put((manifest.incarnation, manifest.version), manifest)
         with self._lock:
-            self._remember(manifest.incarnation, manifest.version)
+            self._remember(manifest.incarnation, manifest.version, manifest)
 
     def forget(self, incarnation: str) -> None:
         """Drop what is known, so that the next question lists."""
@@ -92,13 +105,31 @@ class Heads:
             self._refs[name] = ref
         return ref, head
 
-    def _newest_version(self, incarnation: str) -> int:
-        path = layout.manifest_path(incarnation)
+    def _is_newest(self, known: _Known) -> bool:
+        """Whether what is known is still so: recently seen, and without a successor."""
+        now = self._root.clock.monotonic()
+        if now - known.seen >= self._root.limits.head_relist_seconds:
+            return False
+        if self._root.tables.has_version(known.path, known.version + 1):
+            return False
+        known.seen = now
+        return True
+
+    def _newest(self, incarnation: str) -> Manifest:
+        version = self._newest_version(incarnation)
+        head = self._root.manifest(incarnation, version)
         with self._lock:
             known = self._known.get(incarnation)
+            if known is not None and known.version == version:
+                known.head = head
+        return head
+
+    def _newest_version(self, incarnation: str) -> int:
+        path = layout.manifest_path(incarnation)
+        known = self._known.get(incarnation)
         now = self._root.clock.monotonic()
-        if known is not None and now - known[1] < self._root.limits.head_relist_seconds:
-            version = known[0]
+        if known is not None and now - known.seen < self._root.limits.head_relist_seconds:
+            version = known.version
             for _ in range(_STEPS_MAX):
                 if not self._root.tables.has_version(path, version + 1):
                     return self._step_to(incarnation, version)
@@ -110,12 +141,15 @@ class Heads:
 
     def _step_to(self, incarnation: str, version: int) -> int:
         with self._lock:
-            if version >= self._known.get(incarnation, (0, 0.0))[0]:
+            known = self._known.get(incarnation)
+            if known is None or version >= known.version:
                 self._remember(incarnation, version)
         return version
 
-    def _remember(self, incarnation: str, version: int) -> None:
-        self._known[incarnation] = (version, self._root.clock.monotonic())
+    def _remember(self, incarnation: str, version: int, head: Manifest | None = None) -> None:
+        now = self._root.clock.monotonic()
+        path = layout.manifest_path(incarnation)
+        self._known[incarnation] = _Known(version, now, path, head)
 
 
 def branch_missing(name: str) -> GraphError:

@@ -42,6 +42,8 @@ class Resolver:
 
     def resolve(self, target: Target) -> Manifest:
         """The manifest of a target, or an error that says what is wrong with it."""
+        if target == MAIN:
+            return self._heads.of_branch(MAIN)[1]
         target = target_text(target)
         branch, at, moment = target.partition("@")
         if at:

@@ -15,7 +15,7 @@ from omnigraph.executor.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.columns import PinnedColumns
 from omnigraph.executor.context import Context
-from omnigraph.executor.hops import neighbours, neighbours_once, reach
+from omnigraph.executor.hops import count_neighbours, neighbours, neighbours_once, reach
 from omnigraph.executor.naive.hops import reach as naive_reach
 from omnigraph.executor.topology import Csr, Direction, Topology
 from omnigraph.runtime.clock import micros_to_datetime
@@ -108,6 +108,7 @@ def test_neighbours_come_with_the_place_of_the_node_that_they_are_near_to(
     assert found == expected
     once = neighbours_once(csr, at, len(NODES), Budget().start()).tolist()
     assert once == sorted({near for node in asked for near in around(csr, node)})
+    assert count_neighbours(csr, at, len(NODES), Budget().start()) == len(once)
 
 
 @pytest.mark.parametrize("asked", [[0], [0, 1]])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -272,6 +274,27 @@ def test_a_query_is_prepared_once(graph: Graph) -> None:
     first = engine.prepared.prepare(snapshot, ALL, None, "x")
     assert engine.prepared.prepare(snapshot, ALL, None, "y") is first
     assert first.planned(snapshot) is first.planned(snapshot)
+
+
+def test_a_query_that_is_run_again_has_its_own_parameters_and_budget(graph: Graph) -> None:
+    assert sorted(names(graph.query(FRIENDS, {"n": "ada"}))) == ["bo", "cy"]
+    token = Cancellation()
+    token.cancel()
+    for budget in (Budget(rows=1), Budget(seconds=-1.0), Budget(cancellation=token)):
+        with pytest.raises(GraphError):
+            graph.query(FRIENDS, {"n": "ada"}, budget=budget)
+        assert names(graph.query(FRIENDS, {"n": "bo"})) == []
+        assert sorted(names(graph.query(FRIENDS, {"n": "ada"}))) == ["bo", "cy"]
+
+
+def test_a_query_that_has_ended_holds_on_to_no_column(graph: Graph) -> None:
+    assert len(graph.query(ALL)) == 3
+    (pin,) = (pin for pin in graph.engine.snapshot().manifest.pins.values() if pin.rows == 3)
+    key = column_key(pin_key(pin), "name")
+    array = weakref.ref(shared_cache().get(key).array)
+    shared_cache().clear()
+    gc.collect()
+    assert array() is None
 
 
 def test_a_plan_is_made_anew_when_a_table_has_grown_a_lot(graph: Graph) -> None:

@@ -6,7 +6,8 @@ sorts first; datasets of old writers say ``<v>.manifest``.
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _SUFFIX = ".manifest"
 _DIGITS = 20
 
 
-class Naming(Enum):
+class Naming(StrEnum):
     """How a dataset names its manifests; it never changes under a living dataset."""
 
     INVERTED = "inverted"
@@ -84,5 +85,7 @@ class Versions:
         return False
 
 
+# Every read asks for the successor of one version, mostly the same as before.
+@lru_cache(1_024)
 def _key(path: str, version: int, naming: Naming) -> str:
     return f"{path}/_versions/{manifest_name(version, naming)}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from omnigraph.errors import InvariantBroken
 from omnigraph.executor.bindings import Bindings
-from omnigraph.executor.hops import neighbours, neighbours_once, reach
+from omnigraph.executor.hops import count_neighbours, neighbours, neighbours_once, reach
 from omnigraph.executor.operators.filter import keep_slots
 from omnigraph.executor.topology import Csr, Direction
 from omnigraph.planner.plan import output_slots
@@ -35,7 +35,10 @@ def run_expand(node: plan.Expand, run: Run, given: Given) -> Bindings:
     csr, at = _around(node, run, starts)
     meter = run.context.meter
     if node.distinct and node.keeps == (node.end,) and not node.closes:
-        found = neighbours_once(csr, at, run.space_of(node.end).size, meter)
+        bound = run.space_of(node.end).size
+        if node.counted:
+            return Bindings(count_neighbours(csr, at, bound, meter), {})
+        found = neighbours_once(csr, at, bound, meter)
         return Bindings(len(found), {node.end: found})
     index, places = neighbours(csr, at, meter)
     near = csr.near[places]
@@ -59,8 +62,9 @@ def _around(node: plan.Expand, run: Run, starts: Ints) -> tuple[Csr, Ints]:
     """The neighbours of the starts, and where each start is among them."""
     hop = node.hop
     adjacency = run.adjacency(hop.edge_type)
-    direction = _direction(hop, forward=node.forward)
-    if (hop.min_hops, hop.max_hops) == (1, 1):
+    forward = node.start == hop.source
+    direction = Direction.BOTH if hop.undirected else Direction.OUT if forward else Direction.IN
+    if hop.min_hops == 1 == hop.max_hops:
         return adjacency.around(starts, direction, with_edges=hop.edge_slot is not None)
     if not _joins_equals(hop, run):
         # A second step would have to leave from a node of another type.
@@ -73,16 +77,10 @@ def _around(node: plan.Expand, run: Run, starts: Ints) -> tuple[Csr, Ints]:
         known,
         direction,
         bounds=(hop.min_hops, hop.max_hops),
-        backward=not node.forward,
+        backward=not forward,
         meter=run.context.meter,
     )
     return found, at.astype(np.int64)
-
-
-def _direction(hop: Hop, *, forward: bool) -> Direction:
-    if hop.undirected:
-        return Direction.BOTH
-    return Direction.OUT if forward else Direction.IN
 
 
 def _joins_equals(hop: Hop, run: Run) -> bool:

@@ -58,7 +58,9 @@ def _prune(node: Node, needed: _Slots | None, *, once: bool) -> Node:
         case Group(below, keys, folds):
             sets = all(map(_ignores_repeats, folds))
             pruned = _prune(below, slots_read((keys, folds)), once=sets)
-            return replace(node, input=pruned, counts_rows=sets and _counts_rows(node, pruned))
+            if not (sets and _counts_rows(node, pruned)):
+                return replace(node, input=pruned)
+            return replace(node, input=_counted(pruned), counts_rows=True)
         case Scores(below, scores):
             return replace(node, input=_prune_scored(below, scores, needed, once=once))
         case Apply() | SemiJoin():
@@ -151,6 +153,13 @@ def _counts_rows(node: Group, pruned: Node) -> bool:
             for fold in node.folds
         )
     )
+
+
+def _counted(node: Node) -> Node:
+    """The same rows, which nobody looks at: a hop need not say which nodes it has found."""
+    if isinstance(node, Expand) and node.distinct and not node.closes:
+        return replace(node, counted=node.keeps == (node.end,))
+    return node
 
 
 def _ignores_repeats(fold: Aggregate | BlockAggregate) -> bool:
