@@ -128,14 +128,15 @@ class Gate:
         self.change(branch, types=Extent.ALL)
         self.require_whole(Action.CHANGE, source, branch)
 
-    def load(self, branch: str, from_: str | None, mode: str) -> None:
+    def load(self, branch: str, from_: str | None, mode: str, *, whole: bool = False) -> None:
         """Change a branch, which is made first if it is not there and ``from_`` says of what.
 
-        Only an append leaves alone what is there, so only that is for who sees part of it.
+        Only an append leaves alone what is there, so only that is for who sees part of it, and only
+        where the input is read with what its loader sees; ``whole`` says that it is not.
         """
         if self._open:
             return
-        if mode != "append":
+        if whole or mode != "append":
             self.require_whole(Action.CHANGE, branch, *([from_] if from_ else []))
         if from_ is not None:
             ref = self._engine.root.refs.branch(parse_branch_name(branch))

@@ -332,7 +332,12 @@ class Graph(GraphAt):
             dry_run,
             progress,
         )
-        return load(self._engine, request, lambda types: gate.change(branch, types=types))
+        return load(
+            self._engine,
+            request,
+            lambda types: gate.change(branch, types=types),
+            seen=gate.seen_to_change(branch),
+        )
 
     def apply_schema(
         self,

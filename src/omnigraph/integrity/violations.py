@@ -95,6 +95,15 @@ class Report:
             for found in self.violations
         ]
 
+    def hide(self, is_seen: Callable[[Violation], bool]) -> None:
+        """Keep the violations that somebody may not see, and tell nothing of them but the rule."""
+        self.violations = [
+            found
+            if is_seen(found)
+            else Violation(found.rule, "breaks a rule about something that you may not see")
+            for found in self.violations
+        ]
+
     def to_json(self) -> dict[str, Any]:
         return {
             "total": self.total,

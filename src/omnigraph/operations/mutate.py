@@ -26,6 +26,10 @@ from omnigraph.writer.plan import Request
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from omnigraph.catalog.model import Catalog
+    from omnigraph.integrity.changes import ChangeSet
+    from omnigraph.integrity.evaluate import Evaluation
+    from omnigraph.integrity.violations import Violation
     from omnigraph.operations.engine import Engine
     from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.snapshot import Snapshot
@@ -150,8 +154,7 @@ class _MutationWriter:
     def prepare(self, view: View) -> Prepared | None:
         pending = self._run(view.snapshot)
         changes = pending.changes()
-        evaluation = evaluate_changes(changes, view.snapshot)
-        evaluation.raise_if_broken()
+        evaluation = self._judge(changes, view.snapshot)
         return stage_changes(changes, evaluation, view.snapshot, reads=pending.reads)
 
     def rehearse(self) -> MutationResult:
@@ -159,8 +162,7 @@ class _MutationWriter:
         snapshot = self._engine.snapshot(self._request.branch)
         require_commit(self._request.branch, snapshot.commit_id, self._request.if_commit)
         changes = self._run(snapshot).changes()
-        evaluation = evaluate_changes(changes, snapshot)
-        evaluation.raise_if_broken()
+        evaluation = self._judge(changes, snapshot)
         counts = count_changes(changes, evaluation, snapshot)
         return MutationResult(
             self._request.branch, self._name, counts, self._request.actor, None, dry_run=True
@@ -175,6 +177,15 @@ class _MutationWriter:
             self._request.actor,
             commit,
         )
+
+    def _judge(self, changes: ChangeSet, snapshot: Snapshot) -> Evaluation:
+        """Check a change, and raise what is wrong in words that its author may read."""
+        evaluation = evaluate_changes(changes, snapshot)
+        if self._seen is not self._engine:
+            seen = self._seen.root.catalog(snapshot.manifest.commit.schema)
+            evaluation.report.hide(lambda found: _is_seen(found, snapshot.catalog, seen))
+        evaluation.raise_if_broken()
+        return evaluation
 
     def _find_name(self) -> str:
         """What the query is called, where it did not have to be run again."""
@@ -213,3 +224,14 @@ class _MutationWriter:
         self._name = ir.name
         self._inserts_only = all(isinstance(item, Insert) for item in ir.statements)
         return ir
+
+
+def _is_seen(found: Violation, whole: Catalog, seen: Catalog) -> bool:
+    """Whether a violation is only about what a reader of part of a schema sees."""
+    if found.type is None:
+        return True
+    entity, shown = whole.entity(found.type), seen.entity(found.type)
+    if entity is None or shown is None:
+        return False
+    hidden = {prop.name for prop in entity.properties} - {prop.name for prop in shown.properties}
+    return hidden.isdisjoint((found.property or "").replace(",", " ").split())

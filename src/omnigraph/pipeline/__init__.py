@@ -112,7 +112,7 @@ def load(
             progress=progress,
         )
     gate = _at_hand(graph).gate.acting_as(actor)
-    gate.load(branch, from_, mode)
+    gate.load(branch, from_, mode, whole=True)
     request = LoadRequest(
         source,
         parse_mode(mode),

@@ -235,6 +235,58 @@ def test_a_mutation_cannot_name_what_is_hidden_and_leaves_it_alone(
     assert (row["age"], row["ssn"], row["email"]) == (44, "123-45", "ann@x")
 
 
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        # Names that are hidden are like names that are not there.
+        (b'{"type": "Salary", "data": {"label": "s1"}}\n', "data.unknown_type"),
+        (b'{"type": "Salar", "data": {"label": "s1"}}\n', "data.unknown_type"),
+        (b'{"edge": "Earns", "from": "Ann", "to": "s1"}\n', "data.unknown_type"),
+        # Whoever could say a value could ask whether somebody has it.
+        (
+            b'{"type": "Person", "data": {"name": "New", "ssn": "123-45"}}\n',
+            "data.unknown_property",
+        ),
+        (b'{"type": "Person", "data": {"name": "New", "ss": "1"}}\n', "data.unknown_property"),
+        (b'{"type": "Person", "data": {"name": "New"}}\n', "policy.denied"),
+    ],
+)
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_load_cannot_name_what_is_hidden(
+    graph: Graph, clerk: Graph, source: bytes, code: str, *, dry_run: bool
+) -> None:
+    before = graph.commits.list().commits[0].id
+    with pytest.raises(GraphError) as caught:
+        clerk.load(source, mode="append", dry_run=dry_run)
+    assert caught.value.code == code
+    told = f"{caught.value} {caught.value.remedy} {caught.value.details}"
+    assert [word for word in HIDDEN if word in told and word.encode() not in source] == []
+    assert graph.commits.list().commits[0].id == before
+
+
+def test_a_broken_rule_about_what_is_hidden_is_not_told(graph: Graph) -> None:
+    graph.apply_schema(
+        SCHEMA.replace("amount: I64?\n}", "amount: I64?\n}\nnode Badge {\n    pin: String\n}")
+    )
+    bundle = parse_bundle(
+        """\
+version: 1
+groups: {clerks: [cyd]}
+rules:
+  - id: clerks
+    allow: {actors: {group: clerks}, actions: [read, change]}
+  - id: no-pins
+    deny: {actors: {group: clerks}, actions: [read], properties: [Badge.pin]}
+"""
+    )
+    with omnigraph.open(graph.uri, policy=bundle, actor="cyd") as partly:
+        for dry_run in (False, True):
+            with pytest.raises(GraphError) as caught:
+                partly.mutate("query q() { insert Badge { } }", dry_run=dry_run)
+            assert caught.value.code == "data.required"
+            assert "pin" not in f"{caught.value} {caught.value.details}"
+
+
 def test_a_change_is_asked_about_by_its_types(graph: Graph) -> None:
     pat = graph.acting_as("pat")
     pat.mutate('query q() { insert Person { name: "Pat" } }')
@@ -243,7 +295,7 @@ def test_a_change_is_asked_about_by_its_types(graph: Graph) -> None:
         pat.mutate('query q() { insert Knows { from: "Pat", to: "Ann" } }')
     with pytest.raises(Forbidden, match="Knows"):
         pat.load(b'{"edge": "Knows", "from": "Pat", "to": "Ann"}\n', mode="append")
-    with pytest.raises(Forbidden, match="Salary"):
+    with pytest.raises(GraphError, match="no type 'Salary'"):
         pat.load(b'{"type": "Salary", "data": {"label": "s9"}}\n', mode="append")
     assert graph.commits.list().commits[0].id == before
     pat.load(b'{"type": "Person", "data": {"name": "Quin"}}\n', mode="append")

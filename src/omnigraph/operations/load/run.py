@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
-from omnigraph.errors import AlreadyExists, Conflict, GraphError, NotFound, OutcomeUnknown
+from omnigraph.errors import (
+    AlreadyExists,
+    Conflict,
+    Forbidden,
+    GraphError,
+    NotFound,
+    OutcomeUnknown,
+)
 from omnigraph.operations.idempotency import RACED, digest_of, find_earlier
 from omnigraph.operations.load.gather import gather
 from omnigraph.operations.load.writer import LoadWriter
+from omnigraph.policy.actions import Action
 from omnigraph.versioning.branches import create_branch, delete_branch
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.snapshot import open_snapshot
@@ -18,8 +26,9 @@ from omnigraph.writer.attempt import require_commit
 from omnigraph.writer.plan import Request, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.operations.engine import Engine
     from omnigraph.operations.load.request import LoadRequest, LoadResult
     from omnigraph.versioning.manifest import Commit, Manifest
@@ -58,16 +67,35 @@ def load(
     engine: Engine,
     request: LoadRequest,
     allow: Callable[[Sequence[str]], None] | None = None,
+    *,
+    seen: Engine | None = None,
 ) -> LoadResult:
-    """Load an input as one commit, or leave the graph as it is. ``allow`` is asked about the types
-    of the input before anything is written."""
+    """Load an input as one commit, or leave the graph as it is.
+
+    It is read with what ``seen`` shows, and ``allow`` is asked about its types before anything is
+    written.
+    """
     base = find_base(engine, request)
     with engine.running.during("load", request.branch, request.actor):
-        gathered, content = gather(request, base.snapshot.catalog, engine.root.limits)
+        catalog = (seen or engine).root.catalog(base.snapshot.manifest.commit.schema)
+        gathered, content = gather(request, catalog, engine.root.limits)
         if allow is not None:
             allow(sorted(entity.name for entity in gathered.entities.values()))
+        _require_whole_types(gathered.entities.values(), base.snapshot.catalog)
         writer = LoadWriter(request, gathered, base.snapshot.manifest.commit.schema)
         return commit_load(engine, request, base, writer, content)
+
+
+def _require_whole_types(entities: Iterable[EntityType], whole: Catalog) -> None:
+    """Records make whole entities, so they are for who sees all of their types."""
+    for entity in entities:
+        if entity != whole.types[entity.id]:
+            raise Forbidden(
+                "policy.denied",
+                f"you see only part of {entity.name}, and may not load what you do not see",
+                details={"action": Action.CHANGE.value, "types": [entity.name]},
+                remedy="insert by a mutation, or let somebody load it who sees all of it",
+            )
 
 
 def commit_load(
