@@ -35,6 +35,8 @@ __all__ = ["Lineage"]
 
 # Appending for every commit would make each of them pay; so many may stay out of the index.
 _UNINDEXED_MAX = 32
+# A short walk reads the manifests that it meets. A longer one is helped by the table.
+_READ_SINGLY_MAX = 64
 
 
 class Lineage:
@@ -44,7 +46,9 @@ class Lineage:
         self._root = root
         self._heads = heads
         self._lock = threading.Lock()
+        # Whoever is known has all its ancestors known; of those met on a walk that need not be so.
         self._commits: dict[str, Commit] = {}
+        self._met: dict[str, Commit] = {}
         self._indexed: set[str] = set()
         self._loaded = False
 
@@ -143,11 +147,17 @@ class Lineage:
         return commit_id in self._commits
 
     def _find(self, ref: CommitRef) -> Commit | None:
-        # What is found here is not remembered: whoever is known has all its ancestors known.
-        found = self._commits.get(ref.id) or read_commit(self._root, ref)
+        if len(self._met) == _READ_SINGLY_MAX:
+            self._load()
+        found = self._commits.get(ref.id) or self._met.get(ref.id)
+        if found is not None:
+            return found
+        found = read_commit(self._root, ref)
         if found is None:
             self._load()
-            found = self._commits.get(ref.id)
+            return self._commits.get(ref.id)
+        with self._lock:
+            self._met[ref.id] = found
         return found
 
     def _follow(self, starts: Iterable[Commit]) -> None:

@@ -228,6 +228,26 @@ def test_ancestors_and_merge_bases_follow_the_links(engine: Engine) -> None:
             assert found.id == base
 
 
+def test_a_walk_reads_a_commit_once_however_few_manifests_are_kept(
+    engine: Engine, tmp_path: Path
+) -> None:
+    branch(engine, "dev")
+    for number in range(6):
+        for name in ("main", "dev"):
+            add(engine, [f"{name}{number}"], branch=name)
+    tables = Between(engine.root.tables)
+    few = replace(FAST, manifest_cache=2)
+    late = open_engine(tmp_path / "graph", limits=few, wrap_tables=lambda _: tables)  # type: ignore[arg-type,return-value]
+    mine, other = (late.heads.of_branch(name)[1].commit for name in ("main", "dev"))
+    reads = []
+    for _ in range(2):
+        tables.calls.clear()
+        assert late.lineage.merge_bases(mine, other)
+        reads.append([call for call in tables.calls if call[0] == "read_version"])
+    assert len(reads[0]) >= 10
+    assert reads[1] == []
+
+
 def test_a_branch_keeps_its_past_when_the_branch_that_it_came_from_is_deleted(
     engine: Engine, tmp_path: Path
 ) -> None:
