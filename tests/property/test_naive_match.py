@@ -26,7 +26,7 @@ from omnigraph.catalog.model import (
 )
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.datatypes.types import I64, STRING
-from omnigraph.executor.naive import evaluate
+from omnigraph.executor.naive.evaluate import evaluate
 from omnigraph.ir.expressions import (
     Aggregate,
     AggregateFunc,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from omnigraph.catalog.build import build_catalog
 from omnigraph.compiler import bind_params, compile_source
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.executor.naive import evaluate
+from omnigraph.executor.naive.evaluate import evaluate
 from omnigraph.ir.queries import ReadIR
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source

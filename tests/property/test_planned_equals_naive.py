@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from omnigraph.errors import GraphError
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.execute import Call, Executable, execute, stream
-from omnigraph.executor.naive import evaluate
+from omnigraph.executor.naive.evaluate import evaluate
 from omnigraph.planner import PASSES, Facts, plan_read
 from omnigraph.planner.build import build
 from omnigraph.planner.passes.join_order import order_joins

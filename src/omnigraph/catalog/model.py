@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NewType
 
 from omnigraph.datatypes.types import STRING, DataType, spell_type
-from omnigraph.pictures.types import Arrow, Box, draw_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -213,6 +212,8 @@ class Catalog:
 
     def _repr_html_(self) -> str:
         """A drawing of the types for notebooks."""
+        from omnigraph.pictures.types import Arrow, Box, draw_types  # noqa: PLC0415 - only here
+
         boxes = [Box(node.name, tuple(map(_declared, node.properties))) for node in self.nodes]
         arrows = [
             Arrow(edge.name, self.node_by_id(edge.source).name, self.node_by_id(edge.target).name)

@@ -13,7 +13,6 @@ import click
 
 import omnigraph
 from omnigraph import client
-from omnigraph.cli.credentials import find_token
 from omnigraph.cli.scope import ServerScope, find_scope
 from omnigraph.cli.terminal import spells_unicode, write_error
 from omnigraph.errors import InvalidInput
@@ -69,6 +68,9 @@ def connect(call: Invocation, scope: ServerScope) -> Graph:
 
 def connect_remote(call: Invocation, scope: ServerScope) -> RemoteGraph:
     """The same with what only a server has: stored queries, other graphs."""
+    # Nobody who asks a graph on this machine waits for it.
+    from omnigraph.cli.credentials import find_token  # noqa: PLC0415
+
     token = find_token(scope.url, call.config.servers)
     return client.connect(scope.url, token=token, graph=scope.graph)
 

@@ -8,9 +8,9 @@ from omnigraph.client import answers, histories
 from omnigraph.client.requests import Steps, delete, get, path_of, post
 from omnigraph.client.results import RemoteBaseline, spool
 from omnigraph.errors import GraphError
-from omnigraph.operations.changes.feed import COMMITS_DEFAULT
 from omnigraph.operations.history import CommitFilter, CommitGraph
 from omnigraph.runtime.clock import format_micros
+from omnigraph.runtime.limits import FEED_COMMITS
 from omnigraph.versioning.manifest import WriterKind, commit_id_of
 from omnigraph.versioning.names import MAIN, BranchName
 from omnigraph.versioning.refs import BranchRef
@@ -194,7 +194,7 @@ class ChangeVerbs:
         start: str | None = None,
         page_token: str | None = None,
         limit: int | None = None,
-        commits: int = COMMITS_DEFAULT,  # noqa: ARG002 - the server looks at as many as it likes
+        commits: int = FEED_COMMITS,  # noqa: ARG002 - the server looks at as many as it likes
         kinds: Sequence[str] = (),
         types: Sequence[str] = (),
         ops: Sequence[str] = (),

@@ -14,8 +14,6 @@ from omnigraph.executor.operators import OPERATORS
 from omnigraph.executor.output import Output
 from omnigraph.executor.result import QueryResult, QueryStream
 from omnigraph.executor.run import Run
-from omnigraph.executor.search.embedding import embed_with
-from omnigraph.executor.search.scoring import ColumnScoring
 from omnigraph.ir.expressions import Const, ParamRef, RankFusion, Score, ScoreFunc
 from omnigraph.planner.plan import Access
 from omnigraph.runtime.clock import SYSTEM_CLOCK
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from omnigraph.executor.cache import ByteCache
     from omnigraph.executor.profile import Profile
     from omnigraph.executor.run import Source
+    from omnigraph.executor.search.scoring import ColumnScoring
     from omnigraph.ir.expressions import Expr, Value
     from omnigraph.planner.plan import Plan, Return
     from omnigraph.ports.embeddings import Embedder
@@ -151,9 +150,7 @@ def _run(executable: Executable, source: Source, call: Call) -> tuple[Run, Bindi
     run = executable.begin(source, call)
     run.profile = call.profile
     if plan.searched:
-        embed = embed_with(call.embedder, executable.catalog)
-        run.scoring = ColumnScoring(run, source, embed)
-        run.scoring.check()
+        run.scoring = _scoring(run, source, call.embedder)
     rows = run.rows(executable.body, _one_row)
     run.context.meter.return_rows(rows.count)
     return run, rows
@@ -161,6 +158,16 @@ def _run(executable: Executable, source: Source, call: Call) -> tuple[Run, Bindi
 
 def _one_row() -> Bindings:
     return ONE_ROW
+
+
+def _scoring(run: Run, source: Source, embedder: Embedder | None) -> ColumnScoring:
+    # The door to search: a query that searches nothing does not wait for its import.
+    from omnigraph.executor.search.embedding import embed_with  # noqa: PLC0415
+    from omnigraph.executor.search.scoring import ColumnScoring  # noqa: PLC0415
+
+    scoring = ColumnScoring(run, source, embed_with(embedder, run.catalog))
+    scoring.check()
+    return scoring
 
 
 def _row_count(clause: str, expr: Expr | None, params: Mapping[str, Value]) -> int | None:

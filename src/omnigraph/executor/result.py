@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from omnigraph.datatypes.values import BLOB_PREFIX, spell_datetime
 from omnigraph.errors import Unsupported
-from omnigraph.pictures.rows import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -130,6 +129,8 @@ class QueryResult:
         return f"<QueryResult {self.query_name} ({columns}), {len(self)} rows>"
 
     def _repr_html_(self) -> str:
+        from omnigraph.pictures.rows import html_table  # noqa: PLC0415 - for notebooks only
+
         names = [column.name for column in self.columns]
         shown = ([to_wire(row[name]) for name in names] for row in self)
         return html_table(names, shown, note=f"{self.query_name}: {len(self)} rows")

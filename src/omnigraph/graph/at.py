@@ -1,20 +1,15 @@
-"""A graph at one target: everything that reads."""
+"""A graph at one target: everything that reads.
+
+A verb is imported when it is called, but for ``query``, which nearly everybody calls.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EntityKind
-from omnigraph.catalog.source import print_catalog
 from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.graph.authorize import Gate
-from omnigraph.operations.blob import Blob, BlobRequest, read_blob
-from omnigraph.operations.entities import entity_table, to_networkx
-from omnigraph.operations.evolve.plan import DesiredSchema, plan_change
-from omnigraph.operations.explain import Explanation, explain_query, profile_query
-from omnigraph.operations.export import ExportRequest, ExportResult, export
-from omnigraph.operations.history import snapshot_to_json
-from omnigraph.operations.indexes import IndexStatus, list_indexes
 from omnigraph.operations.query import QueryRequest, run_query, stream_query
 from omnigraph.policy.guard import OPEN
 
@@ -28,7 +23,11 @@ if TYPE_CHECKING:
     from omnigraph.catalog.steps import MigrationPlan
     from omnigraph.executor.budget import Budget
     from omnigraph.executor.result import QueryResult, QueryStream
+    from omnigraph.operations.blob import Blob
     from omnigraph.operations.engine import Engine
+    from omnigraph.operations.explain import Explanation
+    from omnigraph.operations.export import ExportResult
+    from omnigraph.operations.indexes import IndexStatus
     from omnigraph.policy.guard import Guard
 
 __all__ = ["GraphAt"]
@@ -101,6 +100,8 @@ class GraphAt:
         traversal: str | None = None,
     ) -> Explanation:
         """How a query would be answered now; nothing is read."""
+        from omnigraph.operations.explain import explain_query
+
         request = QueryRequest(text, {}, name, self._target, source_name, None, traversal)
         return explain_query(self._read(), request)
 
@@ -115,6 +116,8 @@ class GraphAt:
         traversal: str | None = None,
     ) -> Explanation:
         """Answer a query and tell the rows, time and bytes of every step."""
+        from omnigraph.operations.explain import profile_query
+
         return profile_query(
             self._read(),
             QueryRequest(
@@ -145,6 +148,8 @@ class GraphAt:
     @property
     def schema(self) -> str:
         """The schema at this target, as ``.pg``."""
+        from omnigraph.catalog.source import print_catalog
+
         return print_catalog(self.catalog)
 
     def plan_schema(
@@ -157,36 +162,50 @@ class GraphAt:
     ) -> MigrationPlan:
         """The steps from the schema at this target to another one; reads no data, changes
         nothing."""
+        from omnigraph.operations.evolve.plan import DesiredSchema, plan_change
+
         wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
         return plan_change(self._read().snapshot(self._target), wanted).plan
 
     def snapshot(self) -> dict[str, Any]:
         """Which dataset versions this target consists of, and how many entities each holds."""
+        from omnigraph.operations.history import snapshot_to_json
+
         engine = self._read()
         return snapshot_to_json(engine, engine.resolver.resolve(self._target))
 
     def indexes(self) -> Sequence[IndexStatus]:
         """The declared indexes at this target, built or not, and how many rows each covers."""
+        from omnigraph.operations.indexes import list_indexes
+
         return list_indexes(self._read(), self._target)
 
     def blob(self, type: str, id: str, property: str, *, kind: str | None = None) -> Blob:  # noqa: A002 - the words of the graph
         """One blob, to be read whole (``data``) or piece by piece (``chunks``); ``kind`` insists on
         a ``node`` or an ``edge``."""
+        from omnigraph.operations.blob import BlobRequest, read_blob
+
         return read_blob(self._read(), BlobRequest(type, id, property, self._target, kind))
 
     def nodes(self, type: str) -> pa.Table:  # noqa: A002 - the words of the graph
         """All nodes of a type as one Arrow table: ``id``, then the properties."""
+        from omnigraph.operations.entities import entity_table
+
         engine = self._gate.export(self._target)
         return entity_table(engine, self._target, EntityKind.NODE, type)
 
     def edges(self, type: str) -> pa.Table:  # noqa: A002 - the words of the graph
         """All edges of a type as one Arrow table: ``id``, ``src``, ``dst``, then the properties."""
+        from omnigraph.operations.entities import entity_table
+
         engine = self._gate.export(self._target)
         return entity_table(engine, self._target, EntityKind.EDGE, type)
 
     def to_networkx(self, *types: str) -> nx.MultiDiGraph:
         """The graph, or some types of it, for NetworkX: nodes are ``(type, id)``, properties are
         attributes. Edges come with the nodes at their ends."""
+        from omnigraph.operations.entities import to_networkx
+
         return to_networkx(self._gate.export(self._target), self._target, types)
 
     def export(
@@ -201,6 +220,8 @@ class GraphAt:
         ``format`` is ``ndjson``, ``csv``, ``parquet`` or ``arrow``. JSON lines hold any number of
         types; of the others a file holds one, and several types go into a directory.
         """
+        from omnigraph.operations.export import ExportRequest, export
+
         engine = self._gate.export(self._target)
         with engine.running.during("export", self._target, self._actor):
             return export(engine, ExportRequest(out, self._target, types, format))

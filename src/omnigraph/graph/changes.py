@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.operations.changes.baseline import Baseline, BaselineRequest, take_baseline
-from omnigraph.operations.changes.commit import CommitChanges, CommitChangesRequest, commit_changes
-from omnigraph.operations.changes.feed import COMMITS_DEFAULT, FeedPage, PollRequest, poll
+from omnigraph.runtime.limits import FEED_COMMITS
 from omnigraph.versioning.manifest import commit_id_of
 from omnigraph.versioning.names import MAIN
 
@@ -14,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from omnigraph.graph.authorize import Gate
+    from omnigraph.operations.changes.baseline import Baseline
+    from omnigraph.operations.changes.commit import CommitChanges
+    from omnigraph.operations.changes.feed import FeedPage
     from omnigraph.versioning.changes.model import EntityChange
     from omnigraph.versioning.manifest import Commit
 
@@ -37,6 +38,8 @@ class Changes:
         ops: Sequence[str] = (),
     ) -> CommitChanges:
         """A page of what one commit changed, relative to its first parent."""
+        from omnigraph.operations.changes.commit import CommitChangesRequest, commit_changes
+
         commit_id = commit_id_of(commit_id)
         request = CommitChangesRequest(commit_id, limit, page_token, kinds, types, ops)
         return commit_changes(self._gate.read(commit_id), request)
@@ -57,13 +60,15 @@ class Changes:
         start: str | None = None,
         page_token: str | None = None,
         limit: int | None = None,
-        commits: int = COMMITS_DEFAULT,
+        commits: int = FEED_COMMITS,
         kinds: Sequence[str] = (),
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
     ) -> FeedPage:
         """The next page of a branch's feed, from ``cursor``, or from ``start``: ``now`` (the
         default), ``beginning`` or ``after:<commit id>``."""
+        from omnigraph.operations.changes.feed import PollRequest, poll
+
         request = PollRequest(branch, cursor, start, page_token, limit, commits, kinds, types, ops)
         return poll(self._gate.read(branch), request)
 
@@ -76,5 +81,7 @@ class Changes:
         ops: Sequence[str] = (),
     ) -> Baseline:
         """The head of a branch, whole, and the cursor to go on with behind it."""
+        from omnigraph.operations.changes.baseline import BaselineRequest, take_baseline
+
         request = BaselineRequest(branch, kinds, types, ops)
         return take_baseline(self._gate.export(branch), request)

@@ -1,4 +1,7 @@
-"""What users call. One object per open graph; every door (Python, CLI, server) goes through it."""
+"""What users call. One object per open graph; every door (Python, CLI, server) goes through it.
+
+A verb is imported when it is called: whoever asks a query waits neither for merges nor for loads.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.graph.at import GraphAt
 from omnigraph.graph.changes import Changes
-from omnigraph.operations.changes.blame import BlameRequest, EntityHistory, blame
-from omnigraph.operations.changes.diff import Diff, DiffRequest, diff
-from omnigraph.operations.describe import Status, describe
-from omnigraph.operations.evolve.apply import SchemaRequest, SchemaResult, apply_schema
-from omnigraph.operations.evolve.plan import DesiredSchema
-from omnigraph.operations.history import (
-    CommitFilter,
-    CommitGraph,
-    CommitPage,
-    commit_graph,
-    list_commits,
-)
-from omnigraph.operations.indexes import EnsureResult, ensure_indices
-from omnigraph.operations.load import LoadRequest, LoadResult, Progress, load, parse_mode
-from omnigraph.operations.merge.branches import MergeRequest, merge_branches
-from omnigraph.operations.merge.commits import PickRequest, cherry_pick, revert
-from omnigraph.operations.mutate import MutationRequest, MutationResult, run_mutation
-from omnigraph.operations.reset import ResetRequest, ResetResult, reset_branch
+from omnigraph.graph.parts import Branches, Commits, Operations, Recoveries, Tags
 from omnigraph.policy.guard import OPEN
-from omnigraph.versioning import branches, tags
 from omnigraph.versioning.manifest import commit_id_of
-from omnigraph.versioning.merge.choices import parse_choices
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.targets import Target, target_text
 
@@ -36,161 +20,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from omnigraph.executor.budget import Budget
-    from omnigraph.graph.authorize import Gate
+    from omnigraph.operations.changes.blame import EntityHistory
+    from omnigraph.operations.changes.diff import Diff
+    from omnigraph.operations.describe import Status
     from omnigraph.operations.engine import Engine
+    from omnigraph.operations.evolve.apply import SchemaResult
+    from omnigraph.operations.indexes import EnsureResult
+    from omnigraph.operations.load import LoadResult, Progress
+    from omnigraph.operations.merge.commits import PickRequest
     from omnigraph.operations.merge.result import MergeResult, PickResult
-    from omnigraph.operations.running import Operation
+    from omnigraph.operations.mutate import MutationResult
     from omnigraph.policy.guard import Guard
     from omnigraph.recovery.audit import AuditRow
-    from omnigraph.recovery.sweep import Pending
-    from omnigraph.versioning.branches import BranchInfo
     from omnigraph.versioning.manifest import Commit
-    from omnigraph.versioning.refs import BranchRef, TagRef
 
-__all__ = [
-    "Branches",
-    "Commits",
-    "Graph",
-    "GraphAt",
-    "Operations",
-    "Recoveries",
-    "Tags",
-]
-
-
-class Branches:
-    """The branches of a graph."""
-
-    def __init__(self, engine: Engine, actor: str | None, gate: Gate) -> None:
-        self._engine = engine
-        self._actor = actor
-        self._gate = gate
-
-    def create(self, name: str, *, source: Target = MAIN) -> BranchRef:
-        """A new branch that begins at ``source``: a branch, a commit, a tag or a point in time."""
-        source = target_text(source)
-        self._gate.create_branch(source, name)
-        self._engine.recovery.sweep()
-        manifest = self._engine.resolver.resolve(source)
-        return branches.create_branch(self._engine.root, self._engine.heads, name, manifest)
-
-    def list(self) -> Sequence[BranchInfo]:
-        """The open branches with their heads, by name."""
-        engine = self._gate.read_names()
-        return branches.list_branches(engine.root, engine.heads)
-
-    def delete(self, name: str, *, actor: str | None = None, force: bool = False) -> None:
-        """Delete a branch; ``force`` allows it while branches forked from it are open."""
-        self._gate.acting_as(actor).delete_branch(name)
-        self._engine.recovery.sweep()
-        branches.delete_branch(
-            self._engine.root,
-            self._engine.heads,
-            name,
-            actor=actor or self._actor,
-            force=force,
-        )
-
-    def reset(
-        self,
-        name: str,
-        *,
-        to: Target,
-        actor: str | None = None,
-        message: str | None = None,
-        if_commit: str | None = None,
-    ) -> ResetResult:
-        """Make a branch hold what another target holds, as a new commit."""
-        to = target_text(to)
-        self._gate.acting_as(actor).change_from(to, name)
-        request = ResetRequest(name, to, actor or self._actor, message, if_commit)
-        return reset_branch(self._engine, request)
-
-
-class Tags:
-    """Names for commits that never move."""
-
-    def __init__(self, engine: Engine, actor: str | None, gate: Gate) -> None:
-        self._engine = engine
-        self._actor = actor
-        self._gate = gate
-
-    def create(self, name: str, *, at: Target = MAIN, actor: str | None = None) -> TagRef:
-        at = target_text(at)
-        self._gate.acting_as(actor).create_tag(at, name)
-        manifest = self._engine.resolver.resolve(at)
-        return tags.create_tag(self._engine.root, name, manifest, actor=actor or self._actor)
-
-    def list(self) -> Sequence[TagRef]:
-        return self._gate.read_names().root.refs.tags()
-
-    def delete(self, name: str) -> None:
-        self._gate.delete_tag(name)
-        tags.delete_tag(self._engine.root, name)
-
-
-class Commits:
-    """The history of a graph."""
-
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
-
-    def list(self, wanted: CommitFilter | None = None) -> CommitPage:
-        """Commits, newest first."""
-        wanted = wanted or CommitFilter()
-        return list_commits(self._gate.read(target_text(wanted.target)), wanted)
-
-    def graph(self, *, limit: int = 100) -> CommitGraph:
-        """The last commits of all branches with their parents; a notebook draws it."""
-        return commit_graph(self._gate.read_names(), limit)
-
-    def show(self, commit_id: str | Commit) -> Commit:
-        wanted = commit_id_of(commit_id)
-        return self._gate.read(wanted).lineage.get(wanted)
-
-    def is_ancestor(self, older: str | Commit, newer: str | Commit) -> bool:
-        ids = commit_id_of(older), commit_id_of(newer)
-        return self._gate.read(*ids).lineage.is_ancestor(*ids)
-
-    def merge_base(self, left: str | Commit, right: str | Commit) -> Commit | None:
-        ids = commit_id_of(left), commit_id_of(right)
-        return self._gate.read(*ids).lineage.merge_base(*ids)
-
-
-class Recoveries:
-    """What recovery did, and what it left alone."""
-
-    def __init__(self, engine: Engine, gate: Gate) -> None:
-        self._engine = engine
-        self._gate = gate
-
-    def list(self) -> Sequence[AuditRow]:
-        self._gate.administer()
-        return self._engine.recovery.audit.rows()
-
-    def pending(self) -> Sequence[Pending]:
-        self._gate.administer()
-        return self._engine.recovery.pending()
-
-
-class Operations:
-    """What runs now through this open graph: queries, exports and writes."""
-
-    def __init__(self, engine: Engine, gate: Gate) -> None:
-        self._engine = engine
-        self._gate = gate
-
-    def list(self) -> Sequence[Operation]:
-        """What is running, the oldest first."""
-        self._gate.administer()
-        return self._engine.running.list()
-
-    def cancel(self, operation_id: str) -> Operation:
-        """Stop what runs at its next step. A query fails with ``query.cancelled``, a write with
-        ``operation.cancelled`` and without a trace; a commit that is being published is finished.
-        """
-        self._gate.administer()
-        return self._engine.running.cancel(operation_id)
+__all__ = ["Graph", "GraphAt"]
 
 
 class Graph(GraphAt):
@@ -269,6 +113,8 @@ class Graph(GraphAt):
         commit. ``idempotency_key`` makes a repeated request answer with its first commit.
         ``dry_run`` validates and counts, and writes nothing.
         """
+        from omnigraph.operations.mutate import MutationRequest, run_mutation
+
         gate = self._gate.acting_as(actor)
         gate.change(branch)
         request = MutationRequest(
@@ -316,6 +162,8 @@ class Graph(GraphAt):
         the load succeeds. What is wrong with the data is a ``ValidationFailure`` that names every
         record.
         """
+        from omnigraph.operations.load import LoadRequest, load, parse_mode
+
         gate = self._gate.acting_as(actor)
         gate.load(branch, from_, mode)
         request = LoadRequest(
@@ -359,6 +207,9 @@ class Graph(GraphAt):
         ``allow_data_loss`` makes drops hard: the next cleanup may take the data from history, too.
         ``dry_run`` plans and checks the data, and writes nothing.
         """
+        from omnigraph.operations.evolve.apply import SchemaRequest, apply_schema
+        from omnigraph.operations.evolve.plan import DesiredSchema
+
         self._gate.acting_as(actor).apply_schema(branch)
         wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
         request = SchemaRequest(
@@ -376,6 +227,8 @@ class Graph(GraphAt):
         ops: Sequence[str] = (),
     ) -> Diff:
         """What differs between two targets: iterate over it, or ask for its ``summary``."""
+        from omnigraph.operations.changes.diff import DiffRequest, diff
+
         before, after = target_text(before), target_text(after)
         return diff(self._gate.read(before, after), DiffRequest(before, after, kinds, types, ops))
 
@@ -388,6 +241,8 @@ class Graph(GraphAt):
         limit: int = 1_000,
     ) -> EntityHistory:
         """Every commit that changed one entity, newest first."""
+        from omnigraph.operations.changes.blame import BlameRequest, blame
+
         target = target_text(target)
         return blame(self._gate.read(target), BlameRequest(type, id, target, limit))
 
@@ -410,6 +265,9 @@ class Graph(GraphAt):
         ``strategy`` (``ours`` is the branch that is merged into), or one by one: ``resolutions`` is
         a list of ``{"conflict_id": …, "take": "ours" | "theirs" | {"value": {…}}}``.
         """
+        from omnigraph.operations.merge.branches import MergeRequest, merge_branches
+        from omnigraph.versioning.merge.choices import parse_choices
+
         gate = self._gate.acting_as(actor)
         gate.merge(source, into, preview=preview, delete_branch=delete_branch)
         request = MergeRequest(
@@ -437,12 +295,10 @@ class Graph(GraphAt):
         if_commit: str | None = None,
     ) -> PickResult:
         """Undo on a branch what one commit did, and keep what happened since."""
-        commit_id = commit_id_of(commit_id)
-        self._gate.acting_as(actor).change_from(commit_id, branch)
-        choices = parse_choices(strategy, resolutions)
-        request = PickRequest(
-            commit_id, branch, choices, preview, actor or self._actor, message, if_commit
-        )
+        from omnigraph.operations.merge.commits import revert
+
+        how = {"preview": preview, "message": message, "if_commit": if_commit}
+        request = self._pick(commit_id, branch, actor, (strategy, resolutions), **how)
         return revert(self._engine, request)
 
     def cherry_pick(
@@ -458,13 +314,28 @@ class Graph(GraphAt):
         if_commit: str | None = None,
     ) -> PickResult:
         """Do on a branch what one commit did elsewhere."""
-        commit_id = commit_id_of(commit_id)
-        self._gate.acting_as(actor).change_from(commit_id, into)
-        choices = parse_choices(strategy, resolutions)
-        request = PickRequest(
-            commit_id, into, choices, preview, actor or self._actor, message, if_commit
-        )
+        from omnigraph.operations.merge.commits import cherry_pick
+
+        how = {"preview": preview, "message": message, "if_commit": if_commit}
+        request = self._pick(commit_id, into, actor, (strategy, resolutions), **how)
         return cherry_pick(self._engine, request)
+
+    def _pick(
+        self,
+        commit_id: str | Commit,
+        branch: str,
+        actor: str | None,
+        decisions: tuple[str | None, Sequence[Mapping[str, Any]] | None],
+        **how: Any,
+    ) -> PickRequest:
+        """What a revert and a cherry-pick ask for, once policy has agreed."""
+        from omnigraph.operations.merge.commits import PickRequest
+        from omnigraph.versioning.merge.choices import parse_choices
+
+        commit_id = commit_id_of(commit_id)
+        self._gate.acting_as(actor).change_from(commit_id, branch)
+        choices = parse_choices(*decisions)
+        return PickRequest(commit_id, branch, choices, actor=actor or self._actor, **how)
 
     def ensure_indices(
         self,
@@ -476,6 +347,8 @@ class Graph(GraphAt):
     ) -> EnsureResult:
         """Build the indexes that a branch lacks and extend those that do not cover its rows, as one
         commit. ``force`` leaves none out because it would not pay."""
+        from omnigraph.operations.indexes import ensure_indices
+
         self._gate.acting_as(actor).administer()
         return ensure_indices(self._engine, branch, types=types, force=force, actor=actor)
 
@@ -487,6 +360,8 @@ class Graph(GraphAt):
 
     def status(self) -> Status:
         """What this graph is, how large it is, and what needs attention."""
+        from omnigraph.operations.describe import describe
+
         return describe(self._gate.read_names())
 
     @property

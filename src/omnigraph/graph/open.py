@@ -1,27 +1,23 @@
-"""The composition root: the only place where adapters meet the engine."""
+"""The composition root: the only place where adapters meet the engine.
+
+What only some callers need (a schema to read, a policy to decide, a copy to make) is imported where
+it is needed: opening a graph is the first thing that everybody waits for.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from omnigraph.adapters.cedar import CedarDecider
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
-from omnigraph.catalog.build import build_catalog
 from omnigraph.errors import InvalidInput
 from omnigraph.graph.authorize import Gate
 from omnigraph.graph.facade import Graph
 from omnigraph.graph.place import parse_place, require_outside_graphs
-from omnigraph.language.pg.parser import parse_schema
-from omnigraph.language.source import Source
-from omnigraph.operations.clone.clone import CloneResult, Target, copy_graph
-from omnigraph.operations.create import create_graph
 from omnigraph.operations.engine import Engine
 from omnigraph.policy.actions import Action
-from omnigraph.policy.bundle import Bundle
 from omnigraph.policy.guard import OPEN, Guard, Policy
-from omnigraph.policy.presets import PRESET_PREFIX, preset_text
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.faults import arm_from_environment
 from omnigraph.runtime.ids import new_ulid
@@ -35,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from omnigraph.catalog.model import Catalog
+    from omnigraph.operations.clone.clone import CloneResult
+    from omnigraph.policy.bundle import Bundle
     from omnigraph.ports.embeddings import Embedder
     from omnigraph.ports.objects import ObjectStore
     from omnigraph.ports.tables import TableStore
@@ -49,7 +47,7 @@ __all__ = [
 ]
 
 # A path, ``preset:NAME``, a bundle, or a policy that is open already.
-PolicySource: TypeAlias = str | Path | Bundle | Policy | None
+PolicySource: TypeAlias = "str | Path | Bundle | Policy | None"
 
 
 def init_graph(
@@ -72,6 +70,8 @@ def init_graph(
     ``embedder`` makes vectors of texts that ``nearest`` is asked for. With a ``policy`` (a file, a
     ``preset:``, a bundle) every call is asked about, this one included.
     """
+    from omnigraph.operations.create import create_graph
+
     if durability not in DURABILITIES:
         raise InvalidInput(
             "graph.bad_durability",
@@ -140,6 +140,8 @@ def clone_graph(
     same graph, with the same id. An interrupted clone goes on where it stopped; ``incremental``
     brings a finished copy up to date. ``target_storage_options`` default to those of the source.
     """
+    from omnigraph.operations.clone.clone import Target, copy_graph
+
     arm_from_environment()
     options = storage_options if target_storage_options is None else target_storage_options
     there, here = parse_place(source, storage_options), parse_place(target, options)
@@ -169,17 +171,20 @@ def open_policy(source: PolicySource) -> Policy | None:
     was read before, or a policy that was made of one."""
     if source is None or isinstance(source, Policy):
         return source
-    if isinstance(source, Bundle):
-        bundle = source
-    else:
-        # YAML is only needed where a bundle is read.
-        from omnigraph.policy.reading import parse_bundle  # noqa: PLC0415
+    from omnigraph.adapters.cedar import CedarDecider
+    from omnigraph.policy.bundle import Bundle
 
-        if str(source).startswith(PRESET_PREFIX):
-            bundle = parse_bundle(preset_text(str(source)), str(source))
-        else:
-            bundle = parse_bundle(_read_text(source, "policy.unreadable", "policy"), str(source))
+    bundle = source if isinstance(source, Bundle) else _read_bundle(source)
     return Policy(bundle, CedarDecider(bundle))
+
+
+def _read_bundle(source: str | Path) -> Bundle:
+    from omnigraph.policy.presets import PRESET_PREFIX, preset_text
+    from omnigraph.policy.reading import parse_bundle
+
+    if str(source).startswith(PRESET_PREFIX):
+        return parse_bundle(preset_text(str(source)), str(source))
+    return parse_bundle(_read_text(source, "policy.unreadable", "policy"), str(source))
 
 
 def open_ports(
@@ -212,6 +217,10 @@ def _root(
 
 def _read_schema(schema: str | Path) -> Catalog:
     """A path, or a text: a text has a brace or a line end, a path has neither."""
+    from omnigraph.catalog.build import build_catalog
+    from omnigraph.language.pg.parser import parse_schema
+    from omnigraph.language.source import Source
+
     if isinstance(schema, str) and ("{" in schema or "\n" in schema):
         source = Source(schema, "<schema>")
     else:

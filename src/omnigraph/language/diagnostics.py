@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
@@ -127,5 +126,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     if len(word) > _SUGGESTED_CHARS_MAX:
         return None
     by_folded = {name.casefold(): name for name in islice(known, _SUGGESTED_FROM_MAX)}
+    import difflib  # noqa: PLC0415 - only a mistake needs it
+
     close = difflib.get_close_matches(word.casefold(), list(by_folded), n=1, cutoff=0.6)
     return f"did you mean `{by_folded[close[0]]}`?" if close else None

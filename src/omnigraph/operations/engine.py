@@ -17,7 +17,6 @@ from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.root import Cache
 from omnigraph.versioning.snapshot import Snapshot, open_snapshot
 from omnigraph.versioning.targets import Resolver, Target
-from omnigraph.writer.attempt import Attempts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from omnigraph.ports.embeddings import Embedder
     from omnigraph.versioning.changes.compare import Differences
     from omnigraph.versioning.root import GraphRoot
+    from omnigraph.writer.attempt import Attempts
 
 __all__ = ["TRAVERSAL_VARIABLE", "Engine"]
 
@@ -42,7 +42,9 @@ class Engine:
         self.lineage = Lineage(root, self.heads)
         self.resolver = Resolver(root, self.heads, self.lineage)
         self.recovery = Recovery(root, self.heads, self.lineage)
-        self.attempts = Attempts(root, self.heads, self.lineage, self.recovery)
+        # Writers see all of the graph, whoever else sees less of it.
+        self._whole = root
+        self._attempts: Attempts | None = None
         self.compiled = CompileCache()
         self.prepared = PreparedQueries(self.compiled)
         self.running = Running()
@@ -55,6 +57,16 @@ class Engine:
         self.compared: Cache[Any, Differences] = Cache(8)
         # The same graph to readers who see less of it, by who they are.
         self._seen: Cache[Hashable, Engine] = Cache(128)
+
+    @property
+    def attempts(self) -> Attempts:
+        """What writes. Made for the first writer: a reader does not wait for its import."""
+        if self._attempts is None:
+            from omnigraph.writer.attempt import Attempts  # noqa: PLC0415
+
+            # Two threads may both make one; what they share is kept by place, not by object.
+            self._attempts = Attempts(self._whole, self.heads, self.lineage, self.recovery)
+        return self._attempts
 
     def seen_through(self, who: Hashable, reduce: Callable[[Catalog], Catalog]) -> Engine:
         """The engine to read through for somebody who sees less; ``who`` always sees the same."""

@@ -13,8 +13,6 @@ from omnigraph.errors import InvalidInput
 from omnigraph.executor.cache import pin_key, shared_cache
 from omnigraph.executor.columns import column_key, index_key
 from omnigraph.executor.execute import Executable
-from omnigraph.executor.search.texts import tell_texts
-from omnigraph.executor.search.vectors import tell_vectors
 from omnigraph.executor.topology import endpoints_key
 from omnigraph.ir.expressions import Score, ScoreFunc, TextMatch
 from omnigraph.ir.queries import MutationIR, ReadIR
@@ -98,6 +96,10 @@ class SnapshotMemory:
         return self._cache.spent(self._pin(type_id))
 
     def how_searched(self, type_id: str, expr: TextMatch | Score) -> str:
+        # The door to search: only a query that ranks asks this.
+        from omnigraph.executor.search.texts import tell_texts  # noqa: PLC0415
+        from omnigraph.executor.search.vectors import tell_vectors  # noqa: PLC0415
+
         table = self._snapshot.table(TypeId(type_id))
         column = self._column(type_id, expr.target.prop)
         if isinstance(expr, Score) and expr.func is ScoreFunc.NEAREST:

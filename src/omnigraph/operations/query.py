@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput
 from omnigraph.executor.execute import Call, execute, stream
-from omnigraph.executor.naive import evaluate
 from omnigraph.executor.result import ReadTarget
-from omnigraph.executor.search.embedding import embed_with
 from omnigraph.planner.plan import Access
 from omnigraph.runtime.clock import micros_to_datetime
 from omnigraph.versioning.names import MAIN
@@ -85,6 +83,10 @@ def stream_query(engine: Engine, request: QueryRequest) -> QueryStream:
 
 def run_query_naively(engine: Engine, request: QueryRequest) -> QueryResult:
     """The answer by definition, row by row: what every plan must agree with. For tests."""
+    # A door of its own: nobody who asks a query waits for the import of the oracle.
+    from omnigraph.executor.naive.evaluate import evaluate  # noqa: PLC0415
+    from omnigraph.executor.search.embedding import embed_with  # noqa: PLC0415
+
     snapshot = engine.snapshot(request.target)
     prepared = prepare(engine, snapshot, request)
     call = call_of(engine, prepared, request, None)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-__all__ = ["DAY_SECONDS", "DEFAULT_LIMITS", "Limits"]
+__all__ = ["DAY_SECONDS", "DEFAULT_LIMITS", "FEED_COMMITS", "Limits"]
 
 DAY_SECONDS = 86_400
+# A poll of a feed that does not say how many commits it wants looks at so many.
+FEED_COMMITS = 128
 _MIB = 2**20
 
 

@@ -14,8 +14,8 @@ from omnigraph.cli.commits import cause_line
 from omnigraph.cli.durable import install
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.terminal import write_lines
-from omnigraph.operations.changes.feed import COMMITS_DEFAULT
 from omnigraph.operations.changes.wire import cause_to_json, change_to_json
+from omnigraph.runtime.limits import FEED_COMMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ def command() -> None:
 @click.option(
     "--commits",
     type=int,
-    default=COMMITS_DEFAULT,
+    default=FEED_COMMITS,
     show_default=True,
     metavar="N",
     help="At most so many commits.",

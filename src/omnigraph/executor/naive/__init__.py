@@ -5,8 +5,3 @@ relations, ``tables`` its entities), ``predicates`` gives expressions their valu
 scores and ranks, ``aggregates`` folds, ``output`` makes the typed result. ``values`` says what is
 equal to and what comes before what; ``walk`` looks into the IR.
 """
-
-from omnigraph.executor.naive.evaluate import Embed, ReadTable, evaluate
-from omnigraph.executor.naive.predicates import matches
-
-__all__ = ["Embed", "ReadTable", "evaluate", "matches"]

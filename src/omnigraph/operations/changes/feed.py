@@ -14,6 +14,7 @@ from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.operations.changes.commit import ChangeBlock, change_gap, changes_of, readable
 from omnigraph.operations.changes.filters import parse_filter
 from omnigraph.operations.changes.pages import room_for
+from omnigraph.runtime.limits import FEED_COMMITS
 from omnigraph.versioning.changes.model import ChangeFilter
 from omnigraph.versioning.changes.tokens import FeedCursor, FeedToken, filter_digest, rejected
 from omnigraph.versioning.names import MAIN
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from omnigraph.versioning.changes.model import Position
     from omnigraph.versioning.manifest import Commit
 
-__all__ = ["COMMITS_DEFAULT", "COMMITS_MAX", "FeedPage", "PollRequest", "poll"]
+__all__ = ["COMMITS_MAX", "FeedPage", "PollRequest", "poll"]
 
-COMMITS_DEFAULT = 128
 COMMITS_MAX = 512
 _AFTER = "after:"
 
@@ -44,7 +44,7 @@ class PollRequest:
     start: str | None = None
     page_token: str | None = None
     limit: int | None = None
-    commits: int = COMMITS_DEFAULT
+    commits: int = FEED_COMMITS
     kinds: Sequence[str] = ()
     types: Sequence[str] = ()
     ops: Sequence[str] = ()

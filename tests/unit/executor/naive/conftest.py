@@ -12,7 +12,7 @@ import pytest
 from omnigraph.catalog.build import build_catalog
 from omnigraph.compiler import bind_params, compile_source
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.executor.naive import evaluate
+from omnigraph.executor.naive.evaluate import evaluate
 from omnigraph.ir.queries import ReadIR
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog, TypeId
     from omnigraph.executor import Budget, QueryResult
-    from omnigraph.executor.naive import Embed
+    from omnigraph.executor.naive.evaluate import Embed
 
 NOW = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 

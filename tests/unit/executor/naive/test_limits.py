@@ -9,7 +9,7 @@ import pytest
 
 from omnigraph.errors import GraphError, InvalidInput, InvariantBroken, LimitExceeded
 from omnigraph.executor import Budget, Cancellation
-from omnigraph.executor.naive import evaluate
+from omnigraph.executor.naive.evaluate import evaluate
 
 if TYPE_CHECKING:
     import pyarrow as pa

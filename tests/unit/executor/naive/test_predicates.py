@@ -18,7 +18,7 @@ from omnigraph.datatypes.types import (
     VectorType,
 )
 from omnigraph.errors import InvalidInput, InvariantBroken, Unsupported
-from omnigraph.executor.naive import matches
+from omnigraph.executor.naive.predicates import matches
 from omnigraph.ir.expressions import (
     Aggregate,
     AggregateFunc,
