@@ -308,7 +308,7 @@ def test_an_attempt_older_than_the_memory_of_voids_gives_up(
     limits = replace(FAST, void_memory_seconds=0.4, intent_term_seconds=60.0)
     steps = (step("open"), step("arm"), step("add", ids={"Person": ["late"]}))
     child = crew.start(
-        Script(str(tmp_path / "graph"), steps, "attempt.confirmed=stop", limits=limits)
+        Script(str(tmp_path / "graph"), steps, "attempt.advanced=stop", limits=limits)
     )
     child.await_stop()
     SYSTEM_CLOCK.sleep(0.5)

@@ -172,6 +172,30 @@ def test_row_ids_are_not_given_twice_after_a_restoration(table: Any) -> None:
     assert row_id(branch, "d") != row_id(other, "e")
 
 
+def test_a_commit_that_returns_the_next_version_made_it(table: Any) -> None:
+    """However many race for it: nobody is handed a version that another one made."""
+    staged = [fragments(table, f"r{n}") for n in range(8)]
+    start = threading.Barrier(len(staged))
+    won: list[str] = []
+
+    def race(new: list[Any]) -> None:
+        transaction = lance.Transaction(table.version, Op.Append(new), transaction_properties={})
+        start.wait()
+        try:
+            made = lance.LanceDataset.commit(table, transaction, max_retries=0)
+        except OSError:
+            return
+        if made.version == table.version + 1:
+            won.append(transaction.uuid)
+
+    threads = [threading.Thread(target=race, args=(new,)) for new in staged]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert won == [lance.dataset(table.uri).read_transaction(table.version + 1).uuid]
+
+
 def test_properties_and_uuid_of_a_transaction_stay_with_its_version(table: Any) -> None:
     transaction = lance.Transaction(
         2, Op.Append(fragments(table, "d")), transaction_properties={"omnigraph.operation": "01J"}

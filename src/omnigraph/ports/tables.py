@@ -35,6 +35,7 @@ __all__ = [
     "Pin",
     "Staged",
     "StagedFile",
+    "StagedSwap",
     "StoredBlob",
     "Table",
     "TableStore",
@@ -114,6 +115,14 @@ class Staged:
     def from_json(body: dict[str, Any]) -> Staged:
         files = tuple(StagedFile(path, size) for path, size in body["files"])
         return Staged(body["path"], body["base_version"], body["operation"], files)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedSwap:
+    """The rows of a manifest, written but not published: what only the adapter understands."""
+
+    fragments: tuple[Any, ...]
+    handle: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +211,11 @@ class Table(Protocol):
     def find(self, filter: Any) -> np.ndarray:  # noqa: A002
         """The positions of the rows that match, ascending: their places in a scan without filter.
         Reads no more than the filter needs."""
+        ...
+
+    def may_hold(self, column: str, values: pa.Array) -> pa.Array:
+        """The values that a row may have in a column of texts, in their order: of those that are
+        left out, no row has any. Answered from memory, so all of them may be returned."""
         ...
 
     # --- indexes ---
@@ -339,13 +353,26 @@ class TableStore(Protocol):
 
     # --- manifests: whole-table compare-and-swap ---
 
-    def swap(self, path: str, expected: int, rows: pa.Table, *, operation_id: str) -> int:
+    def swap(
+        self,
+        path: str,
+        expected: int,
+        rows: pa.Table,
+        *,
+        operation_id: str,
+        staged: StagedSwap | None = None,
+    ) -> int:
         """Publish ``rows`` as version ``expected + 1``, or raise ``Conflict("table.raced")``.
+        What ``stage_swap`` wrote for the same arguments is not written again.
 
         ``expected`` 0 creates the table. A lost reply is resolved where it can be; a
         ``StorageFault`` leaves the outcome open. Strict only while ``expected + 1`` was never
         removed: read the head right before, and look again after.
         """
+        ...
+
+    def stage_swap(self, path: str, expected: int, rows: pa.Table) -> StagedSwap:
+        """The first half of ``swap``: the rows are written, and referenced by nothing."""
         ...
 
     def read_version(self, path: str, version: int) -> pa.Table:

@@ -197,16 +197,16 @@ def to_rows(manifest: Manifest) -> pa.Table:
         "voids": [[void.operation, void.since_micros] for void in manifest.voids],
         "tombstone": manifest.tombstone,
     }
-    return pa.table(
-        {
-            "key": ["", *(type_id for type_id, _ in pins)],
-            "path": ["", *(pin.path for _, pin in pins)],
-            "version": [0, *(pin.version for _, pin in pins)],
-            "fingerprint": ["", *(pin.fingerprint for _, pin in pins)],
-            "rows": [0, *(pin.rows for _, pin in pins)],
-            "body": [json.dumps(body, separators=(",", ":")), *([""] * len(pins))],
-        }
-    )
+    text, number = pa.string(), pa.int64()
+    columns = {
+        "key": pa.array(["", *(type_id for type_id, _ in pins)], text),
+        "path": pa.array(["", *(pin.path for _, pin in pins)], text),
+        "version": pa.array([0, *(pin.version for _, pin in pins)], number),
+        "fingerprint": pa.array(["", *(pin.fingerprint for _, pin in pins)], text),
+        "rows": pa.array([0, *(pin.rows for _, pin in pins)], number),
+        "body": pa.array([json.dumps(body, separators=(",", ":")), *([""] * len(pins))], text),
+    }
+    return pa.Table.from_arrays(list(columns.values()), list(columns))
 
 
 def from_rows(incarnation: str, version: int, rows: pa.Table) -> Manifest:

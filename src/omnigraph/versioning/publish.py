@@ -106,14 +106,25 @@ class Publication:
 Precondition = Callable[["GraphRoot", Publication, Manifest], None]
 
 
-def publish(root: GraphRoot, heads: Heads, publication: Publication) -> Manifest:
+def _at_once() -> None:
+    """Nothing to wait for."""
+
+
+def publish(
+    root: GraphRoot,
+    heads: Heads,
+    publication: Publication,
+    *,
+    ready: Callable[[], None] = _at_once,
+) -> Manifest:
     """Swap a new commit in, at most ``publish_retries`` times; idempotent by commit id.
 
+    Before each swap ``ready`` is called: it returns when the commit may become visible.
     Returns the manifest of the commit, visible and as durable as the graph wants it. Raises a
     ``Conflict`` that says which precondition failed, or ``OutcomeUnknown`` when it cannot be told
     whether the commit landed.
     """
-    manifest = _make_visible(root, heads, publication)
+    manifest = _make_visible(root, heads, publication, ready)
     if root.durable:
         try:
             make_durable(root, manifest)
@@ -122,7 +133,9 @@ def publish(root: GraphRoot, heads: Heads, publication: Publication) -> Manifest
     return manifest
 
 
-def _make_visible(root: GraphRoot, heads: Heads, publication: Publication) -> Manifest:
+def _make_visible(
+    root: GraphRoot, heads: Heads, publication: Publication, ready: Callable[[], None]
+) -> Manifest:
     lost: Exception | None = None
     for _ in range(root.limits.publish_retries + 1):
         if lost is not None:
@@ -138,14 +151,12 @@ def _make_visible(root: GraphRoot, heads: Heads, publication: Publication) -> Ma
         require_successor(head, new)
         if root.durable:
             make_durable(root, head)
-        try:
-            return _swap(root, heads, publication, new)
-        except Conflict as raced:
-            lost = raced
-        except GraphError as fault:
-            # The reply may be lost, not the write: the next round looks for the commit id first,
-            # and a swap of the same version number settles which of the two happened.
-            lost = fault
+        swapped = _try_swap(root, heads, publication, new, ready)
+        if isinstance(swapped, Manifest):
+            return swapped
+        # Raced; or the reply is lost, not the write: the next round looks for the commit id first,
+        # and a swap of the same version number settles which of the two happened.
+        lost = swapped
         heads.forget(publication.incarnation)
     return _resolve_outcome(root, heads, publication, lost)
 
@@ -342,11 +353,42 @@ def _as_seen(head: Manifest) -> CommitRef:
     return replace(head.commit.ref, incarnation=head.incarnation, version=head.version)
 
 
-def _swap(root: GraphRoot, heads: Heads, publication: Publication, new: Manifest) -> Manifest:
+def _try_swap(
+    root: GraphRoot,
+    heads: Heads,
+    publication: Publication,
+    new: Manifest,
+    ready: Callable[[], None],
+) -> Manifest | GraphError:
+    """The manifest, or what came between. That the commit is not ready ends the publication."""
+    path, rows = layout.manifest_path(publication.incarnation), to_rows(new)
+    try:
+        staged = root.tables.stage_swap(path, new.version - 1, rows)
+    except GraphError as fault:
+        return fault
+    ready()
+
+    def swap() -> None:
+        operation = publication.draft.id
+        root.tables.swap(path, new.version - 1, rows, operation_id=operation, staged=staged)
+
+    try:
+        return _swap(root, heads, publication, new, swap)
+    except GraphError as fault:
+        return fault
+
+
+def _swap(
+    root: GraphRoot,
+    heads: Heads,
+    publication: Publication,
+    new: Manifest,
+    swap: Callable[[], None],
+) -> Manifest:
     path = layout.manifest_path(publication.incarnation)
     started = (root.clock.monotonic(), root.clock.now_micros())
     reach("publish.before_swap")
-    root.tables.swap(path, new.version - 1, to_rows(new), operation_id=publication.draft.id)
+    swap()
     # The swap itself is synced where that is wanted, and what it pins was before it was confirmed.
     root.synced.put((new.incarnation, new.version), value=True)
     reach("publish.swapped")

@@ -12,6 +12,7 @@ import math
 import secrets
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import (
@@ -27,6 +28,7 @@ from omnigraph.recovery.fence import Fate, fence
 from omnigraph.recovery.heart import HEART
 from omnigraph.recovery.intents import Intent, PlannedTable
 from omnigraph.recovery.owner import current_owner
+from omnigraph.runtime.alongside import alongside
 from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
@@ -45,6 +47,10 @@ from omnigraph.writer.lease import Lease
 from omnigraph.writer.plan import Prepared, Request, View, Writer, parse_request
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from omnigraph.catalog.model import TypeId
+    from omnigraph.ports.tables import Pin
     from omnigraph.recovery.sweep import Recovery
     from omnigraph.runtime.ids import CommitId
     from omnigraph.versioning.heads import Heads
@@ -147,9 +153,10 @@ class Attempts:
             if prepared is None:
                 return None
             reach("attempt.prepared")
-            if self._root.durable:
-                self._root.tables.sync((), [effect.staged for effect in prepared.effects])
-            reach("attempt.staged_synced")
+            # Files and intent wait for the same disk: they do so together.
+            staged_synced = stack.enter_context(
+                alongside(partial(self._sync_staged, prepared), apart=self._root.durable)
+            )
             tables = [effect.type_id for effect in prepared.effects]
             schema = prepared.new_schema is not None
             if not lease_early:
@@ -164,7 +171,12 @@ class Attempts:
                 self._require_young(started)
             else:
                 self._require_announced(announced)
-            return self._commit(view, prepared, self._publication(request, writer, view, prepared))
+            publication = self._publication(request, writer, view, prepared)
+            return self._commit(view, prepared, publication, staged_synced)
+
+    def _sync_staged(self, prepared: Prepared) -> None:
+        if self._root.durable:
+            self._root.tables.sync((), [effect.staged for effect in prepared.effects])
 
     def _capture(self, request: Request) -> View:
         ref, head = self._heads.of_branch(request.branch)
@@ -240,7 +252,13 @@ class Attempts:
             if_commit=request.if_commit,
         )
 
-    def _commit(self, view: View, prepared: Prepared, publication: Publication) -> Manifest:
+    def _commit(
+        self,
+        view: View,
+        prepared: Prepared,
+        publication: Publication,
+        staged_synced: Callable[[], None],
+    ) -> Manifest:
         """Arm, advance, publish, settle. Nobody can stop it once it has confirmed."""
         check_cancelled()
         operation = publication.draft.id
@@ -257,6 +275,8 @@ class Attempts:
             try:
                 intents.arm(intent)
                 reach("attempt.armed")
+                staged_synced()
+                reach("attempt.staged_synced")
                 moved = advance_tables(self._root, prepared.effects, operation)
                 if self._root.durable:
                     staged = [effect.staged for effect in prepared.effects]
@@ -265,10 +285,7 @@ class Attempts:
                 self._require_unmoved(view, publication)
                 check_cancelled()
                 confirmed = True
-                intents.confirm(operation, moved)
-                reach("attempt.confirmed")
-                complete = replace(publication, moved={**publication.moved, **moved})
-                manifest = publish(self._root, self._heads, complete)
+                manifest = self._publish(publication, moved)
                 reach("attempt.published")
             except BaseException as failure:
                 landed = self._give_up(publication, failure, confirmed=confirmed)
@@ -282,6 +299,18 @@ class Attempts:
                 manifest = landed
             self._settle(operation)
         return manifest
+
+    def _publish(self, publication: Publication, moved: Mapping[TypeId, Pin]) -> Manifest:
+        """The confirmation stands before the swap; the rows of the swap are written meanwhile."""
+        confirm = partial(self._recovery.intents.confirm, publication.draft.id, moved)
+        complete = replace(publication, moved={**publication.moved, **moved})
+        with alongside(confirm, apart=self._root.durable) as confirmed:
+
+            def ready() -> None:
+                confirmed()
+                reach("attempt.confirmed")
+
+            return publish(self._root, self._heads, complete, ready=ready)
 
     def _require_unmoved(self, view: View, publication: Publication) -> None:
         """Lose early: before the tables move, and before a confirmation would have to be voided."""

@@ -1,7 +1,8 @@
 """Moving a table by one version, and knowing afterwards whose version it is.
 
 ``max_retries=0`` is no compare-and-swap: Lance rebases most operations silently. So every commit is
-followed by two questions: is it the successor of the base, and does it carry our transaction?
+followed by the question whether it is the successor of the base. A version that a commit returned
+is its own; one that is found after an error is asked for the transaction that it carries.
 """
 
 from __future__ import annotations
@@ -93,11 +94,14 @@ class Committer:
         try:
             result = staging.commit(dataset, transaction)
         except LANCE_ERRORS as error:
-            result = self._look_again(path, base + 1, error)
-        if result.version != base + 1:
-            raise table_raced(path, base + 1, result.version)
+            found = self._look_again(path, base + 1, error)
+            made = _require_ours(path, found, transaction)
+        else:
+            made = Committed(result, transaction.uuid)
+        if made.dataset.version != base + 1:
+            raise table_raced(path, base + 1, made.dataset.version)
         self._require_in_place(path, base)
-        return _require_ours(path, result, transaction)
+        return made
 
     def append(self, path: str, base: int, operation: Any, operation_id: str) -> None:
         """Commit an append at ``base`` or later: rows of all who append at once are kept."""

@@ -11,6 +11,7 @@ from omnigraph.adapters.lance.files import staged_files
 from omnigraph.adapters.lance.indexes import describe_indexes, notes_key
 from omnigraph.adapters.lance.operations import Kind, Operation
 from omnigraph.adapters.lance.parts import combine
+from omnigraph.adapters.lance.presence import PRESENCE
 from omnigraph.adapters.lance.search import find, search_vector, search_words
 from omnigraph.adapters.lance.sharing import read_rows
 from omnigraph.errors import NotFound
@@ -119,6 +120,10 @@ class LanceTable:
     def find(self, filter: Any) -> np.ndarray:  # noqa: A002 - as above
         with reading(self._pin.path):
             return find(self._dataset, filter)
+
+    def may_hold(self, column: str, values: pa.Array) -> pa.Array:
+        with reading(self._pin.path):
+            return PRESENCE.may_hold(self._dataset, column, values)
 
     def indexes(self) -> tuple[IndexInfo, ...]:
         parts = self.parts()

@@ -24,6 +24,7 @@ from omnigraph.adapters.lance.operations import (
     encode_schema_text,
     field_names,
 )
+from omnigraph.adapters.lance.presence import PRESENCE
 from omnigraph.adapters.lance.shape import field_numbers, reshape
 from omnigraph.adapters.lance.tail import find_tail
 from omnigraph.datatypes.arrow import PROPERTY
@@ -253,7 +254,9 @@ def write_rows(dataset: Any, rows: pa.Table, *, path: str, mode: str = "append")
     if not rows.num_rows:
         return []
     with writing(path):
-        return list(load_lance().fragment.write_fragments(rows, dataset, mode=mode))
+        written = list(load_lance().fragment.write_fragments(rows, dataset, mode=mode))
+    PRESENCE.learn(written, rows)
+    return written
 
 
 def write_first_rows(

@@ -25,6 +25,7 @@ from omnigraph.adapters.objects import open_objects
 from omnigraph.adapters.objects.options import bucket_options
 from omnigraph.adapters.objects.uris import Scheme, parse_uri
 from omnigraph.errors import AlreadyExists, Conflict, Unsupported
+from omnigraph.ports.tables import StagedSwap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -129,18 +130,31 @@ class LanceTables:
 
     # --- manifests ---
 
-    def swap(self, path: str, expected: int, rows: pa.Table, *, operation_id: str) -> int:
+    def swap(
+        self,
+        path: str,
+        expected: int,
+        rows: pa.Table,
+        *,
+        operation_id: str,
+        staged: StagedSwap | None = None,
+    ) -> int:
+        written = staged or self.stage_swap(path, expected, rows)
         self._root.require_present()
-        fragments, handle = self._write_manifest(path, expected, rows)
-        self._sync.files(f"{path}/data/{file.path}" for part in fragments for file in part.files)
-        overwrite = load_lance().LanceOperation.Overwrite(rows.schema, fragments)
-        if handle is None:
+        overwrite = load_lance().LanceOperation.Overwrite(rows.schema, list(written.fragments))
+        if written.handle is None:
             made = self._committer.create(path, overwrite, operation_id, stable=False)
         else:
-            made = self._committer.on(handle, path, expected, overwrite, operation_id)
+            made = self._committer.on(written.handle, path, expected, overwrite, operation_id)
         self._sync_manifest(path, expected + 1)
         self._remember(path, expected + 1, made.dataset)
         return expected + 1
+
+    def stage_swap(self, path: str, expected: int, rows: pa.Table) -> StagedSwap:
+        self._root.require_present()
+        fragments, handle = self._write_manifest(path, expected, rows)
+        self._sync.files(f"{path}/data/{file.path}" for part in fragments for file in part.files)
+        return StagedSwap(tuple(fragments), handle)
 
     def read_version(self, path: str, version: int) -> pa.Table:
         dataset = self._handles.at(path, version)

@@ -1,0 +1,172 @@
+"""Which values a column may hold, remembered per data file.
+
+Whoever inserts a key must know that nobody has it. Asking Lance costs a plan, an index and a look
+into every small file that the index does not cover yet, mostly only to hear that there is nothing.
+Data files are never rewritten and their names never used again, so what one holds can be
+remembered for good, whatever versions and branches it is part of. Deleted rows are remembered with
+the others: a wrong "may hold" costs no more than the question that it was to save.
+
+What this process writes is remembered as it is written. Files of others are read once they were
+asked about often enough, large ones in the background: no write waits for them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["PRESENCE", "Presence"]
+
+_log = logging.getLogger("omnigraph.adapters")
+
+_BYTES_MAX = 64 * 2**20
+# The tail of a table consists of files of this size, of which sets are quicker to ask.
+_SET_ROWS_MAX = 1_024
+_SET_MEMBER_BYTES = 80
+# Reading so many values takes about as long as two questions to Lance.
+_READ_AT_ONCE_ROWS = 20_000
+_ROWS_PER_QUESTION = 100_000
+_ROWS_MAX = 4_000_000
+_ASKED_MAX = 10_000
+
+# A column of a data file.
+_Key = tuple[str, str]
+_Hashes = frozenset[int] | np.ndarray
+
+
+class Presence:
+    """The texts in columns of data files, as hashes. Thread-safe."""
+
+    def __init__(self, bytes_max: int = _BYTES_MAX) -> None:
+        self._bytes_max = bytes_max
+        self._lock = threading.Lock()
+        self._known: OrderedDict[_Key, _Hashes] = OrderedDict()
+        self._bytes = 0
+        self._asked: OrderedDict[_Key, int] = OrderedDict()
+        self._columns: set[str] = set()
+        self._reading: set[_Key] = set()
+
+    def may_hold(self, dataset: Any, column: str, values: pa.Array) -> pa.Array:
+        """The values that some row may have; of the others none has any."""
+        if not pa.types.is_string(values.type):
+            return values
+        self._columns.add(column)
+        wanted = _hashes(values)
+        found: set[int] = set()
+        unknown = False
+        for fragment in dataset.get_fragments():
+            hashes = self._hashes_of(dataset, fragment, column)
+            if hashes is None:
+                # Asked to the end all the same: what is due is read for the next time.
+                unknown = True
+            else:
+                found |= _common(wanted, hashes)
+        if unknown:
+            return values
+        return values.filter(pa.array([each in found for each in wanted.tolist()], pa.bool_()))
+
+    def learn(self, fragments: Iterable[Any], rows: pa.Table) -> None:
+        """Rows that were just written as these fragments, in this order."""
+        start = 0
+        for fragment in fragments:
+            part = rows.slice(start, fragment.physical_rows)
+            start += fragment.physical_rows
+            if part.num_rows > _READ_AT_ONCE_ROWS:
+                continue
+            for column in self._columns.intersection(rows.column_names):
+                if pa.types.is_string(part.schema.field(column).type):
+                    self._keep((_name(fragment), column), _hashes(part.column(column)))
+
+    def _hashes_of(self, dataset: Any, fragment: Any, column: str) -> _Hashes | None:
+        metadata = fragment.metadata
+        if metadata.overlays:
+            # Values that are laid over a file are not in it.
+            return None
+        key = (_name(metadata), column)
+        with self._lock:
+            found = self._known.get(key)
+            if found is not None:
+                self._known.move_to_end(key)
+                return found
+        if metadata.physical_rows <= _ROWS_MAX and self._is_due(key, metadata.physical_rows):
+            self._read_soon(key, dataset, fragment, metadata.physical_rows)
+        return None
+
+    def _is_due(self, key: _Key, rows: int) -> bool:
+        """A file that is asked about once is not worth reading, and a large one not soon."""
+        with self._lock:
+            times = self._asked.pop(key, 0) + 1
+            self._asked[key] = times
+            while len(self._asked) > _ASKED_MAX:
+                self._asked.popitem(last=False)
+            due = times > 1 + rows // _ROWS_PER_QUESTION and key not in self._reading
+            if due:
+                self._reading.add(key)
+            return due
+
+    def _read_soon(self, key: _Key, dataset: Any, fragment: Any, rows: int) -> None:
+        def read() -> None:
+            try:
+                self._keep(key, _read(dataset, fragment, key[1]))
+            except Exception as error:  # noqa: BLE001 - whoever asks Lance itself is told
+                _log.debug("what %s holds is not remembered: %s", key[0], error)
+            finally:
+                with self._lock:
+                    self._reading.discard(key)
+                    self._asked.pop(key, None)
+
+        if rows <= _READ_AT_ONCE_ROWS:
+            read()
+        else:
+            threading.Thread(target=read, name="omnigraph-presence").start()
+
+    def _keep(self, key: _Key, hashes: np.ndarray) -> None:
+        kept: _Hashes = np.sort(hashes)
+        if len(hashes) <= _SET_ROWS_MAX:
+            kept = frozenset(hashes.tolist())
+        with self._lock:
+            self._bytes += _weight(kept) - _weight(self._known.pop(key, frozenset()))
+            self._known[key] = kept
+            while self._bytes > self._bytes_max:
+                self._bytes -= _weight(self._known.popitem(last=False)[1])
+
+
+def _common(wanted: np.ndarray, hashes: _Hashes) -> frozenset[int]:
+    if isinstance(hashes, frozenset):
+        return hashes.intersection(wanted.tolist())
+    at = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
+    return frozenset(wanted[hashes[at] == wanted].tolist())
+
+
+def _read(dataset: Any, fragment: Any, column: str) -> np.ndarray:
+    """Deleted rows as well: in a version of another branch they may live."""
+    scanner = dataset.scanner(
+        columns=[column], fragments=[fragment], include_deleted_rows=True, with_row_id=True
+    )
+    return np.concatenate([_hashes(batch.column(column)) for batch in scanner.to_batches()])
+
+
+def _hashes(values: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    return np.fromiter(map(hash, values.to_pylist()), np.int64, len(values))
+
+
+def _name(metadata: Any) -> str:
+    # ``path`` makes a class at every call, and this is asked of every file by every write.
+    return "+".join(vars(file).get("_path") or file.path for file in metadata.files)
+
+
+def _weight(hashes: _Hashes) -> int:
+    if isinstance(hashes, frozenset):
+        return _SET_MEMBER_BYTES * len(hashes)
+    return hashes.nbytes
+
+
+PRESENCE = Presence()

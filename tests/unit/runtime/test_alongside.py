@@ -1,0 +1,47 @@
+"""Two things at once, neither of which is lost sight of."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from omnigraph.runtime.alongside import alongside
+
+
+def test_the_block_runs_while_the_action_waits() -> None:
+    go = threading.Event()
+    with alongside(lambda: go.wait(10)) as wait:
+        go.set()
+        wait()
+
+
+def test_what_the_action_raised_is_raised_where_it_is_waited_for() -> None:
+    with pytest.raises(ZeroDivisionError), alongside(lambda: 1 // 0) as wait:
+        wait()
+
+
+def test_a_block_that_fails_ends_after_its_action() -> None:
+    done: list[str] = []
+    go = threading.Event()
+
+    def act() -> None:
+        go.wait(10)
+        done.append("acted")
+
+    def fail() -> None:
+        with alongside(act):
+            go.set()
+            raise ValueError("the block's own failure")
+
+    with pytest.raises(ValueError, match="own failure"):
+        fail()
+    assert done == ["acted"]
+
+
+def test_not_apart_the_action_comes_first() -> None:
+    done: list[str] = []
+    with alongside(lambda: done.append("acted"), apart=False) as wait:
+        assert done == ["acted"]
+        wait()
+    assert done == ["acted"]
