@@ -120,8 +120,7 @@ class Attempts:
                 )
                 return self._once(request, writer, pace, lease_early=early, announced=announced)
             except (StaleHead, PinChanged):
-                # Only a prepared writer knows whether it may be prepared again.
-                if turn == rounds or not writer.reprepares or request.if_commit is not None:
+                if turn == rounds or not _may_prepare_again(request, writer):
                     raise
                 self._root.clock.sleep(0.002 * (turn + 1) * (1 + secrets.randbelow(100) / 100))
         raise AssertionError  # pragma: no cover - the last turn returns or raises
@@ -135,44 +134,76 @@ class Attempts:
         lease_early: bool,
         announced: CommitId | None,
     ) -> Manifest | None:
-        wait = self._root.limits.lease_wait_seconds
         with ExitStack() as stack:
             if lease_early:
-                if pace.is_quick:
-                    # The threads of one process wait for each other without asking storage.
-                    stack.enter_context(
-                        self.gates.held(branch=request.branch, tables=(), wait_seconds=wait)
-                    )
-                stack.enter_context(self.lease.held(long=not pace.is_quick))
+                self._enter_early(stack, request, pace)
             started = self._root.clock.monotonic()
-            check_cancelled()
-            view = self._capture(request)
-            reach("attempt.captured")
-            prepared = writer.prepare(view)
-            pace.seconds = self._root.clock.monotonic() - started
-            if prepared is None:
+            ready = self._prepare(stack, request, writer, pace)
+            if ready is not None and not lease_early:
+                self._enter(stack, request, ready.prepared)
+                if pace.is_quick and self._is_overtaken(request, writer, ready):
+                    # In another round it would stand at the end of the queue again.
+                    ready = self._prepare(stack, request, writer, pace)
+            if ready is None:
                 return None
-            reach("attempt.prepared")
-            # Files and intent wait for the same disk: they do so together.
-            staged_synced = stack.enter_context(
-                alongside(partial(self._sync_staged, prepared), apart=self._root.durable)
-            )
-            tables = [effect.type_id for effect in prepared.effects]
-            schema = prepared.new_schema is not None
-            if not lease_early:
-                # Whoever holds the lease already takes no gate: others wait for it inside theirs.
-                stack.enter_context(
-                    self.gates.held(
-                        branch=request.branch, tables=tables, wait_seconds=wait, schema=schema
-                    )
-                )
-                stack.enter_context(self.lease.held())
             if announced is None:
                 self._require_young(started)
             else:
                 self._require_announced(announced)
-            publication = self._publication(request, writer, view, prepared)
-            return self._commit(view, prepared, publication, staged_synced)
+            return self._commit(ready)
+
+    def _prepare(
+        self, stack: ExitStack, request: Request, writer: Writer, pace: _Pace
+    ) -> _Ready | None:
+        started = self._root.clock.monotonic()
+        view = self._capture(request)
+        reach("attempt.captured")
+        prepared = writer.prepare(view)
+        pace.seconds = self._root.clock.monotonic() - started
+        if prepared is None:
+            return None
+        reach("attempt.prepared")
+        # Files and intent wait for the same disk: they do so together.
+        synced = alongside(partial(self._sync_staged, prepared), apart=self._root.durable)
+        return _Ready(
+            view,
+            prepared,
+            self._publication(request, writer, view, prepared),
+            stack.enter_context(synced),
+        )
+
+    def _enter_early(self, stack: ExitStack, request: Request, pace: _Pace) -> None:
+        """Take the lease for a preparation, and keep it for what follows."""
+        if pace.is_quick:
+            # The threads of one process wait for each other without asking storage.
+            wait = self._root.limits.lease_wait_seconds
+            stack.enter_context(
+                self.gates.held(branch=request.branch, tables=(), wait_seconds=wait)
+            )
+        stack.enter_context(self.lease.held(long=not pace.is_quick))
+
+    def _enter(self, stack: ExitStack, request: Request, prepared: Prepared) -> None:
+        """Take gates and lease for what was prepared. Whoever has the lease already takes no gate:
+        others wait for it inside theirs."""
+        stack.enter_context(
+            self.gates.held(
+                branch=request.branch,
+                tables=[effect.type_id for effect in prepared.effects],
+                wait_seconds=self._root.limits.lease_wait_seconds,
+                schema=prepared.new_schema is not None,
+            )
+        )
+        stack.enter_context(self.lease.held())
+
+    def _is_overtaken(self, request: Request, writer: Writer, ready: _Ready) -> bool:
+        """Whether it would lose, and may be prepared again."""
+        if not _may_prepare_again(request, writer):
+            return False
+        try:
+            self._require_unmoved(ready)
+        except (StaleHead, PinChanged):
+            return True
+        return False
 
     def _sync_staged(self, prepared: Prepared) -> None:
         if self._root.durable:
@@ -252,18 +283,13 @@ class Attempts:
             if_commit=request.if_commit,
         )
 
-    def _commit(
-        self,
-        view: View,
-        prepared: Prepared,
-        publication: Publication,
-        staged_synced: Callable[[], None],
-    ) -> Manifest:
+    def _commit(self, ready: _Ready) -> Manifest:
         """Arm, advance, publish, settle. Nobody can stop it once it has confirmed."""
         check_cancelled()
+        prepared, publication = ready.prepared, ready.publication
         operation = publication.draft.id
         intents, limits = self._recovery.intents, self._root.limits
-        self._require_unmoved(view, publication)
+        self._require_unmoved(ready)
         intent = Intent(
             publication,
             tuple(PlannedTable(effect.type_id, effect.pin) for effect in prepared.effects),
@@ -275,14 +301,14 @@ class Attempts:
             try:
                 intents.arm(intent)
                 reach("attempt.armed")
-                staged_synced()
+                ready.staged_synced()
                 reach("attempt.staged_synced")
                 moved = advance_tables(self._root, prepared.effects, operation)
                 if self._root.durable:
                     staged = [effect.staged for effect in prepared.effects]
                     self._root.tables.sync(moved.values(), staged)
                 reach("attempt.advanced")
-                self._require_unmoved(view, publication)
+                self._require_unmoved(ready)
                 check_cancelled()
                 confirmed = True
                 manifest = self._publish(publication, moved)
@@ -312,11 +338,11 @@ class Attempts:
 
             return publish(self._root, self._heads, complete, ready=ready)
 
-    def _require_unmoved(self, view: View, publication: Publication) -> None:
+    def _require_unmoved(self, ready: _Ready) -> None:
         """Lose early: before the tables move, and before a confirmation would have to be voided."""
-        head = self._heads.of_incarnation(view.ref.incarnation)
-        if head.commit.id != view.head.commit.id:
-            require_preconditions(self._root, publication, head)
+        head = self._heads.of_incarnation(ready.view.ref.incarnation)
+        if head.commit.id != ready.view.head.commit.id:
+            require_preconditions(self._root, ready.publication, head)
 
     def _give_up(
         self, publication: Publication, failure: BaseException, *, confirmed: bool
@@ -367,6 +393,17 @@ class Attempts:
                 raise
 
 
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A prepared change and the commit that it wants to become; ``staged_synced`` waits until its
+    files are as durable as the graph wants them."""
+
+    view: View
+    prepared: Prepared
+    publication: Publication
+    staged_synced: Callable[[], None]
+
+
 @dataclass(slots=True)
 class _Pace:
     """How long the last preparation of an attempt took."""
@@ -377,6 +414,11 @@ class _Pace:
     def is_quick(self) -> bool:
         """Whether others can wait for it."""
         return self.seconds < _QUICK_SECONDS
+
+
+def _may_prepare_again(request: Request, writer: Writer) -> bool:
+    """Only a prepared writer knows whether it decided on what it read."""
+    return writer.reprepares and request.if_commit is None
 
 
 def require_commit(branch: str, actual: str, expected: str | None) -> None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Lease"]
 
-# How often a waiter looks: at first as often as a short write lasts, then less eagerly.
+# How often a waiter looks: who is next, as if every moment counted; others less and less eagerly.
+_PAUSE_NEXT_SECONDS = 0.0005
 _PAUSE_MIN_SECONDS = 0.002
 _PAUSE_MAX_SECONDS = 0.01
 
@@ -89,7 +90,7 @@ class Lease:
         ticket = layout.lease_ticket(new_ulid(self._clock))
         self._objects.put(ticket, mine)
         try:
-            if self._wait(mine):
+            if self._wait(mine, ticket):
                 return mine
         finally:
             self._objects.delete(ticket)
@@ -98,10 +99,10 @@ class Lease:
             return mine
         return None
 
-    def _wait(self, mine: bytes) -> bool:
+    def _wait(self, mine: bytes, ticket: str) -> bool:
         deadline = self._clock.monotonic() + self._root.limits.lease_wait_seconds
         seen: tuple[bytes, float] | None = None
-        pause = _PAUSE_MIN_SECONDS
+        pause, is_next = _PAUSE_MIN_SECONDS, False
         while (asked := self._clock.monotonic()) < deadline:
             holder = self._holder()
             if holder == mine:
@@ -112,12 +113,16 @@ class Lease:
                 continue
             if seen is None or seen[0] != holder:
                 seen = (holder, asked)
+                is_next = is_next or self._objects.list(layout.LEASE_QUEUE)[:1] == [ticket]
             if _is_gone(holder) or asked - seen[1] > self._root.limits.lease_term_seconds:
                 self._objects.delete(layout.WRITE_LEASE)
                 continue
             # On slow storage the pause follows the time that an answer takes.
             pause = max(min(pause * 1.2, _PAUSE_MAX_SECONDS), self._clock.monotonic() - asked)
-            self._clock.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
+            eager = max(_PAUSE_NEXT_SECONDS, self._clock.monotonic() - asked)
+            self._clock.sleep(
+                (eager if is_next else pause) * (0.5 + secrets.randbelow(1000) / 1000)
+            )
         return False
 
     def _holder(self) -> bytes | None:
