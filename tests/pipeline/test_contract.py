@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import lance
+import pyarrow as pa
 import pytest
+from lance.file import LanceFileWriter
 
+from omnigraph.pipeline.loading import SparkLoad
 from omnigraph.testing.twins import Twins
 
 if TYPE_CHECKING:
@@ -188,3 +192,24 @@ def test_what_is_wrong_with_one_record_is_told_in_the_same_order(seeded: Twins) 
     wrong = note("n9", "nine", embedding=[1, 2], tags=["a", None])
     found = seeded.load(seeded.write("order.ndjson", wrong), "merge")
     assert found.ending == "ValidationFailure data.type"
+
+
+@pytest.mark.parametrize("kind", ["dataset", "file"])
+def test_lance_is_loaded_alike(twins: Twins, kind: str) -> None:
+    def write(name: str, ages: list[int]) -> str:
+        rows = pa.table({"name": ["ann", "ben", "cat"], "age": pa.array(ages, pa.int64())})
+        path = str(twins.directory / f"{name}.lance")
+        if kind == "dataset":
+            lance.write_dataset(rows, path, max_rows_per_file=2)
+        else:
+            with LanceFileWriter(path, rows.schema) as writer:
+                writer.write_batch(rows)
+        return path
+
+    twins.order = SparkLoad(split_bytes=1)
+    assert twins.load(write("right", [1, 2, 3]), "append", type="Person").ending == "done"
+    assert twins.load(write("wrong", [1, 2, 151]), type="Person").counts == {"range": 1}
+    assert twins.load(write("untyped", [1, 2, 3])).ending == "InvalidInput load.type_missing"
+    nowhere = twins.directory / "nothing.lance"
+    nowhere.mkdir()
+    assert twins.load(str(nowhere), type="Person").ending == "InvalidInput load.corrupt"

@@ -4,27 +4,44 @@ from __future__ import annotations
 
 import gzip
 import json
+import tempfile
 from typing import TYPE_CHECKING
 
+import lance
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from omnigraph.adapters.lance import LanceTables
 from omnigraph.errors import InvalidInput
-from omnigraph.pipeline.inputs import list_files, open_section, plan_splits
+from omnigraph.pipeline.inputs import SPLIT_BYTES, list_files, open_section, plan_splits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from omnigraph.pipeline.inputs import Split
+
+# Opens what is outside of its graph, wherever that is.
+TABLES = LanceTables(tempfile.gettempdir())
+
+
+def _plan(
+    files: list[tuple[str, str | None]],
+    *,
+    format: str | None = None,  # noqa: A002 - the name of the option
+    split_bytes: int = SPLIT_BYTES,
+) -> list[Split]:
+    return plan_splits(files, format=format, tables=TABLES, split_bytes=split_bytes)
+
 
 def _read(path: Path, split_bytes: int) -> list[bytes]:
-    splits = plan_splits([(str(path), None)], format=None, split_bytes=split_bytes)
+    splits = _plan([(str(path), None)], split_bytes=split_bytes)
     found = []
     for split in splits:
         for section in split.sections:
-            source = open_section(section)
+            source = open_section(section, TABLES)
             found.append(path.read_bytes() if isinstance(source, str) else source.read())
     return found
 
@@ -58,7 +75,7 @@ def test_large_files_are_cut_between_records_and_small_ones_share_a_task(tmp_pat
     names = [tmp_path / f"{n}.ndjson" for n in range(10)]
     for name in names:
         name.write_text('{"n": 1}\n')
-    splits = plan_splits([(str(name), None) for name in names], format=None, split_bytes=30)
+    splits = _plan([(str(name), None) for name in names], split_bytes=30)
     assert [len(split.sections) for split in splits] == [3, 3, 3, 1]
     assert [split.number for split in splits] == [0, 1, 2, 3]
 
@@ -98,7 +115,7 @@ def test_what_cannot_be_cut_is_read_whole(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     text = b'{"n": 1}\n' * 50
     path.write_bytes(gzip.compress(text) if name.endswith("gz") else b"[" + text)
-    splits = plan_splits([(str(path), None)], format=None, split_bytes=10)
+    splits = _plan([(str(path), None)], split_bytes=10)
     assert len(splits) == 1
     assert splits[0].sections[0].end is None
 
@@ -107,24 +124,39 @@ def test_parquet_is_cut_by_row_groups(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     rows = pa.table({"name": [f"n{n}" for n in range(1_000)]})
     pq.write_table(rows, path, row_group_size=100)
-    splits = plan_splits([(str(path), "Person")], format=None, split_bytes=2_000)
+    splits = _plan([(str(path), "Person")], split_bytes=2_000)
     assert len(splits) > 2
-    found = [open_section(section).read_all() for split in splits for section in split.sections]
+    found = [
+        open_section(section, TABLES).read_all() for split in splits for section in split.sections
+    ]
+    assert pa.concat_tables(found).equals(rows)
+
+
+def test_a_lance_dataset_is_one_input_and_is_cut_by_fragments(tmp_path: Path) -> None:
+    path = tmp_path / "a.lance"
+    rows = pa.table({"name": [f"n{n}" for n in range(1_000)]})
+    lance.write_dataset(rows, path, max_rows_per_file=100)
+    assert list_files([tmp_path]) == list_files([path]) == [str(path)]
+    splits = _plan([(str(path), "Person")], split_bytes=2_000)
+    assert len(splits) > 2
+    found = [
+        open_section(section, TABLES).read_all() for split in splits for section in split.sections
+    ]
     assert pa.concat_tables(found).equals(rows)
 
 
 def test_a_file_that_became_shorter_is_not_read_as_if_it_were_whole(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_bytes(b'{"n": 1}\n' * 50)
-    section = plan_splits([(str(path), None)], format=None, split_bytes=100)[-1].sections[0]
+    section = _plan([(str(path), None)], split_bytes=100)[-1].sections[0]
     path.write_bytes(b'{"n": 1}\n')
     with pytest.raises(InvalidInput, match="became shorter"):
-        open_section(section).read()
+        open_section(section, TABLES).read()
     path.unlink()
     with pytest.raises(InvalidInput, match="cannot be read"):
-        open_section(section)
+        open_section(section, TABLES)
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="not a format"):
-        plan_splits([], format="xml")
+        _plan([], format="xml")

@@ -75,7 +75,10 @@ def test_small_parts_share_a_task_and_with_a_condition_more_do(
     monkeypatch.setattr(partitions, "_ROWS_PER_PARTITION", 2 * ROWS)
     monkeypatch.setattr(partitions, "_ROWS_LOOKED_THROUGH", 3 * ROWS)
     assert planned(graph, None) == [(0, 1), (2, 3)]
-    assert planned(graph, "$it.rank = 25") == [(0, 1, 2), (3,)]
+    # No more tasks than are needed, and as much for each.
+    assert planned(graph, "$it.rank = 25") == [(0, 1), (2, 3)]
+    monkeypatch.setattr(partitions, "_ROWS_LOOKED_THROUGH", PARTS * ROWS)
+    assert planned(graph, "$it.rank = 25") == [(0, 1, 2, 3)]
 
 
 def test_a_condition_that_matches_much_is_left_to_the_tasks(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from omnigraph.errors import GraphError, InvalidInput
-from omnigraph.pipeline.inputs import list_files
+from omnigraph.pipeline.inputs import list_files, size_of
 from omnigraph.pipeline.java import find_java
 from omnigraph.pipeline.mapping import Mapping as SourceMapping
 from omnigraph.pipeline.session import is_installed, is_submitted
@@ -90,7 +90,7 @@ def _bytes_of(source: Any) -> int | None:
             return None
         paths += named
     try:
-        return sum(Path(file).stat().st_size for file in list_files(paths))
+        return sum(size_of(Path(file)) for file in list_files(paths))
     except (GraphError, OSError):
         # Whoever reads it will say what is wrong.
         return None

@@ -1,9 +1,9 @@
 """Which files there are to read, and which stretch of them each task reads.
 
-Only JSON lines and Parquet can be cut. A cut in JSON lies between a line that ends with a closing
-brace and one that begins with an opening brace: inside a value the two never meet, so whether
-records stand on one line or on many, both sides read what a single reader would. Everything
-compressed, CSV, Arrow files and JSON arrays are read whole, each by one task.
+Only JSON lines, Parquet and Lance datasets can be cut. A cut in JSON lies between a line that ends
+with a closing brace and one that begins with an opening brace: inside a value the two never meet,
+so whether records stand on one line or on many, both sides read what a single reader would.
+Everything compressed, CSV, Arrow files and JSON arrays are read whole, each by one task.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import glob
 import io
 import re
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +20,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from omnigraph.errors import InvalidInput
-from omnigraph.operations.load.formats import FORMATS, format_of
+from omnigraph.operations.load.formats import FORMATS, format_of, is_lance
 from omnigraph.operations.load.streams import open_stream
+from omnigraph.pipeline.grouping import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import BinaryIO
 
-__all__ = ["SPLIT_BYTES", "Section", "Split", "list_files", "open_section", "plan_splits"]
+    from omnigraph.ports.tables import TableStore
+
+__all__ = [
+    "SPLIT_BYTES",
+    "Section",
+    "Split",
+    "list_files",
+    "open_section",
+    "plan_splits",
+    "size_of",
+]
 
 SPLIT_BYTES = 32 * 2**20
 
@@ -40,7 +52,7 @@ _SPACE = b" \t\r\n\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A stretch of a file. Without ``end`` and ``row_groups``: all of it."""
+    """A stretch of a file, or of a dataset. Without ``end`` and ``parts``: all of it."""
 
     file: str
     format: str
@@ -48,7 +60,8 @@ class Section:
     type: str | None = None
     start: int = 0
     end: int | None = None
-    row_groups: tuple[int, ...] | None = None
+    # Row groups of a Parquet file, fragments of a Lance dataset.
+    parts: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +91,16 @@ def list_files(paths: Iterable[str | Path]) -> list[str]:
     return found
 
 
+def size_of(path: Path) -> int:
+    """How many bytes a file takes, or a dataset with all its files."""
+    return sum(file.stat().st_size for file in (path, *path.rglob("*")))
+
+
 def plan_splits(
     files: Iterable[tuple[str, str | None]],
     *,
     format: str | None,  # noqa: A002 - the name of the option
+    tables: TableStore,
     split_bytes: int = SPLIT_BYTES,
 ) -> list[Split]:
     """The work of each task, for files and the type that each is of."""
@@ -91,25 +110,20 @@ def plan_splits(
             f"{format!r} is not a format",
             remedy=f"one of: {', '.join(FORMATS)}",
         )
-    splits: list[Split] = []
-    waiting: list[Section] = []
-    weight = 0
-    for file, type_name in files:
-        for section in _cut(file, format, split_bytes):
-            if waiting and weight + section.size > split_bytes:
-                splits.append(Split(len(splits), tuple(waiting)))
-                waiting, weight = [], 0
-            waiting.append(replace(section, type=type_name))
-            weight += section.size
-    if waiting:
-        splits.append(Split(len(splits), tuple(waiting)))
-    return splits
+    sections = (
+        replace(section, type=type_name)
+        for file, type_name in files
+        for section in _cut(file, format, split_bytes, tables)
+    )
+    groups = grouped(sections, lambda section: section.size, split_bytes)
+    return [Split(number, group) for number, group in enumerate(groups)]
 
 
-def open_section(section: Section) -> Any:
+def open_section(section: Section, tables: TableStore) -> Any:
     """What a loader reads: a path, a stretch of bytes, or a stream of batches."""
-    if section.row_groups is not None:
-        return _open_row_groups(section)
+    if section.parts is not None:
+        is_lance = section.format == "lance"
+        return _open_fragments(section, tables) if is_lance else _open_row_groups(section)
     if section.end is not None:
         return _Stretch(section)
     return section.file
@@ -120,16 +134,24 @@ def _matches(pattern: str) -> list[str]:
 
 
 def _files_below(path: Path) -> Iterator[str]:
-    if not path.is_dir():
+    # A Lance dataset is one input, though it is a directory.
+    if not path.is_dir() or path.suffix.lower() == ".lance":
         yield str(path)
         return
-    for entry in sorted(path.rglob("*")):
-        hidden = any(part.startswith(("_", ".")) for part in entry.relative_to(path).parts)
-        if entry.is_file() and not hidden:
-            yield str(entry)
+    for entry in sorted(path.iterdir()):
+        if not entry.name.startswith(("_", ".")):
+            yield from _files_below(entry)
 
 
-def _cut(file: str, format: str | None, split_bytes: int) -> Iterator[Section]:  # noqa: A002
+def _cut(
+    file: str,
+    format: str | None,  # noqa: A002
+    split_bytes: int,
+    tables: TableStore,
+) -> Iterator[Section]:
+    if is_lance(file, format):
+        yield from _cut_fragments(file, split_bytes, tables)
+        return
     with open_stream(file) as (tap, stream):
         kind = format or format_of(file, tap.peek(_MAGIC_LENGTH))
         is_plain = stream is tap
@@ -179,22 +201,35 @@ def _cut_row_groups(whole: Section, split_bytes: int) -> Iterator[Section]:
         # The task that reads it will say what is wrong.
         yield whole
         return
-    groups: list[int] = []
-    weight = 0
-    for number, size in enumerate(sizes):
-        if groups and weight + size > split_bytes:
-            yield replace(whole, row_groups=tuple(groups), size=weight)
-            groups, weight = [], 0
-        groups.append(number)
-        weight += size
-    yield replace(whole, row_groups=tuple(groups), size=weight)
+    yield from _cut_parts(whole, sizes, split_bytes)
+
+
+def _cut_fragments(file: str, split_bytes: int, tables: TableStore) -> Iterator[Section]:
+    sizes = tables.open_outside(file).sizes
+    total = size_of(Path(file))
+    per_row = total / max(sum(sizes), 1)
+    whole = Section(file, "lance", total)
+    yield from _cut_parts(whole, [int(rows * per_row) for rows in sizes], split_bytes)
+
+
+def _cut_parts(whole: Section, sizes: Sequence[int], split_bytes: int) -> Iterator[Section]:
+    for parts in grouped(range(len(sizes)), lambda part: sizes[part], split_bytes):
+        yield replace(whole, parts=parts, size=sum(sizes[part] for part in parts))
 
 
 def _open_row_groups(section: Section) -> pa.RecordBatchReader:
     file = pq.ParquetFile(section.file)
     return pa.RecordBatchReader.from_batches(
-        file.schema_arrow, file.iter_batches(row_groups=list(section.row_groups or ()))
+        file.schema_arrow, file.iter_batches(row_groups=list(section.parts or ()))
     )
+
+
+def _open_fragments(section: Section, tables: TableStore) -> pa.RecordBatchReader:
+    batches = tables.open_outside(section.file).batches(section.parts)
+    first = next(batches, None)
+    if first is None:
+        return pa.RecordBatchReader.from_batches(pa.schema([]), [])
+    return pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
 
 
 class _Stretch(io.RawIOBase):

@@ -139,7 +139,12 @@ def _read(
             type_name = entity.name if entity is not None else None
             files += [(file, type_name) for file in list_files(_paths(source))]
     mapped = _map(spark, reading, request)
-    splits = plan_splits(files, format=request.format, split_bytes=order.split_bytes)
+    splits = plan_splits(
+        files,
+        format=request.format,
+        tables=reading.site.tables,
+        split_bytes=order.split_bytes,
+    )
     answers = run_tasks(spark, splits, partial(read_split, reading))
     first = len(splits)
     for entity, frame in frames:

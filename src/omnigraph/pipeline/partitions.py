@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["plan_partitions"]
 
 _ROWS_PER_PARTITION = 500_000
-_ROWS_LOOKED_THROUGH = 2_500_000
+_ROWS_LOOKED_THROUGH = 3_000_000
 # More rows than these are not looked up one by one to save some tasks.
 _MATCHES_MAX = 1_000_000
 
@@ -32,8 +32,22 @@ def plan_partitions(table: Table, where: Condition | None = None) -> list[tuple[
     """The places of the parts that each task reads."""
     sizes = [part.rows for part in table.parts()]
     places = range(len(sizes)) if where is None else _matching(table, sizes, where)
-    weight_max = _ROWS_PER_PARTITION if where is None else _ROWS_LOOKED_THROUGH
-    return list(grouped(places, lambda place: sizes[place], weight_max))
+    if where is None:
+        return list(grouped(places, lambda place: sizes[place], _ROWS_PER_PARTITION))
+    return _balanced(places, sizes)
+
+
+def _balanced(places: Collection[int], sizes: list[int]) -> list[tuple[int, ...]]:
+    """As few tasks as are needed to look through the parts, each with about as much to do."""
+    total = sum(sizes[place] for place in places)
+    tasks = -(-total // _ROWS_LOOKED_THROUGH)
+    found: dict[int, list[int]] = {}
+    before = 0
+    for place in places:
+        middle = before + sizes[place] / 2
+        found.setdefault(int(middle * tasks / total) if total else 0, []).append(place)
+        before += sizes[place]
+    return [tuple(group) for group in found.values()]
 
 
 def _matching(table: Table, sizes: list[int], where: Condition) -> Collection[int]:

@@ -73,17 +73,19 @@ def read_split(reading: Reading, split: Split) -> dict[str, Any]:
     spill = Spill(reading, split.number)
     sections = []
     for section in split.sections:
-        source = open_section(section)
+        source = open_section(section, reading.site.tables)
         request = LoadRequest(
             source,
             reading.mode,
             type=section.type,
-            format=section.format if section.row_groups is None else None,
+            format=section.format if section.parts is None else None,
             idempotency_key="" if reading.digest else None,
         )
         before = spill.count
         try:
-            _, digest = gather(request, reading.catalog, reading.limits, into=spill)
+            _, digest = gather(
+                request, reading.catalog, reading.limits, tables=reading.site.tables, into=spill
+            )
         finally:
             if hasattr(source, "close"):
                 source.close()

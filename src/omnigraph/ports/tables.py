@@ -294,6 +294,19 @@ class Table(Protocol):
         ...
 
 
+class OutsideTable(Protocol):
+    """A table that belongs to no graph, read as the input of a load."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The rows of each part that can be read by itself."""
+        ...
+
+    def batches(self, parts: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows as a stream; ``parts`` are places in ``sizes``."""
+        ...
+
+
 class TableStore(Protocol):
     """All tables of one graph."""
 
@@ -303,6 +316,11 @@ class TableStore(Protocol):
 
     def open(self, pin: Pin) -> Table:
         """The table at a pin. Handles and one session are shared; the fingerprint is checked."""
+        ...
+
+    def open_outside(self, path: str) -> OutsideTable:
+        """Data in the format of the store that is no table of the graph;
+        ``InvalidInput("load.corrupt")`` where there is none."""
         ...
 
     def unshared(self, before: Pin, after: Pin) -> tuple[RowSet, RowSet]:

@@ -15,6 +15,7 @@ from omnigraph.adapters.lance.fingerprint import operation_of
 from omnigraph.adapters.lance.handles import Handles
 from omnigraph.adapters.lance.indexes import segment_directory
 from omnigraph.adapters.lance.operations import Operation, field_names, require_applicable
+from omnigraph.adapters.lance.outside import LanceInput
 from omnigraph.adapters.lance.read import LanceTable
 from omnigraph.adapters.lance.root import Root
 from omnigraph.adapters.lance.sharing import all_rows, unshared_rows
@@ -82,6 +83,9 @@ class LanceTables:
 
     def open(self, pin: Pin) -> LanceTable:
         return LanceTable(pin, self._handles.pinned(pin), self._root)
+
+    def open_outside(self, path: str) -> LanceInput:
+        return LanceInput(path)
 
     def unshared(self, before: Pin, after: Pin) -> tuple[RowSet, RowSet]:
         old, new = self._handles.pinned(before), self._handles.pinned(after)

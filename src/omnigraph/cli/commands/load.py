@@ -66,7 +66,7 @@ _STDIN = "-"
 @click.option(
     "--format",
     "layout",
-    type=click.Choice(["ndjson", "csv", "parquet", "arrow"]),
+    type=click.Choice(["ndjson", "csv", "parquet", "arrow", "lance"]),
     help="What the data is; by default told from its name.",
 )
 @click.option(

@@ -29,13 +29,14 @@ __all__ = [
     "format_of",
     "frame_batches",
     "is_frame",
+    "is_lance",
     "is_pandas",
     "pandas_records",
     "pandas_table",
     "parquet_batches",
 ]
 
-FORMATS = ("ndjson", "csv", "parquet", "arrow")
+FORMATS = ("ndjson", "csv", "parquet", "arrow", "lance")
 
 _BY_SUFFIX = {
     ".csv": "csv",
@@ -60,6 +61,13 @@ def format_of(name: str | None, first: bytes) -> str:
         if suffixes and suffixes[-1] in _BY_SUFFIX:
             return _BY_SUFFIX[suffixes[-1]]
     return next((kind for magic, kind in _BY_MAGIC.items() if first.startswith(magic)), "ndjson")
+
+
+def is_lance(source: Any, format: str | None) -> bool:  # noqa: A002 - the name of the option
+    """Whether an input is a Lance dataset or file: those are opened by the store, not as bytes."""
+    if not isinstance(source, str | PurePath):
+        return False
+    return PurePath(source).suffix.lower() == ".lance" if format is None else format == "lance"
 
 
 def parquet_batches(source: Any) -> Iterator[pa.RecordBatch]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from omnigraph.operations.load.batches import Parsed
     from omnigraph.operations.load.request import LoadRequest
     from omnigraph.operations.load.streams import Stream, Tap
+    from omnigraph.ports.tables import TableStore
     from omnigraph.runtime.limits import Limits
 
 __all__ = ["gather"]
@@ -44,13 +45,20 @@ _FILES = (str, Path, bytes, bytearray, memoryview)
 
 
 def gather(
-    request: LoadRequest, catalog: Catalog, limits: Limits, into: Gathered | None = None
+    request: LoadRequest,
+    catalog: Catalog,
+    limits: Limits,
+    *,
+    tables: TableStore,
+    into: Gathered | None = None,
 ) -> tuple[Gathered, str | None]:
     """Read the input. Also its digest, where the request has an idempotency key.
 
-    ``into`` is what takes it in, where it should not all stay in memory.
+    ``tables`` opens what is not read as bytes; ``into`` is what takes the input in, where it should
+    not all stay in memory.
     """
-    gathering = _Gathering(request, catalog, limits, into)
+    gathered = into or Gathered(bytes_max=limits.load_bytes_max)
+    gathering = _Gathering(request, catalog, limits, tables, gathered)
     gathering.read()
     digest = gathering.digest
     return gathering.gathered, digest.hexdigest() if digest is not None else None
@@ -58,13 +66,19 @@ def gather(
 
 class _Gathering:
     def __init__(
-        self, request: LoadRequest, catalog: Catalog, limits: Limits, into: Gathered | None
+        self,
+        request: LoadRequest,
+        catalog: Catalog,
+        limits: Limits,
+        tables: TableStore,
+        gathered: Gathered,
     ) -> None:
         self._request = request
         self._catalog = catalog
         self._limits = limits
+        self._tables = tables
         self._bytes = 0
-        self.gathered = into or Gathered(bytes_max=limits.load_bytes_max)
+        self.gathered = gathered
         self.digest = hashlib.sha256() if request.idempotency_key is not None else None
         if request.format is not None and request.format not in formats.FORMATS:
             raise InvalidInput(
@@ -129,6 +143,10 @@ class _Gathering:
 
     def _read_file(self, source: Any, entity: EntityType | None) -> None:
         name = stream_name(source)
+        if formats.is_lance(source, self._request.format):
+            rows = self._tables.open_outside(str(source)).batches()
+            self._read_tables(rows, _require_type(entity, f"{name} is lance: it"), name)
+            return
         with open_stream(source, self.digest) as (tap, stream):
             kind = self._request.format or formats.format_of(name, tap.peek(_MAGIC_LENGTH))
             what = f"{name or 'the input'} is {kind}: it"

@@ -77,8 +77,9 @@ def load(
     """
     base = find_base(engine, request)
     with engine.running.during("load", request.branch, request.actor):
+        root = engine.root
         catalog = (seen or engine).root.catalog(base.snapshot.manifest.commit.schema)
-        gathered, content = gather(request, catalog, engine.root.limits)
+        gathered, content = gather(request, catalog, root.limits, tables=root.tables)
         if allow is not None:
             allow(sorted(entity.name for entity in gathered.entities.values()))
         _require_whole_types(gathered.entities.values(), base.snapshot.catalog)
