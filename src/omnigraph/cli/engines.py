@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from omnigraph.pipeline.session import SparkOptions
     from omnigraph.pipeline.stages import Stage
 
-__all__ = ["engine_options", "find_spark", "stage_lines", "stage_meter"]
+__all__ = ["engine_options", "find_spark", "meter_line", "stage_lines", "stage_meter"]
 
 _BAR = 24
 
@@ -73,14 +73,18 @@ def stage_meter(call: Invocation) -> Callable[[Stage], None] | None:
         return None
 
     def tell(stage: Stage) -> None:
-        filled = round(_BAR * stage.share)
-        bar = "#" * filled + "-" * (_BAR - filled)
-        rows = f" {stage.rows:,} rows" if stage.rows else ""
-        rate = f", {stage.rate:,.0f} rows/s" if stage.done and stage.rows else ""
-        line = f"[{bar}] {stage.name}{rows}, {stage.seconds:.1f} s{rate}"
-        print(f"\r{line}\033[K", end="\n" if stage.done else "\r", file=sys.stderr, flush=True)
+        end = "\n" if stage.done else "\r"
+        print(f"\r{meter_line(stage)}\033[K", end=end, file=sys.stderr, flush=True)
 
     return tell
+
+
+def meter_line(stage: Stage) -> str:
+    """A bar, the stage, rows and rate; of a stage that is under way, as far as they are known."""
+    filled = round(_BAR * stage.share)
+    bar = "#" * filled + "-" * (_BAR - filled)
+    rows = f", {stage.rows:,} rows, {stage.rate:,.0f} rows/s" if stage.rows else ""
+    return f"[{bar}] {stage.share:4.0%} {stage.name} {stage.seconds:.1f} s{rows}"
 
 
 def stage_lines(stages: Sequence[Stage]) -> list[str]:

@@ -23,7 +23,7 @@ from omnigraph.operations.export import (
 )
 from omnigraph.pipeline.site import Site
 from omnigraph.pipeline.stages import Stage, Stages
-from omnigraph.pipeline.tasks import run_tasks
+from omnigraph.pipeline.tasks import run_tasks, share_of_tasks
 from omnigraph.runtime.ids import new_short_id, new_ulid
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def export_on_spark(
     goals = {entity.id: out / f"{entity.name}.{request.format}" for entity in entities}
     for goal in goals.values():
         _require_absent(goal)
-    stages = Stages(watch)
+    stages = Stages(watch, share_of_tasks(spark))
     slices = [one for entity in entities for one in _slices(snapshot, entity)]
     working = out / f"_exporting-{new_ulid()}"
     rows = sum(snapshot.manifest.pins[entity.id].rows for entity in entities)

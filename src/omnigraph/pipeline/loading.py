@@ -22,7 +22,7 @@ from omnigraph.pipeline.pieces import SCRATCH
 from omnigraph.pipeline.site import Site
 from omnigraph.pipeline.spill import CHUNK_BYTES, Reading, read_mapped, read_rows, read_split
 from omnigraph.pipeline.stages import Stage, Stages
-from omnigraph.pipeline.tasks import run_tasks, tell, told
+from omnigraph.pipeline.tasks import run_tasks, share_of_tasks, tell, told
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import is_ulid, new_ulid, ulid_micros
 from omnigraph.runtime.limits import DAY_SECONDS
@@ -84,7 +84,7 @@ def load_on_spark(
     base = find_base(engine, request)
     catalog = base.snapshot.catalog
     desk = Desk(spark, Site.of(engine.root), new_ulid(engine.root.clock))
-    stages = Stages(order.watch)
+    stages = Stages(order.watch, share_of_tasks(spark))
     _remove_old_scratch(engine)
     try:
         with stages.running("read") as running:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.runtime.clock import SYSTEM_CLOCK
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = ["Stage", "Stages"]
+
+_TICK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,22 @@ class Stage:
 
 
 class Stages:
-    """Notes every stage and passes it on to whoever watches."""
+    """Notes every stage and passes it on to whoever watches.
 
-    def __init__(self, watch: Callable[[Stage], None] | None = None) -> None:
+    ``share`` tells how much of what runs now is done, from 0 to 1. It is asked every ``tick``, by a
+    thread of its own: the one that works waits for Spark.
+    """
+
+    def __init__(
+        self,
+        watch: Callable[[Stage], None] | None = None,
+        share: Callable[[], float] | None = None,
+        *,
+        tick: float | None = None,
+    ) -> None:
         self._watch = watch
+        self._share = share
+        self._tick = _TICK_SECONDS if tick is None else tick
         self.over: list[Stage] = []
 
     @contextmanager
@@ -46,12 +61,34 @@ class Stages:
         """One stage; a stage that fails is not over."""
         running = _Running(rows)
         started = SYSTEM_CLOCK.monotonic()
-        self._tell(Stage(name, rows, 0.0, done=False))
-        yield running
+        self._tell(Stage(name, 0, 0.0, done=False))
+        with self._ticking(name, rows, started):
+            yield running
         seconds = SYSTEM_CLOCK.monotonic() - started
         stage = Stage(name, running.rows, seconds, done=True, share=1.0)
         self.over.append(stage)
         self._tell(stage)
+
+    @contextmanager
+    def _ticking(self, name: str, rows: int, started: float) -> Iterator[None]:
+        """Tell how far the stage is, every now and then, until it is over."""
+        if self._watch is None or self._share is None:
+            yield
+            return
+        over = Event()
+        ticker = Thread(target=self._tick_until, args=(over, name, rows, started), daemon=True)
+        ticker.start()
+        try:
+            yield
+        finally:
+            over.set()
+            ticker.join()
+
+    def _tick_until(self, over: Event, name: str, rows: int, started: float) -> None:
+        while self._share is not None and not over.wait(self._tick):
+            share = self._share()
+            seconds = SYSTEM_CLOCK.monotonic() - started
+            self._tell(Stage(name, int(rows * share), seconds, done=False, share=share))
 
     def _tell(self, stage: Stage) -> None:
         if self._watch is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["collect", "run_tasks", "spread", "tell", "told"]
+__all__ = ["collect", "run_tasks", "share_of_tasks", "spread", "tell", "told"]
 
 T = TypeVar("T")
 
@@ -82,6 +82,26 @@ def collect(frame: DataFrame) -> pa.Table:
     """All rows of a small frame."""
     with _translated_failures():
         return frame.toArrow()
+
+
+def share_of_tasks(spark: SparkSession) -> Callable[[], float] | None:
+    """How much is done of the tasks that Spark knows of now; None where it does not tell."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - who has a session has it
+
+    try:
+        tracker = spark.sparkContext.statusTracker()
+    except PySparkException:
+        # Over Spark Connect there is no such context.
+        return None
+
+    def share() -> float:
+        jobs = [tracker.getJobInfo(job) for job in tracker.getActiveJobsIds()]
+        numbers = {number for job in jobs if job is not None for number in job.stageIds}
+        stages = [stage for number in numbers if (stage := tracker.getStageInfo(number))]
+        total = sum(stage.numTasks for stage in stages)
+        return sum(stage.numCompletedTasks for stage in stages) / total if total else 0.0
+
+    return share
 
 
 # --- failures ----------------------------------------------------------------------------------

@@ -1,0 +1,66 @@
+"""How far a job is: stages, the share of their tasks that is done, rows and rate."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import TYPE_CHECKING
+
+import pytest
+
+from omnigraph import pipeline
+from omnigraph.cli.engines import meter_line
+from omnigraph.graph.open import init_graph
+from omnigraph.pipeline.stages import Stage, Stages
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+def test_a_stage_tells_how_far_it_is_while_it_runs() -> None:
+    told: list[Stage] = []
+    seen = Event()
+
+    def watch(stage: Stage) -> None:
+        told.append(stage)
+        if stage.share == 0.5:
+            seen.set()
+
+    stages = Stages(watch, lambda: 0.5, tick=0.01)
+    with stages.running("stage", 1_000) as running:
+        assert seen.wait(30)
+        running.rows = 1_100
+    assert [told[0].rows, told[0].done] == [0, False]
+    assert {(stage.rows, stage.done) for stage in told[1:-1]} == {(500, False)}
+    assert (told[-1].rows, told[-1].share, told[-1].done) == (1_100, 1.0, True)
+    assert stages.over == [told[-1]]
+
+
+def test_nobody_is_told_after_a_stage_has_failed() -> None:
+    told: list[Stage] = []
+    stages = Stages(told.append, lambda: 0.0, tick=0.01)
+    with pytest.raises(ZeroDivisionError), stages.running("read"):
+        raise ZeroDivisionError
+    count = len(told)
+    assert not Event().wait(0.05)
+    assert len(told) == count
+    assert stages.over == []
+
+
+def test_the_line_on_a_terminal_has_bar_stage_rows_and_rate() -> None:
+    running = Stage("stage", 500, 2.0, done=False, share=0.5)
+    assert meter_line(running) == f"[{'#' * 12}{'-' * 12}]  50% stage 2.0 s, 500 rows, 250 rows/s"
+    assert meter_line(Stage("read", 0, 0.0, done=False)) == f"[{'-' * 24}]   0% read 0.0 s"
+
+
+def test_a_load_on_spark_is_told_how_many_of_its_tasks_are_done(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("omnigraph.pipeline.stages._TICK_SECONDS", 0.02)
+    graph = init_graph(tmp_path / "g.omni", "node Person { name: String @key }")
+    people = spark.range(8, numPartitions=8).selectExpr("concat('p', id) AS name")
+    told: list[Stage] = []
+    pipeline.load(graph, {"Person": people}, mode="append", spark=spark, watch=told.append)
+    assert [stage.name for stage in told if stage.done] == ["read", "check", "stage"]
+    assert any(0 < stage.share < 1 for stage in told), "some of its tasks, not all"
