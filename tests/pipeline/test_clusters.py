@@ -6,6 +6,7 @@ their Python, or on the path that they are given.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -154,3 +155,37 @@ def test_a_standalone_cluster_whose_executors_are_given_the_package(
     tmp_path: Path, standalone: str
 ) -> None:
     run(tmp_path, "master", standalone)
+
+
+def test_a_job_that_is_submitted_runs_on_the_spark_it_is_submitted_to(tmp_path: Path) -> None:
+    """The line of the page on Spark, with the ``spark-submit`` that PySpark brings."""
+    uri = tmp_path / "g.omni"
+    init_graph(uri, SCHEMA, durability="process")
+    (tmp_path / "a.ndjson").write_text('{"type": "Person", "data": {"name": "ann"}}\n')
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(find_java().home),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": str(SOURCE),
+    }
+
+    def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            arguments, env=environment, capture_output=True, text=True, check=False, timeout=300
+        )
+
+    entry = call(sys.executable, "-m", "omnigraph.cli.submit").stdout.strip()
+    assert Path(entry).is_file()
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    conf = ("--conf", "spark.ui.enabled=false", "--conf", "spark.app.name=submitted")
+    load = (entry, "load", uri, "--data", tmp_path / "*.ndjson", "--mode", "append", "--json")
+    done = call(submit, "--master", "local[1]", *conf, *load)
+    assert done.returncode == 0, done.stderr[-3_000:]
+    told = json.loads(done.stdout)
+    # Nobody asked for an engine: that it was submitted says enough.
+    assert (told["engine"], told["nodes"][0]["entities_loaded"]) == ("spark", 1)
+    again = call(submit, "--master", "local[1]", *conf, *load)
+    assert again.returncode == 4, "exit codes are those of the command line"
+    assert "'ann' exists already" in again.stdout + again.stderr
+    assert open_graph(uri).status().nodes == 1

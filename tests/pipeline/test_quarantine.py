@@ -91,6 +91,13 @@ def test_good_records_are_loaded_and_bad_ones_are_put_aside(
         ("key", 13),
     }
     assert {row["file"].rpartition("/")[2] for row in told} == {"a.ndjson"}
+    # What did not become a row is kept as it came.
+    unread = {row["record"]: row["text"] for row in told if row["text"] is not None}
+    assert unread.pop(3) == "no json"
+    assert {record: json.loads(text) for record, text in unread.items()} == {
+        6: RECORDS[5],
+        8: RECORDS[7],
+    }
     aside = pq.read_table(out / "Person.parquet").to_pylist()
     assert sorted(row["name"] for row in aside) == ["ben", "dan", "fay", "old"]
     assert pq.read_table(out / "Knows.parquet").num_rows == 3
@@ -132,3 +139,24 @@ def test_bad_records_need_a_place(graph: Graph, tmp_path: Path) -> None:
         pipeline.load(graph, tmp_path / "a.ndjson", mode="merge", on_error="ignore")
     with pytest.raises(InvalidInput, match="made by Spark"):
         pipeline.load(graph, tmp_path / "a.ndjson", mode="merge", engine="local", report="x")
+
+
+def test_what_cannot_be_read_of_a_table_is_kept_as_text(
+    spark: SparkSession, graph: Graph, tmp_path: Path
+) -> None:
+    (tmp_path / "people.csv").write_text("name,age\nann,1\nben,many\ncat,3,4\n")
+    out = tmp_path / "bad"
+    pipeline.load(
+        graph,
+        {"Person": tmp_path / "people.csv"},
+        mode="append",
+        spark=spark,
+        on_error="quarantine",
+        report=str(out),
+    )
+    assert names(graph) == ["ann", "old"]
+    told = pq.read_table(out / "violations.parquet").to_pylist()
+    assert {row["record"]: row["text"] for row in told} == {
+        2: '{"name": "ben", "age": "many"}',
+        3: "cat,3,4",
+    }

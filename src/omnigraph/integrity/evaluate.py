@@ -11,7 +11,7 @@ from omnigraph.integrity.cardinality import check_cardinality
 from omnigraph.integrity.changes import ChangeSet, Mode, Reader, TypeChange
 from omnigraph.integrity.columns import check_columns
 from omnigraph.integrity.endpoints import check_endpoints, check_losses
-from omnigraph.integrity.lookup import locate
+from omnigraph.integrity.lookup import is_among, locate
 from omnigraph.integrity.uniqueness import check_uniqueness
 from omnigraph.integrity.violations import Report
 from omnigraph.runtime.cancellation import check_cancelled
@@ -66,7 +66,9 @@ def evaluate_changes(
         check_columns(change, report)
         located[type_id] = _locate(change, reader)
         if change.mode is Mode.APPEND and located[type_id].num_rows:
-            conflicts[change.entity.name] = located[type_id].column(ID.column).to_pylist()
+            # In the order of the change; where the others lie is nobody's business.
+            met = is_among(change.ids, located[type_id].column(ID.column))
+            conflicts[change.entity.name] = change.ids.filter(met).to_pylist()
         check_uniqueness(change, reader, report)
     if not changes.partial:
         reads |= _check_existence(changes, reader, report)

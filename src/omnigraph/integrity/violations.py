@@ -32,10 +32,13 @@ class Violation:
     file: str | None = None
     # Who has the unique value already: for whoever has to choose between the two.
     holder: str | None = field(default=None, compare=False)
+    # The record as it came, where it did not become an entity: for whoever puts it aside.
+    text: str | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         said = {key: value for key, value in asdict(self).items() if value is not None}
-        said.pop("holder", None)
+        for aside in ("holder", "text"):
+            said.pop(aside, None)
         return said
 
     def describe(self) -> str:

@@ -130,7 +130,13 @@ def _parse_mapped(entity: EntityType, batch: pa.RecordBatch) -> Parsed:
         [column.cast(pa.binary()) for column in batch.columns[:-3]], names=batch.schema.names[:-3]
     )
     told = [
-        Violation("record", "the record cannot be read", type=entity.name, record=int(at))
+        Violation(
+            "record",
+            "the record cannot be read",
+            type=entity.name,
+            record=int(at),
+            text=batch.column(BROKEN)[int(at)].as_py(),
+        )
         for at in np.flatnonzero(broken)
     ]
     kept, gone = (np.flatnonzero(mask) for mask in (~broken & ~going, going))

@@ -22,6 +22,8 @@ VIOLATIONS = pa.schema(
         ("record", pa.int64()),
         ("line", pa.int64()),
         ("file", pa.string()),
+        # The record as it came, where it could not become a row.
+        ("text", pa.string()),
     ]
 )
 
@@ -44,6 +46,7 @@ def violation_table(found: Iterable[Violation], piece: int) -> pa.Table:
             ),
             "line": [violation.line for violation in found],
             "file": [violation.file for violation in found],
+            "text": [violation.text for violation in found],
         },
         schema=VIOLATIONS,
     )

@@ -68,14 +68,14 @@ def test_each_repeat_knows_the_last_of_its_kind() -> None:
     assert (earlier.tolist(), later.tolist()) == ([0, 1, 2], [3, 4, 3])
 
 
-def test_a_strict_insert_meets_ids_that_exist(judge_of: JudgeOf) -> None:
+def test_a_strict_insert_meets_ids_that_exist_in_its_own_order(judge_of: JudgeOf) -> None:
     judge = judge_of(SCHEMA)
     judge.add({"type": "T", "data": {"key": "a"}}, {"type": "T", "data": {"key": "b"}})
-    change = judge.change("T", [{"key": key} for key in "cab"], mode="append")
+    change = judge.change("T", [{"key": key} for key in "cba"], mode="append")
     with pytest.raises(KeyConflict) as caught:
         judge.evaluate(change).raise_if_broken()
     assert caught.value.code == "key.exists"
-    assert caught.value.details == {"type_name": "T", "ids": ["a", "b"]}
+    assert caught.value.details == {"type_name": "T", "ids": ["b", "a"]}
 
 
 def test_violations_come_before_the_conflict(judge_of: JudgeOf) -> None:

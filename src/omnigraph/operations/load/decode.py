@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,10 +30,11 @@ _DIGITS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why a record could not be read."""
+    """Why a record could not be read, and what stands there, up to where reading went on."""
 
     rule: str
     message: str
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,21 +110,18 @@ class Decoder:
     def _values(self, *, last: bool) -> Iterator[Decoded]:
         at = self._skip(0)
         while at < len(self._text):
-            if trouble := self._misplaced(at):
-                yield Decoded(trouble, self._line_of(at))
-                at = self._skip(self._recover(at))
-                continue
-            value, end = self._value(at, last=last)
+            value, end = self._misplaced(at) or self._value(at, last=last)
             if value is _INCOMPLETE:
                 break
-            yield Decoded(value, self._line_of(at))
+            line = self._line_of(at)
             if isinstance(value, Trouble):
-                end = self._recover(at)
-            elif self._state in _ARRAY:
-                self._state = _State.COMMA
+                after = self._skip(self._recover(at))
+                yield Decoded(replace(value, text=self._text[at:after].rstrip()), line)
             else:
-                self._state = _State.VALUE
-            at = self._skip(end)
+                yield Decoded(value, line)
+                self._state = _State.COMMA if self._state in _ARRAY else _State.VALUE
+                after = self._skip(end)
+            at = after
         if last and self._state in _OPEN:
             yield Decoded(Trouble("json", "the array is not closed"), self._line_of(at))
         self._line_of(at)
@@ -147,12 +145,13 @@ class Decoder:
             self._state = after
             at += 1
 
-    def _misplaced(self, at: int) -> Trouble | None:
+    def _misplaced(self, at: int) -> tuple[Trouble, int] | None:
         match self._state:
             case _State.COMMA:
-                return Trouble("json", f"a comma is missing before {self._text[at]!r}")
+                return Trouble("json", f"a comma is missing before {self._text[at]!r}"), at
             case _State.CLOSED:
-                return Trouble("json", f"{self._text[at]!r} stands behind the end of the array")
+                what = f"{self._text[at]!r} stands behind the end of the array"
+                return Trouble("json", what), at
             case _:
                 return None
 

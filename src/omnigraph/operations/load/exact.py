@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["type_records"]
 
+# No more is kept of a record that could not be read.
+_TEXT_MAX = 2**20
 _SHOWN_MAX = 120
 
 
@@ -63,7 +67,9 @@ class _Typing:
             self._delete(letter)
         else:
             self._type(letter)
-        self._violations += self._faults
+        if self._faults:
+            text = _as_text(record)
+            self._violations += [replace(fault, text=text) for fault in self._faults]
         self._count += 1
 
     def parsed(self, lines: list[int | None]) -> Parsed:
@@ -197,6 +203,21 @@ class _Typing:
                 record=self._count,
             )
         )
+
+
+def _as_text(record: Any) -> str | None:
+    """A record as it came, or as near to it as what was made of it allows."""
+    if isinstance(record, Trouble):
+        text = record.text or ""
+    else:
+        try:
+            text = json.dumps(record, ensure_ascii=False, default=str)
+        except (TypeError, ValueError, RecursionError):
+            # Python says what JSON cannot.
+            return None
+    cut = text if len(text) <= _TEXT_MAX else f"{text[:_TEXT_MAX]}…"
+    # A byte that is no UTF-8 is shown, not kept.
+    return cut.encode(errors="backslashreplace").decode()
 
 
 def _shown(value: Any) -> Any:

@@ -187,6 +187,7 @@ class CsvFile:
         self._entity = entity
         # Records that were left out, how many of them were told, and how many were good.
         self._skipped: list[int] = []
+        self._texts: list[str] = []
         self._told = 0
         self._good = 0
         # The last cell of the last row.
@@ -232,6 +233,7 @@ class CsvFile:
         for skipped in self._skipped:
             records += records >= skipped
         fresh = self._skipped[self._told :]
+        texts = self._texts[self._told :]
         self._good += batch.num_rows
         self._told += len(fresh)
         message = f"the row has not as many cells as the header, {len(self.names)}"
@@ -240,12 +242,13 @@ class CsvFile:
             records - done,
             self._good + self._told - done,
             tuple(
-                Violation("csv", message, type=self._entity.name, record=record - done)
-                for record in fresh
+                Violation("csv", message, type=self._entity.name, record=record - done, text=text)
+                for record, text in zip(fresh, texts, strict=True)
             ),
         )
 
     def _skip(self, row: Any) -> str:
         # The first row is the header.
         self._skipped.append(row.number - 2)
+        self._texts.append(row.text)
         return "skip" if len(self._skipped) <= _SKIPPED_MAX else "error"

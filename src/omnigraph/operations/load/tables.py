@@ -7,7 +7,9 @@ are named.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +26,7 @@ from omnigraph.operations.load.identity import canonical_id, identify, key_membe
 from omnigraph.operations.rows import default_value, stored_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from omnigraph.catalog.model import EntityType, Property, PropertyId
     from omnigraph.datatypes.types import DataType
@@ -63,7 +65,40 @@ def check_columns(entity: EntityType, names: Sequence[str]) -> list[Violation]:
 def type_rows(entity: EntityType, rows: pa.RecordBatch, *, text: bool = False) -> Parsed:
     """The rows of a table whose columns are right. ``text``: every cell is, as in CSV."""
     typing = _Typing(entity, rows, text=text)
-    return Parsed(rows.num_rows, (typing.batch(),), (), tuple(typing.faults))
+    batch = typing.batch()
+    texts = _texts(rows, {fault.record for fault in typing.faults if fault.record is not None})
+    faults = (replace(fault, text=texts.get(fault.record)) for fault in typing.faults)
+    return Parsed(rows.num_rows, (batch,), (), tuple(faults))
+
+
+def _texts(rows: pa.RecordBatch, places: Collection[int]) -> dict[int | None, str]:
+    """Rows that could not be typed, as JSON."""
+    if not places:
+        return {}
+    wanted = sorted(places)
+    taken = rows.take(pa.array(wanted))
+    cells = zip(*(_cells(column) for column in taken.columns), strict=True)
+    return {
+        at: json.dumps(
+            dict(zip(rows.schema.names, row, strict=True)), ensure_ascii=False, default=_spelled
+        )
+        for at, row in zip(wanted, cells, strict=True)
+    }
+
+
+def _cells(column: pa.Array) -> list[Any]:
+    """Values as Python has them; else as texts; nothing of bytes that are neither."""
+    for kind in (column.type, pa.string()):
+        try:
+            found: list[Any] = column.cast(kind).to_pylist()
+        except (pa.ArrowException, ValueError, ArithmeticError):
+            continue
+        return found
+    return [None] * len(column)
+
+
+def _spelled(value: object) -> str:
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
 
 
 class _Typing:
