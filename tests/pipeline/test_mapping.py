@@ -210,3 +210,53 @@ def test_a_mapping_that_is_no_yaml_is_refused(tmp_path: Path) -> None:
         read_mapping(tmp_path / "p.yaml")
     with pytest.raises(InvalidInput, match="cannot be read"):
         read_mapping(tmp_path / "q.yaml")
+
+
+GOOD = """sources:
+  - path: people.csv
+    options: {sep: ";"}
+    where: mail IS NOT NULL
+    into:
+      - type: Person
+        properties:
+          mail: mail
+          name: first
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("type: Person", "tpye: Person", "p.yaml, line 6: .*no key 'tpye'.*type"),
+        ("path: people.csv", "path: 7", "p.yaml, line 2: .*path.* is not a text"),
+        ("mail: mail", "mail: {column: mail, cast: day}", "p.yaml, line 8: .*is 'day'.*date"),
+        ("name: first", "mail: first", "p.yaml, line 9: .*'mail' stands on line 8 already"),
+        ("into:", "into: [", "p.yaml, line 6 is not YAML"),
+        ("sources:", "sources", "p.yaml, line 2 is not YAML"),
+    ],
+)
+def test_what_is_wrong_with_the_shape_of_a_mapping_is_told_with_file_and_line(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    (tmp_path / "p.yaml").write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(InvalidInput, match=f"(?s){message}") as caught:
+        read_mapping(tmp_path / "p.yaml")
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("mail: mail", "mail: mial", "p.yaml, line 8: .*no column 'mial'"),
+        ("type: Person", "type: Persn", "p.yaml, line 6: .*no type 'Persn'"),
+        ("name: first", "nme: first", "p.yaml, line 6: Person, nme"),
+        ("mail IS", "mial IS", "p.yaml, line 4: 'mial IS NOT NULL' cannot be used"),
+    ],
+)
+def test_what_does_not_fit_the_source_or_the_schema_is_told_with_file_and_line(
+    spark: SparkSession, graph: Graph, tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    (tmp_path / "p.yaml").write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(GraphError, match=f"(?s){message}") as caught:
+        pipeline.load(graph, read_mapping(tmp_path / "p.yaml"), mode="append")
+    assert caught.value.remedy

@@ -16,7 +16,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as f
 
 from omnigraph.catalog.model import ID
-from omnigraph.errors import InvalidInput
+from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.integrity.changes import Mode
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.operations.load.formats import format_of
@@ -24,6 +24,7 @@ from omnigraph.operations.load.tables import check_columns
 from omnigraph.pipeline.columns import find_entity
 from omnigraph.pipeline.inputs import list_files
 from omnigraph.pipeline.mapping import AT, BROKEN, CASTS, DELETE
+from omnigraph.pipeline.yaml import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,9 +96,17 @@ def map_frames(
         origin = Origin(rows.select(_FILE, _START, AT))
         wanted = _narrowed(rows, source)
         for target in source.into:
-            entity = find_entity(catalog, target.type)
+            entity = _entity(catalog, target)
             found.append(MappedFrame(entity, _picked(wanted, target, entity, source), origin))
     return found
+
+
+def _entity(catalog: Catalog, target: Target) -> EntityType:
+    try:
+        return find_entity(catalog, target.type)
+    except NotFound as error:
+        said = f"{place_of(target.type)}{error.message}"
+        raise NotFound(error.code, said, remedy=error.remedy) from error
 
 
 def _read(spark: SparkSession, source: MappedSource) -> DataFrame:
@@ -146,7 +155,11 @@ def _narrowed(rows: DataFrame, source: MappedSource) -> DataFrame:
 def _picked(rows: DataFrame, target: Target, entity: EntityType, source: MappedSource) -> DataFrame:
     wrong = check_columns(entity, list(target.values))
     if wrong:
-        raise InvalidInput("mapping.bad_target", f"{entity.name}: {wrong[0].message}")
+        raise InvalidInput(
+            "mapping.bad_target",
+            f"{place_of(target.type)}{entity.name}, {wrong[0].property}: {wrong[0].message}",
+            remedy="map properties of the type; an edge also needs from and to",
+        )
     _require_identity(entity, target, source)
     if target.where is not None:
         rows = rows.where(f.col(BROKEN).isNotNull() | _sql(rows, target.where))
@@ -162,7 +175,7 @@ def _require_identity(entity: EntityType, target: Target, source: MappedSource) 
         return
     raise InvalidInput(
         "mapping.delete_without_id",
-        f"{entity.name} has no key, so a row cannot say which one to delete",
+        f"{place_of(target.type)}{entity.name} has no key, so a row cannot say which one to delete",
         remedy="map its id",
     )
 
@@ -203,11 +216,13 @@ def _spelled(column: Column, rows: DataFrame) -> Column:
 
 def _sql(rows: DataFrame, text: str) -> Column:
     try:
-        column = f.expr(text)
+        column = f.expr(str(text))
         _ = rows.select(column.alias("it")).schema
     except PySparkException as error:
         raise InvalidInput(
-            "mapping.bad_sql", f"{text!r} cannot be used: {str(error).splitlines()[0]}"
+            "mapping.bad_sql",
+            f"{place_of(text)}{str(text)!r} cannot be used: {str(error).splitlines()[0]}",
+            remedy=f"it is SQL of Spark on the columns {', '.join(_visible(rows))}",
         ) from error
     return column
 
@@ -218,7 +233,7 @@ def _require_columns(rows: DataFrame, names: Sequence[str]) -> None:
         if name not in known:
             raise InvalidInput(
                 "mapping.unknown_column",
-                f"the source has no column {name!r}",
+                f"{place_of(name)}the source has no column {str(name)!r}",
                 remedy=did_you_mean(name, known) or f"there are {', '.join(known)}",
             )
 

@@ -28,8 +28,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.errors import InvalidInput, Unsupported
+from omnigraph.errors import InvalidInput
 from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.pipeline.yaml import parse_yaml, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingType
@@ -118,9 +119,11 @@ def read_mapping(path: str | Path) -> Mapping:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(
-            "mapping.unreadable", f"the mapping {path} cannot be read: {error}"
+            "mapping.unreadable",
+            f"the mapping {path} cannot be read: {getattr(error, 'strerror', None) or error}",
+            remedy="check the path; a mapping is YAML in UTF-8",
         ) from error
-    return parse_mapping(_parse_yaml(text, str(path)), Path(path).parent)
+    return parse_mapping(parse_yaml(text, str(path)), Path(path).parent)
 
 
 def parse_mapping(body: Any, base: Path) -> Mapping:
@@ -129,65 +132,60 @@ def parse_mapping(body: Any, base: Path) -> Mapping:
     return Mapping(tuple(_source(each, base) for each in node.items("sources")))
 
 
-def _parse_yaml(text: str, name: str) -> Any:
-    try:
-        import yaml  # noqa: PLC0415 - the door to YAML
-    except ImportError as error:
-        raise Unsupported(
-            "mapping.yaml_missing",
-            "PyYAML is not installed",
-            remedy="pip install 'omnigraph-py[spark]'",
-        ) from error
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise InvalidInput("mapping.bad_yaml", f"{name} is not YAML: {error}") from error
-
-
 class _Node:
     """An object of the mapping, which knows where it stands."""
 
-    def __init__(self, body: Any, where: str) -> None:
+    def __init__(self, body: Any, where: str, near: str = "") -> None:
         if not isinstance(body, dict):
-            raise _wrong(where, "is not an object of keys and values")
+            raise _wrong(f"{place_of(body) or near}{where}", "is not an object of keys and values")
         self._body = body
-        self.where = where
+        self._where = where
+        # A line at least close to what is missing.
+        self._near = next((place_of(key) for key in body), near)
+
+    def wrong(self, what: str, remedy: str | None = None, *, at: str | None = None) -> InvalidInput:
+        """What is wrong here, or with one of the values."""
+        key = next((each for each in self._body if each == at), None)
+        where = self._where if at is None else f"{self._where}, {at},"
+        return _wrong(f"{place_of(key) or self._near}{where}", what, remedy)
 
     def only(self, *known: str) -> _Node:
         for key in self._body:
             if key not in known:
                 hint = did_you_mean(str(key), known) or f"there are {', '.join(known)}"
-                raise _wrong(self.where, f"has no key {key!r}", hint)
+                place = place_of(key) or self._near
+                raise _wrong(f"{place}{self._where}", f"has no key {str(key)!r}", hint)
         return self
 
     def text(self, key: str) -> str | None:
         found = self._body.get(key)
         if found is not None and not isinstance(found, str):
-            raise _wrong(f"{self.where}, {key},", "is not a text")
+            raise self.wrong("is not a text", at=key)
         return found
 
     def require(self, key: str) -> str:
         found = self.text(key)
         if found is None:
-            raise _wrong(self.where, f"has no {key}")
+            raise self.wrong(f"has no {key}")
         return found
 
     def texts(self, key: str) -> tuple[str, ...]:
         found = self._body.get(key)
         listed = found if isinstance(found, list) else [found]
         if not listed or not all(isinstance(each, str) for each in listed):
-            raise _wrong(f"{self.where}, {key},", "is not a text or a list of texts")
+            raise self.wrong("is not a text or a list of texts", at=key)
         return tuple(listed)
 
     def items(self, key: str) -> list[_Node]:
         found = self._body.get(key)
         if not isinstance(found, list) or not found:
-            raise _wrong(f"{self.where}, {key},", "is not a list with something in it")
-        return [_Node(each, f"{self.where}, {key} {n}") for n, each in enumerate(found, 1)]
+            raise self.wrong("is not a list with something in it", at=key)
+        names = (f"{self._where}, {key} {number}" for number in range(1, len(found) + 1))
+        return [_Node(each, name, self._near) for each, name in zip(found, names, strict=True)]
 
     def node(self, key: str) -> _Node | None:
         found = self._body.get(key)
-        return None if found is None else _Node(found, f"{self.where}, {key}")
+        return None if found is None else _Node(found, f"{self._where}, {key}", self._near)
 
     def pairs(self) -> dict[str, Any]:
         return {str(key): value for key, value in self._body.items()}
@@ -198,14 +196,36 @@ class _Node:
     def raw(self, key: str) -> Any:
         return self._body.get(key)
 
+    def values(self, *names: str) -> dict[str, Value]:
+        """Where values come from, by name; with names, of those only."""
+        return {
+            str(name): self._value(str(name), body)
+            for name, body in self._body.items()
+            if not names or name in names
+        }
+
+    def _value(self, name: str, body: Any) -> Value:
+        if isinstance(body, str):
+            return Value(column=body)
+        known = ("column", "constant", "sql", "cast", "format")
+        node = _Node(body, f"{self._where}, {name}", self._near).only(*known)
+        if sum(node.has(key) for key in ("column", "constant", "sql")) != 1:
+            raise node.wrong("needs one of column, constant and sql")
+        cast = node.text("cast")
+        if cast is not None and cast not in CASTS:
+            raise node.wrong(f"is {str(cast)!r}", f"one of {', '.join(CASTS)}", at="cast")
+        if node.has("format") and cast not in ("date", "datetime"):
+            raise node.wrong("is for the casts date and datetime", at="format")
+        return Value(
+            node.text("column"), node.raw("constant"), node.text("sql"), cast, node.text("format")
+        )
+
 
 def _source(node: _Node, base: Path) -> MappedSource:
     node.only("path", "format", "options", "where", "latest", "delete", "into")
     kind = node.text("format")
     if kind is not None and kind not in FORMATS:
-        raise _wrong(
-            f"{node.where}, format,", f"is {kind!r}", f"one of {', '.join(sorted(FORMATS))}"
-        )
+        raise node.wrong(f"is {str(kind)!r}", f"one of {', '.join(sorted(FORMATS))}", at="format")
     options, latest = node.node("options"), node.node("latest")
     return MappedSource(
         tuple(str(base / path) for path in node.texts("path")),
@@ -225,32 +245,11 @@ def _latest(node: _Node) -> Latest:
 
 def _target(node: _Node) -> Target:
     node.only("type", "id", "from", "to", "properties", "where")
-    values = {
-        name: _value(node.raw(name), f"{node.where}, {name}")
-        for name in ("id", "from", "to")
-        if node.has(name)
-    }
+    values = node.values("id", "from", "to")
     properties = node.node("properties")
     if properties is not None:
-        for name, body in properties.pairs().items():
-            values[name] = _value(body, f"{properties.where}, {name}")
+        values |= properties.values()
     return Target(node.require("type"), values, node.text("where"))
-
-
-def _value(body: Any, where: str) -> Value:
-    if isinstance(body, str):
-        return Value(column=body)
-    node = _Node(body, where).only("column", "constant", "sql", "cast", "format")
-    if sum(node.has(key) for key in ("column", "constant", "sql")) != 1:
-        raise _wrong(where, "needs one of column, constant and sql")
-    cast = node.text("cast")
-    if cast is not None and cast not in CASTS:
-        raise _wrong(f"{where}, cast,", f"is {cast!r}", f"one of {', '.join(CASTS)}")
-    if node.has("format") and cast not in ("date", "datetime"):
-        raise _wrong(f"{where}, format,", "is for the casts date and datetime")
-    return Value(
-        node.text("column"), node.raw("constant"), node.text("sql"), cast, node.text("format")
-    )
 
 
 def _spelled(value: Any) -> str:

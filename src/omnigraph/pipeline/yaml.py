@@ -1,0 +1,76 @@
+"""The door to YAML: plain values, whose texts know on which line of which file they stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from omnigraph.errors import InvalidInput, Unsupported
+
+__all__ = ["parse_yaml", "place_of"]
+
+
+class Placed(str):
+    """A text of a file."""
+
+    __slots__ = ("place",)
+
+    place: str
+
+
+def place_of(text: object) -> str:
+    """``pipeline.yaml, line 7: `` for what stands there; nothing for what stands nowhere."""
+    return f"{text.place}: " if isinstance(text, Placed) else ""
+
+
+def parse_yaml(text: str, path: str) -> Any:
+    """The values of a file. A key that stands twice could mean either value, and is refused."""
+    try:
+        import yaml  # noqa: PLC0415 - the door
+    except ImportError as error:
+        raise Unsupported(
+            "mapping.yaml_missing",
+            "PyYAML is not installed",
+            remedy="pip install 'omnigraph-py[spark]'",
+        ) from error
+    name = Path(path).name
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    def place(node: Any) -> str:
+        return f"{name}, line {node.start_mark.line + 1}"
+
+    def construct_text(loader: Any, node: Any) -> Placed:
+        found = Placed(loader.construct_scalar(node))
+        found.place = place(node)
+        return found
+
+    def construct_object(loader: Any, node: Any) -> dict[Any, Any]:
+        seen: dict[str, Any] = {}
+        for key, _ in node.value:
+            if key.value in seen:
+                raise InvalidInput(
+                    "mapping.bad",
+                    f"{place(key)}: the key {key.value!r} stands on line "
+                    f"{seen[key.value].start_mark.line + 1} already",
+                    remedy="leave one of them out",
+                )
+            seen[key.value] = key
+        found: dict[Any, Any] = loader.construct_mapping(node, deep=True)
+        return found
+
+    Loader.add_constructor("tag:yaml.org,2002:str", construct_text)
+    Loader.add_constructor("tag:yaml.org,2002:map", construct_object)
+    try:
+        # A safe loader that makes nothing but texts of its own.
+        return yaml.load(text, Loader)  # noqa: S506
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}, line {mark.line + 1}" if mark is not None else path
+        what = getattr(error, "problem", None) or str(error)
+        raise InvalidInput(
+            "mapping.bad_yaml",
+            f"{where} is not YAML: {what}",
+            remedy="check indentation, quotes and brackets there",
+        ) from error
