@@ -7,7 +7,7 @@ import os
 from functools import cache
 from typing import Any
 
-__all__ = ["load_dataset_module", "load_lance"]
+__all__ = ["load_dataset_module", "load_file_module", "load_lance"]
 
 
 @cache
@@ -34,3 +34,10 @@ def load_dataset_module() -> Any:
     """The module ``lance.dataset``; in ``lance`` itself a function of that name hides it."""
     load_lance()
     return importlib.import_module("lance.dataset")
+
+
+@cache
+def load_file_module() -> Any:
+    """The module ``lance.file``, of single files."""
+    load_lance()
+    return importlib.import_module("lance.file")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.adapters.lance.door import load_lance
+from omnigraph.adapters.lance.door import load_file_module, load_lance
 from omnigraph.adapters.lance.failures import LANCE_ERRORS, panics_as_errors
 from omnigraph.errors import InvalidInput
 
@@ -47,10 +47,7 @@ class LanceInput:
                 ).to_batches()
 
     def _file(self) -> Any:
-        from lance.file import LanceFileReader  # noqa: PLC0415 - behind the door
-
-        load_lance()
-        return LanceFileReader(self._path)
+        return load_file_module().LanceFileReader(self._path)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
