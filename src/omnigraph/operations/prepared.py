@@ -44,17 +44,21 @@ _Key = tuple[str, str, str | None]
 class SnapshotSource:
     """The tables of a snapshot as the executor asks for them."""
 
-    __slots__ = ("_pins", "_snapshot")
+    __slots__ = ("_pins", "_snapshot", "_tables")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._pins: Mapping[TypeId, Pin] = snapshot.manifest.pins
+        self._tables: dict[TypeId, Table] = {}
 
     def pin(self, type_id: TypeId) -> Pin:
         return self._pins[type_id]
 
     def table(self, type_id: TypeId) -> Table:
-        return self._snapshot.table(type_id)
+        found = self._tables.get(type_id)
+        if found is None:
+            found = self._tables[type_id] = self._snapshot.table(type_id)
+        return found
 
 
 class SnapshotMemory:

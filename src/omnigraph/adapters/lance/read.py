@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.lance import staging
@@ -44,7 +45,7 @@ class LanceTable:
     def pin(self) -> Pin:
         return self._pin
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         return decode_schema(self._dataset.schema)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import datetime as dt
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,6 @@ __all__ = [
 ]
 
 SortKey = tuple[int, Any]
-
-_F32 = ScalarType(Scalar.F32)
 
 
 class Entity(ABC):
@@ -64,7 +63,7 @@ def canonical(value: Any, dtype: DataType) -> Value:
         case ListType(item):
             return tuple(canonical(each, ScalarType(item)) for each in value)
         case VectorType():
-            return tuple(canonical(each, _F32) for each in value)
+            return tuple(array("f", value))
         case ScalarType(Scalar.F32):
             return ctypes.c_float(value).value
         case ScalarType(Scalar.DATETIME):

@@ -1,21 +1,24 @@
 """Nearest vectors.
 
 Every distance that leaves here is exact (``distances``). A sweep in 32 bits comes first and leaves
-out what is certainly farther than the nearest ones; how far off it may be is known. So the answer
-is exact as well, and needs no index. Where exactness would cost too much, beyond ``EXACT_VALUES``
-numbers, a vector index chooses the rows whose distances are computed, if the table has one: then a
-row may be missed.
+out what is certainly farther than the nearest ones; how far off it may be is known. Vectors that
+are swept again and again are sorted into ``cells``, and then most are left out without a look. So
+the answer is exact as well, and needs no index. Where exactness would cost too much, beyond
+``EXACT_VALUES`` numbers, a vector index chooses the rows whose distances are computed, if the table
+has one: then a row may be missed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from omnigraph.executor.cache import pin_key
 from omnigraph.executor.column import joined_array
+from omnigraph.executor.search.cells import BYTES_PER_ROW, Cells, build_seconds, rounding
 from omnigraph.executor.search.distances import distances, matrix_of
 from omnigraph.executor.search.ranking import Ranked, best
 from omnigraph.executor.search.segments import Maker, count_missing, read_pieces
@@ -25,6 +28,8 @@ from omnigraph.ports.indexes import IndexKind, IndexSpec
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
     import pyarrow as pa
 
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
+    Mask = npt.NDArray[np.bool_]
 
 __all__ = ["EXACT_VALUES", "VectorColumn", "count_indexable", "tell_vectors"]
 
@@ -48,26 +54,62 @@ _SECONDS_PER_VALUE = 4e-9
 # Squares of norms beyond these bounds lose their precision in 32 bits, or overflow.
 _SQUARES_SAFE = (np.float32(1e-24), np.float32(1e24))
 _CHUNK_VALUES = 1 << 19
+# Vectors that are gathered from everywhere stay in the caches of a processor.
+_TAKEN_VALUES = 1 << 17
 _PROBES = 20
+# Fewer numbers are swept before cells have been looked through.
+_CELLS_VALUES_MIN = 1 << 21
+# Cells are made when sweeps have cost this share of what making them will.
+_PATIENCE = 4
+# What cells cannot cut down to this share of all is swept.
+_CELLS_SHARE = 4
 _INDEX_EXTRA = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Swept:
     """Vectors, and what makes them unit vectors, both in 32 bits.
 
     ``flawed`` are the rows whose vectors have no direction, or one that 32 bits cannot hold well;
-    the latter are also ``blind``.
+    the latter are also ``blind``. ``cells`` are made once sweeps have cost ``spent`` seconds, and
+    that is enough.
     """
 
     matrix: npt.NDArray[np.float32]
     scales: npt.NDArray[np.float32]
     flawed: Ints
     blind: Ints
+    cells: Cells | None = None
+    spent: float = 0.0
+    making: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def nbytes(self) -> int:
-        return int(self.matrix.nbytes + self.scales.nbytes)
+        cells = BYTES_PER_ROW * len(self.scales) if self._may_have_cells else 0
+        return int(self.matrix.nbytes + self.scales.nbytes) + cells
+
+    @property
+    def _may_have_cells(self) -> bool:
+        return self.matrix.size >= _CELLS_VALUES_MIN
+
+    def spend(self, seconds: float, check: Callable[[], None]) -> None:
+        """Note what a sweep has cost, and make cells when sweeps have cost enough."""
+        self.spent += seconds
+        price = build_seconds(*self.matrix.shape) / _PATIENCE
+        if (
+            not self._may_have_cells
+            or self.spent < price
+            or not self.making.acquire(blocking=False)
+        ):
+            return
+        # Whoever comes while they are made goes on sweeping.
+        try:
+            if self.cells is None:
+                sound = np.ones(len(self.scales), np.bool_)
+                sound[self.flawed] = False
+                self.cells = Cells.of(self.matrix, self.scales, np.flatnonzero(sound), check)
+        finally:
+            self.making.release()
 
     @staticmethod
     def of(matrix: npt.NDArray[np.float32]) -> _Swept:
@@ -135,17 +177,30 @@ class VectorColumn:
     def _sweep_pieces(self, query: Floats, count: int, rows: Ints | None) -> Ranked:
         places, found = [], []
         for piece in read_pieces(self._table, self._column, _MAKER, self._cache, self._meter):
-            segment, where = piece.segment, None
+            segment = piece.segment
             if rows is not None:
                 which, at = piece.find(rows)
-                segment, where = segment.some(at), rows[which]
-            elif piece.positions is not None:
-                at = np.flatnonzero(piece.positions >= 0)
-                segment, where = segment.some(at), piece.positions[at]
-            near = _sweep(segment, query, count)
-            places.append(near + piece.start if where is None else where[near])
+                segment = segment.some(at)
+                near = _sweep(segment, query, count)
+                places.append(rows[which][near])
+            else:
+                there = None if piece.positions is None else piece.positions >= 0
+                near = self._near(segment, query, count, there)
+                places.append(piece.place(near))
             found.append(distances(segment.matrix[near], query))
         return _ranked(np.concatenate(places), np.concatenate(found), count)
+
+    def _near(self, segment: _Swept, query: Floats, count: int, there: Mask | None) -> Ints:
+        """The rows of a segment, those that are still there, that may be among the nearest."""
+        if segment.cells is not None:
+            near = _look_around(segment, segment.cells, query, count, there)
+            if near is not None:
+                return near
+        started = SYSTEM_CLOCK.monotonic()
+        near = _sweep(segment, query, count, there)
+        if segment.cells is None:
+            segment.spend(SYSTEM_CLOCK.monotonic() - started, self._meter.check)
+        return near
 
     def _is_few(self, count: int) -> bool:
         """Whether taking rows is cheaper than reading the column, this time and by now."""
@@ -188,14 +243,12 @@ def _ranked(rows: Ints, found: Floats, count: int) -> Ranked:
     return best(ScoreFunc.NEAREST, rows, found, count)
 
 
-def _sweep(segment: _Swept, query: Floats, count: int) -> Ints:
+def _sweep(segment: _Swept, query: Floats, count: int, there: Mask | None = None) -> Ints:
     """The rows that may be among the nearest."""
     total = len(segment.scales)
     if total <= max(count, _SWEEP_ROWS_MIN):
-        return np.arange(total)
-    # A unit vector keeps the products within 32 bits, and has the same distances.
-    unit = query / np.abs(query).max()
-    unit = (unit / np.sqrt(np.square(unit).sum())).astype(np.float32)
+        return np.arange(total) if there is None else np.flatnonzero(there)
+    unit = _unit(query)
     similar = np.empty(total, np.float32)
 
     def multiply(chunk: slice) -> None:
@@ -206,9 +259,53 @@ def _sweep(segment: _Swept, query: Floats, count: int) -> Ints:
 
     in_chunks(total, max(1, _CHUNK_VALUES // len(unit)), multiply)
     similar[segment.flawed] = -np.inf
+    if there is not None:
+        similar[~there] = -np.inf
     bound = np.partition(similar, total - count)[total - count]
-    # Every product and every sum of the sweep may be off by one unit in the last place.
-    slack = np.float32(2 * (segment.matrix.shape[1] + 16) * np.finfo(np.float32).eps)
-    near = np.flatnonzero(similar >= max(bound - slack, np.float32(-2)))
-    # Where the sweep cannot tell, the exact distance does.
-    return np.union1d(near, segment.blind) if len(segment.blind) else near
+    near = np.flatnonzero(similar >= max(bound - rounding(len(unit)), np.float32(-2)))
+    return _with_blind(near, segment, there)
+
+
+def _with_blind(near: Ints, segment: _Swept, there: Mask | None) -> Ints:
+    """Where 32 bits cannot tell, the exact distance does."""
+    blind = segment.blind if there is None else segment.blind[there[segment.blind]]
+    return np.union1d(near, blind) if len(blind) else near
+
+
+def _look_around(
+    segment: _Swept, cells: Cells, query: Floats, count: int, there: Mask | None
+) -> Ints | None:
+    """The same by cells; None where they would leave too little out."""
+    unit = _unit(query)
+    angles = cells.angles_to(unit)
+    first = cells.around(angles, count)
+    first = first if there is None else first[there[first]]
+    if len(first) < count:
+        return None
+    _, bound = _similar(segment, first, unit, count)
+    rows = cells.within(angles, bound, len(segment.scales) // _CELLS_SHARE)
+    if rows is None:
+        return None
+    rows = rows if there is None else rows[there[rows]]
+    similar, bound = _similar(segment, rows, unit, count)
+    near = rows[similar >= bound - rounding(len(unit))].astype(np.int64)
+    return _with_blind(near, segment, there)
+
+
+def _similar(
+    segment: _Swept, rows: npt.NDArray[np.int32], unit: npt.NDArray[np.float32], count: int
+) -> tuple[npt.NDArray[np.float32], float]:
+    """How similar some rows are, and the last of so many of the best."""
+    similar = segment.scales[rows]
+
+    def multiply(chunk: slice) -> None:
+        similar[chunk] *= np.vecdot(segment.matrix.take(rows[chunk], axis=0), unit)
+
+    in_chunks(len(rows), max(1, _TAKEN_VALUES // len(unit)), multiply)
+    return similar, float(np.partition(similar, len(rows) - count)[len(rows) - count])
+
+
+def _unit(query: Floats) -> npt.NDArray[np.float32]:
+    """A unit vector keeps the products within 32 bits, and has the same distances."""
+    unit = query / np.abs(query).max()
+    return np.asarray(unit / np.sqrt(np.square(unit).sum()), np.float32)

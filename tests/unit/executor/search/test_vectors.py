@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,47 @@ def test_a_sweep_leaves_out_none_of_the_nearest(library: Make, dim: int) -> None
     last = np.sort(whole)[9]
     assert set(ranked.rows.tolist()) == set(np.flatnonzero(whole <= last).tolist())
     assert ranked.scores.tolist() == sorted(whole[whole <= last])
+
+
+@pytest.mark.parametrize("spread", [0.3, 3.0, None])
+def test_cells_leave_out_none_of_the_nearest(
+    library: Make, monkeypatch: pytest.MonkeyPatch, spread: float | None
+) -> None:
+    """In clusters, hardly, and everywhere alike; with ties, and rows that are gone."""
+    monkeypatch.setattr(segments, "_PART_ROWS_MIN", 512)
+    monkeypatch.setattr(vectors, "_CELLS_VALUES_MIN", 1)
+    monkeypatch.setattr(vectors, "_PATIENCE", math.inf)
+    looked: list[bool] = []
+    look_around = vectors._look_around
+
+    def note(*args: Any) -> Any:
+        found = look_around(*args)
+        looked.append(found is not None)
+        return found
+
+    monkeypatch.setattr(vectors, "_look_around", note)
+    rng = np.random.default_rng(11)
+    matrix = rng.normal(size=(4_000, 16))
+    if spread is not None:
+        matrix = rng.normal(size=(20, 16))[rng.integers(0, 20, 4_000)] + spread * matrix
+    matrix = matrix.astype(np.float32)
+    matrix[::70] *= np.float32(1e25)
+    matrix[1::70] = 0
+    matrix[2::70] = matrix[3::70][: len(matrix[2::70])] * np.float32(2)
+    shelf = with_vectors(library, matrix.tolist(), 16)
+    shelf.vectors().nearest(matrix[5].astype(np.float64), 3)
+    for gone in (None, "7% of them"):
+        if gone:
+            shelf.remove(*(f"d{place}" for place in range(0, 4_000, 14)))
+        whole_column = shelf.vectors()
+        for place in range(2, 400, 37):
+            query = matrix[place].astype(np.float64) + 0.05
+            whole = whole_column.distances(query)
+            ranked = shelf.vectors().nearest(query, 10)
+            last = np.sort(whole)[9]
+            assert set(ranked.rows.tolist()) == set(np.flatnonzero(whole <= last).tolist())
+    assert looked
+    assert any(looked) or spread != 0.3, "clusters are what cells are for"
 
 
 def test_few_rows_are_taken_and_many_are_a_reason_to_read(
