@@ -16,7 +16,7 @@ import click
 from omnigraph.cli.config import Config, read_config
 from omnigraph.cli.render import Format, Page, Rows, page_of, render_rows
 from omnigraph.cli.terminal import spells_unicode, write_error, write_lines
-from omnigraph.errors import InvalidInput
+from omnigraph.errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,6 +33,7 @@ class Invocation:
     stores: list[str] = field(default_factory=list)
     servers: list[str] = field(default_factory=list)
     graphs: list[str] = field(default_factory=list)
+    clusters: list[str] = field(default_factory=list)
     profiles: list[str] = field(default_factory=list)
     actors: list[str] = field(default_factory=list)
     policies: list[str] = field(default_factory=list)
@@ -146,6 +147,8 @@ def shared_options(senses: Senses) -> list[click.Parameter]:
             senses.stored,
         ),
         (["--server", "servers"], "URL", "A server: its address, or its name.", senses.served),
+        # Understood everywhere, so that whoever knows it from elsewhere is told what to do.
+        (["--cluster", "clusters"], "CLUSTER", "Not there yet.", False),
         (["--graph", "--graph-id", "graphs"], "ID", "Which graph of the server.", senses.served),
         (
             ["--profile", "profiles"],
@@ -250,6 +253,13 @@ class Verb(_WithExamples):
     def _require_sense(self, call: Invocation) -> None:
         """The first flag that means nothing here is refused."""
         senses, path = self._senses, call.path
+        if call.clusters:
+            raise Unsupported(
+                "usage.no_clusters",
+                f"--cluster {call.clusters[0]}: this release has no clusters",
+                remedy="serve graphs with `omnigraph serve` and address them by --server and "
+                "--graph, or address the storage of one by --store",
+            )
         for said, sensible, code, message in (
             (
                 call.servers,

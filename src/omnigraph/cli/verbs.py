@@ -31,6 +31,7 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("index", "build indexes, see what they cover"),
             ("load", "load many entities as one commit"),
             ("export", "write nodes and edges out"),
+            ("blob", "read a blob, whole or in part"),
         ),
     ),
     (

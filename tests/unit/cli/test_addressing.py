@@ -155,3 +155,13 @@ def test_destroying_in_a_bucket_needs_consent(monkeypatch: pytest.MonkeyPatch) -
         require_consent(Invocation(), "s3://b/g", action="deleting")
     with pytest.raises(InvalidInput, match="cannot be undone"):
         require_consent(Invocation(json=True), "s3://b/g", action="deleting")
+
+
+@pytest.mark.parametrize(
+    "asked", [("status",), ("policy", "validate", "x.yaml"), ("lint", "--query", "q.gq")]
+)
+def test_a_cluster_is_refused_with_what_to_do_instead(cli: Cli, asked: tuple[str, ...]) -> None:
+    done = cli(*asked, "--cluster", "somewhere")
+    assert done.code == 2
+    assert "[usage.no_clusters]" in done.err
+    assert "omnigraph serve" in done.err

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import omnigraph
-from omnigraph.operations.infer import infer_schema
+from omnigraph.operations.infer import infer_schema, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,3 +73,31 @@ def test_a_draft_takes_its_own_data(tmp_path: Path, rows: list[dict[str, Any]]) 
     with omnigraph.init(place, draft.schema, durability="process") as graph:
         done = graph.load(kept, mode="append", type="Things", dry_run=True)
         assert done.total_nodes == len(rows)
+
+
+@pytest.mark.parametrize("layout", ["csv", "jsonl", "json"])
+def test_a_sample_is_read_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    monkeypatch.setattr(read, "ROWS_MAX", 50)
+    records = [{"code": f"c{n}", "text": "long " * 40} for n in range(5_000)]
+    lines = {
+        "csv": "code,text\n" + "\n".join(",".join(row.values()) for row in records),
+        "jsonl": "\n".join(map(json.dumps, records)),
+        "json": json.dumps(records),
+    }[layout]
+    path = tmp_path / f"docs.{layout}"
+    # Whoever reads on comes to what is no text at all.
+    path.write_bytes(lines.encode() + b"\xff\xfe" * 1000)
+    assert "code: String" in infer_schema([str(path)]).schema
+
+
+def test_a_record_longer_than_what_is_read_at_once_is_found_whole(tmp_path: Path) -> None:
+    path = tmp_path / "docs.json"
+    records = [{"code": "x" * size} for size in (10, 500_000, 10, 70_000)]
+    path.write_text(f"  {json.dumps(records, indent=1)} \n", encoding="utf-8")
+    assert "code: String" in infer_schema([str(path)]).schema
+    path.write_text(path.read_text(encoding="utf-8")[:-40], encoding="utf-8")
+    with pytest.raises(omnigraph.errors.InvalidInput, match="line 11") as caught:
+        infer_schema([str(path)])
+    assert caught.value.code == "infer.bad_json"

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,10 @@ __all__ = ["ROWS_MAX", "observe_file"]
 # More rows than this would only make the draft slower.
 ROWS_MAX = 100_000
 _FROM, _TO = ("from", "src"), ("to", "dst")
+_PIECE_CHARS = 2**16
+_JSON = json.JSONDecoder()
+_OPENING = re.compile(r"\s*\[")
+_BETWEEN = re.compile(r"[\s,]*")
 
 
 def observe_file(path: str, type_name: str | None, seen: dict[str, Sighting]) -> None:
@@ -93,37 +98,61 @@ def _observe_records(path: str, type_name: str | None, seen: dict[str, Sighting]
 
 
 def _records(path: str) -> Iterator[Any]:
-    """JSON values, one after the other or in one array."""
-    text = _text(path)
-    decoder, at, space = json.JSONDecoder(), 0, re.compile(r"[\s,]*")
-    opening = re.compile(r"\s*\[").match(text)
-    at = opening.end() if opening else 0
-    while True:
-        at = space.match(text, at).end()  # type: ignore[union-attr]
-        if at >= len(text) or (opening and text[at] == "]"):
-            return
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except ValueError as error:
-            line = text.count("\n", 0, at) + 1
-            raise InvalidInput("infer.bad_json", f"{path}: line {line}: {error}") from error
-        yield value
-
-
-def _text(path: str) -> str:
-    with open_stream(path) as (_, stream):
-        pieces: list[bytes] = []
-        while piece := stream.read(2**20):
-            pieces.append(piece)
-    return b"".join(pieces).decode("utf-8-sig")
+    """JSON values, one after the other or in one array, read no further than they are wanted."""
+    with _open_text(path) as stream:
+        text = stream.read(_PIECE_CHARS)
+        opening = _OPENING.match(text)
+        at, lines, piece = opening.end() if opening else 0, 1, _PIECE_CHARS
+        while True:
+            at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr] # matches nothing, too
+            try:
+                value, end = _JSON.raw_decode(text, at)
+            except ValueError as error:
+                if opening and text[at : at + 1] == "]":
+                    return
+                more = stream.read(piece)
+                if more:
+                    # Perhaps only the end of a record is missing; a long one is not begun again
+                    # for every piece of it.
+                    lines += text.count("\n", 0, at)
+                    text, at, piece = text[at:] + more, 0, piece * 2
+                    continue
+                if at >= len(text):
+                    return
+                line = lines + text.count("\n", 0, at)
+                raise InvalidInput("infer.bad_json", f"{path}: line {line}: {error}") from error
+            yield value
+            at, piece = end, _PIECE_CHARS
 
 
 def _csv_rows(path: str) -> Iterator[dict[str, Any]]:
-    reader = csv.reader(io.StringIO(_text(path), newline=""))
-    names = next(reader, [])
-    for row in reader:
-        if row:
-            yield {name: read_cell(cell) for name, cell in zip(names, row, strict=False)}
+    with _open_text(path) as stream:
+        reader = csv.reader(stream)
+        names = next(reader, [])
+        for row in reader:
+            if row:
+                yield {name: read_cell(cell) for name, cell in zip(names, row, strict=False)}
+
+
+@contextmanager
+def _open_text(path: str) -> Iterator[io.TextIOWrapper]:
+    with open_stream(path) as (_, stream):
+        yield io.TextIOWrapper(io.BufferedReader(_Raw(stream)), "utf-8-sig", newline="")
+
+
+class _Raw(io.RawIOBase):
+    """What has only ``read``, as Python's text streams want it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._stream.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
 
 
 def _rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:

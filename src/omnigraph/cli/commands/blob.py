@@ -1,0 +1,137 @@
+"""``omnigraph blob``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from omnigraph.cli.address import open_to_read
+from omnigraph.cli.durable import install
+from omnigraph.cli.invocation import Invocation, verb, verb_group
+from omnigraph.cli.targets import find_target, target_options
+from omnigraph.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from omnigraph.operations.blob import Blob
+
+__all__ = ["command"]
+
+
+@verb_group("blob")
+def command() -> None:
+    """Read the bytes of a Blob property, or what is known of them."""
+
+
+def _selector(declared: Callable[..., Any]) -> Callable[..., Any]:
+    """``node|edge TYPE ID PROPERTY``, and at which target."""
+    for name in ("property", "id", "type"):
+        declared = click.argument(name)(declared)
+    kind = click.argument("kind", metavar="node|edge", type=click.Choice(["node", "edge"]))
+    return kind(target_options(declared))
+
+
+@verb(
+    "get",
+    examples=(
+        "omnigraph blob get node Paper p1 scan --store library.omni > scan.pdf",
+        "omnigraph blob get node Paper p1 scan --offset 0 --length 512 --store library.omni",
+        "omnigraph blob get node Paper p1 scan --at main@v17 --out scan.pdf",
+    ),
+)
+@_selector
+@click.option(
+    "--offset",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Begin at this byte.",
+)
+@click.option("--length", type=click.IntRange(min=1), metavar="N", help="At most so many bytes.")
+@click.option("--out", metavar="PATH", help="A file, replaced when all is read; else stdout.")
+@click.pass_obj
+def get(
+    call: Invocation,
+    /,
+    *,
+    offset: int,
+    length: int | None,
+    out: str | None,
+    **selector: Any,
+) -> None:
+    """Write the bytes of PROPERTY of the entity ID, raw."""
+    if out is None and call.json:
+        raise InvalidInput(
+            "usage.blob_twice",
+            "--json and the bytes cannot both go to stdout",
+            remedy="give --out PATH, or ask `omnigraph blob stat`",
+        )
+    with open_to_read(call) as graph:
+        blob = _find(graph, **selector)
+        part = _part(blob, offset, length)
+        if out is None:
+            for chunk in blob.chunks(part.start, part.stop):
+                sys.stdout.buffer.write(chunk)
+            sys.stdout.buffer.flush()
+            return
+        install(Path(out), blob.chunks(part.start, part.stop))
+    body = {"out": out, "offset": part.start, "bytes": len(part), **_body(blob, selector)}
+    call.answer(body, [f"wrote {len(part)} bytes to {out}"])
+
+
+@verb("stat", examples=("omnigraph blob stat node Paper p1 scan --store library.omni",))
+@_selector
+@click.pass_obj
+def stat(call: Invocation, /, **selector: Any) -> None:
+    """Tell size and tag of a blob; its bytes are not read."""
+    with open_to_read(call) as graph:
+        blob = _find(graph, **selector)
+    body = _body(blob, selector)
+    call.answer(body, _lines(body))
+
+
+command.add_command(get)
+command.add_command(stat)
+
+
+def _find(graph: Any, *, branch: str | None, at: str | None, kind: str, **address: str) -> Blob:
+    found: Blob = graph.at(find_target(branch, at)).blob(**address, kind=kind)
+    return found
+
+
+def _part(blob: Blob, offset: int, length: int | None) -> range:
+    """The bytes that are wanted; the end is that of the blob at the latest."""
+    if offset and offset >= blob.size:
+        raise InvalidInput(
+            "blob.offset_outside",
+            f"--offset {offset} is behind the end: the blob has {blob.size} bytes",
+        )
+    return range(offset, blob.size if length is None else min(offset + length, blob.size))
+
+
+def _body(blob: Blob, selector: dict[str, Any]) -> dict[str, Any]:
+    branch, at = selector["branch"], selector["at"]
+    asked = {"snapshot": at} if at is not None else {"branch": branch or "main"}
+    return {
+        "selector": {
+            "entity": selector["kind"],
+            "type": selector["type"],
+            "id": selector["id"],
+            "property": selector["property"],
+        },
+        "kind": "managed",
+        "size": blob.size,
+        "etag": blob.tag,
+        "target": {**asked, "resolved_snapshot": blob.commit_id},
+    }
+
+
+def _lines(body: dict[str, Any]) -> Iterator[str]:
+    yield f"size    {body['size']} bytes"
+    yield f"etag    {body['etag']}"
+    yield f"commit  {body['target']['resolved_snapshot']}"
