@@ -93,6 +93,22 @@ def test_one_bad_record_among_many_is_found_by_its_number(
     assert told[5:7] == (27_183, 27_183)
 
 
+@pytest.mark.slow
+def test_an_unknown_type_in_record_3_141_592_is_found_by_its_number(
+    spark: SparkSession, graph: Graph, tmp_path: Path
+) -> None:
+    bad, count = 3_141_592, 3_200_000
+    with (tmp_path / "large.ndjson").open("w") as file:
+        for number in range(1, count + 1):
+            name = "Persn" if number == bad else "Person"
+            file.write(f'{{"type": "{name}", "data": {{"name": "p{number}"}}}}\n')
+    with pytest.raises(ValidationFailure, match="Persn") as caught:
+        pipeline.load(graph, tmp_path / "large.ndjson", mode="append", spark=spark)
+    [told] = caught.value.details["violations"]
+    assert (told["rule"], told["record"], told["line"]) == ("unknown_type", bad, bad)
+    require_untouched(graph)
+
+
 def test_others_commit_meanwhile_and_both_are_there(
     spark: SparkSession, graph: Graph, tmp_path: Path
 ) -> None:

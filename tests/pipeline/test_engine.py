@@ -11,6 +11,7 @@ from omnigraph.errors import InvalidInput
 from omnigraph.graph.open import init_graph
 from omnigraph.pipeline import engine as engines
 from omnigraph.pipeline.engine import choose_for_export, choose_for_load
+from omnigraph.pipeline.session import _with_conf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,3 +85,13 @@ def test_frames_of_many_types_are_one_commit_and_need_spark(
     assert [stage["stage"] for stage in done["stages"]] == ["read", "check", "stage"]
     assert graph.commits.list().commits[0].message == "both"
     assert len(graph.commits.list().commits) == 2
+
+
+def test_options_of_java_that_a_user_gives_stand_beside_ours() -> None:
+    ours = {"spark.driver.extraJavaOptions": "-Dlog4j2=x", "spark.ui.enabled": "false"}
+    conf = {"spark.driver.extraJavaOptions": "-Xss8m", "spark.ui.enabled": "true"}
+    assert _with_conf(ours, conf) == {
+        "spark.driver.extraJavaOptions": "-Dlog4j2=x -Xss8m",
+        "spark.ui.enabled": "true",
+    }
+    assert _with_conf(ours, {}) == ours

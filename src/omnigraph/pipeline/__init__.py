@@ -5,11 +5,14 @@ session; ``engine`` decides between this process and Spark.
 
 ``java`` and ``session`` find a Spark to work with. A load goes through ``inputs`` (which task reads
 what), ``spill`` (on executors: typed rows into scratch files, ``pieces``), ``material`` (everything
-that was read), ``incoming`` (which records count, and what the branch has of them), ``rules`` and
-``verdict`` (what is wrong, counted and in words), ``staging`` (on executors: data files and
-deletion vectors) and ``job``, the writer that the attempt runs; ``loading`` puts them together.
-``tasks`` and ``frames`` are how work reaches executors and comes back, ``site`` how they reach the
-graph. ``source`` and ``sink`` are the data source.
+that was read), ``incoming`` (which records count, and what the branch has of them),
+``uniqueness``, ``existence`` and ``verdict`` (what is wrong, counted and in words), ``staging`` (on
+executors: data files and deletion vectors) and ``job``, the writer that the attempt runs;
+``loading`` puts them together.
+``tasks``, ``grouping`` and ``frames`` are how work reaches executors and comes back, ``exchange``
+how rows that belong together meet, ``site`` how executors reach the graph. ``mapping`` and ``yaml``
+read a ``pipeline.yaml``, ``mapped`` its sources. ``source`` and ``sink`` are the data source,
+``conditions`` and ``partitions`` say what its tasks read.
 
 This is the only package that imports PySpark, and importing it does not: that is left to whoever
 needs a session.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SparkOptions", "is_installed", "is_submitted", "open_session"]
 
 _LOCAL = "local"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _MEMORY_MIN_MIB, _MEMORY_MAX_MIB = 1_024, 8_192
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
@@ -111,7 +112,7 @@ def _start(sessions: Any, options: SparkOptions) -> SparkSession:
     else:
         master = options.master or "local[*]"
         builder = builder.master(master)
-        settings = {**_settings(master), **options.conf}
+        settings = _with_conf(_settings(master), options.conf)
     for key, value in settings.items():
         builder = builder.config(key, value)
     logging.getLogger("py4j").setLevel(logging.ERROR)
@@ -134,7 +135,7 @@ def _settings(master: str) -> dict[str, str]:
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
@@ -149,6 +150,14 @@ def _settings(master: str) -> dict[str, str]:
             "spark.driver.memory": f"{_quarter_of_memory_mib()}m",
         }
     return settings
+
+
+def _with_conf(settings: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, str]:
+    """What the user says wins; options of Java stand beside ours, which keep it quiet."""
+    found = {**settings, **conf}
+    if _JAVA_OPTIONS in conf:
+        found[_JAVA_OPTIONS] = f"{settings[_JAVA_OPTIONS]} {conf[_JAVA_OPTIONS]}"
+    return found
 
 
 def _quarter_of_memory_mib() -> int:
