@@ -11,7 +11,7 @@ from omnigraph.errors import InvalidInput
 from omnigraph.graph.open import init_graph
 from omnigraph.pipeline import engine as engines
 from omnigraph.pipeline.engine import choose_for_export, choose_for_load
-from omnigraph.pipeline.session import _with_conf
+from omnigraph.pipeline.session import _said, _with_conf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,3 +95,9 @@ def test_options_of_java_that_a_user_gives_stand_beside_ours() -> None:
         "spark.ui.enabled": "true",
     }
     assert _with_conf(ours, {}) == ours
+
+
+def test_why_spark_did_not_start_is_told_in_the_words_of_the_jvm() -> None:
+    words = "An error occurred while calling None.X.\n: java.lang.Fault: no memory\n\tat a.b(C:1)\n"
+    assert _said(RuntimeError(words)) == "java.lang.Fault: no memory"
+    assert _said(RuntimeError("no such master")) == "no such master"

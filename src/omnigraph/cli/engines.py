@@ -91,7 +91,7 @@ def stage_lines(stages: Sequence[Stage]) -> list[str]:
     """What took how long."""
     told = []
     for stage in stages:
-        rate = f" ({stage.rate:,.0f}/s)" if stage.rows else ""
-        rows = f", {stage.rows:,} rows{rate}" if stage.rows else ""
+        rate = f" ({stage.rate:,.0f}/s)" if stage.rate >= 1 else ""
+        rows = f", {stage.rows:,} row{'' if stage.rows == 1 else 's'}{rate}" if stage.rows else ""
         told.append(f"  {stage.name:<8} {stage.seconds:6.1f} s{rows}")
     return told

@@ -124,7 +124,7 @@ def _start(sessions: Any, options: SparkOptions) -> SparkSession:
     except Exception as error:
         raise StorageFault(
             "spark.not_started",
-            f"Spark could not be started: {_first_line(error)}",
+            f"Spark could not be started: {_said(error)}",
             remedy="check the master, the Java and the memory that it asks for",
         ) from error
     return started
@@ -168,5 +168,7 @@ def _quarter_of_memory_mib() -> int:
     return max(_MEMORY_MIN_MIB, min(total // 4, _MEMORY_MAX_MIB))
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+def _said(error: Exception) -> str:
+    """What the JVM said, without where; the first line of what it passes on names only a call."""
+    lines = (str(error).strip() or type(error).__name__).splitlines()
+    return next((line.removeprefix(": ") for line in lines if line.startswith(": ")), lines[0])
