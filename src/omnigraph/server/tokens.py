@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import InvalidInput
+from omnigraph.server.aws import read_secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +71,8 @@ class Tokens:
 def read_tokens(environment: Mapping[str, str]) -> Tokens:
     """The tokens that the environment names; the first source that is set is the only one."""
     if environment.get(_AWS_VARIABLE):
-        return Tokens(_parse(_read_aws(environment[_AWS_VARIABLE]), _AWS_VARIABLE))
+        secret = read_secret(environment[_AWS_VARIABLE], environment)
+        return Tokens(_parse(secret, _AWS_VARIABLE))
     if environment.get(_FILE_VARIABLE):
         return Tokens(_parse(_read_file(environment[_FILE_VARIABLE]), _FILE_VARIABLE))
     if environment.get(_JSON_VARIABLE):
@@ -129,21 +131,3 @@ def _read_file(path: str) -> str:
         raise InvalidInput(
             "token.unreadable", f"{_FILE_VARIABLE}: {path} cannot be read: {reason}"
         ) from None
-
-
-def _read_aws(secret: str) -> str:
-    """The text of a secret; the client library is nobody's dependency but theirs who want this."""
-    try:
-        import boto3  # type: ignore[import-not-found,import-untyped,unused-ignore] # noqa: PLC0415 - the one door to it
-    except ImportError:
-        raise InvalidInput(
-            "token.no_aws", f"{_AWS_VARIABLE} needs boto3", remedy="pip install boto3"
-        ) from None
-    try:
-        found = boto3.client("secretsmanager").get_secret_value(SecretId=secret)
-    except Exception as error:  # noqa: BLE001 - whatever the library says is told as ours
-        raise InvalidInput(
-            "token.unreadable",
-            f"{_AWS_VARIABLE}: the secret cannot be read: {type(error).__name__}",
-        ) from None
-    return str(found.get("SecretString", ""))
