@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import queue
 import signal
@@ -117,6 +118,10 @@ def run_server(
     """Serve until a signal says stop; what has begun by then is finished."""
     start_logs(request.log_level)
     server = make_server(request, environment)
+    # What is here now stays to the end. Looking through all of it again takes as long as a hundred
+    # requests, and everybody would wait for it.
+    gc.collect()
+    gc.freeze()
     _Process(_config(server, request.bind), announce).run()
 
 
