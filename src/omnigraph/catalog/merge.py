@@ -8,15 +8,22 @@ two things, somebody has to choose: until then ours stays, and the clash is told
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.diff_properties import is_lossless
-from omnigraph.catalog.model import NO_ANNOTATIONS, Catalog, EdgeType, NodeType, retired_ids
+from omnigraph.catalog.model import (
+    NO_ANNOTATIONS,
+    Catalog,
+    EdgeType,
+    NodeType,
+    TypeId,
+    retired_ids,
+)
 from omnigraph.catalog.source import print_catalog
-from omnigraph.datatypes.types import EnumType, ScalarType
+from omnigraph.datatypes.types import DataType, EnumType, ScalarType, spell_type
 from omnigraph.errors import SchemaFailure
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
@@ -24,45 +31,46 @@ from omnigraph.language.source import Source
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from omnigraph.catalog.model import EntityType, Interface, Property, TypeId
-    from omnigraph.datatypes.types import DataType
+    from omnigraph.catalog.model import EntityType, Interface, Property
 
-__all__ = ["About", "Clash", "Preferences", "merge_catalogs"]
+__all__ = ["About", "Clash", "Issue", "Preferences", "merge_catalogs"]
 
 T = TypeVar("T")
-
-
-@dataclass
-class Preferences:
-    """What somebody chose, by type: True for theirs, False for ours.
-
-    ``clashes``: where both sides changed a definition. ``drops``: whether what one side dropped
-    shall be gone, although the other side has been using it. ``names``: where both sides gave one
-    name to different types, whose shall have it.
-    """
-
-    clashes: dict[TypeId, bool] = field(default_factory=dict)
-    drops: dict[TypeId, bool] = field(default_factory=dict)
-    names: dict[TypeId, bool] = field(default_factory=dict)
 
 
 class About(StrEnum):
     """What a preference for one side decides."""
 
+    # Both sides changed one thing of a definition.
     CLASH = "clash"
+    # One side dropped what the other one uses.
     DROP = "drop"
+    # Both sides gave one name to different types.
     NAME = "name"
     # Nothing: one of the schemas has to be changed first.
     NOTHING = ""
 
 
+class Issue(NamedTuple):
+    """One thing to choose about. ``part`` is what of the type it is about, in words; of a drop it
+    is the property, by identity. Nothing means the type as a whole."""
+
+    decides: About
+    type: TypeId
+    part: str = ""
+
+
+# What somebody chose: True for theirs, False for ours.
+Preferences: TypeAlias = "Mapping[Issue, bool]"
+
+
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A type about which the two schemas do not agree."""
+    """Something about which the two schemas do not agree."""
 
     entity: EntityType
-    about: tuple[str, ...]
-    decides: About = About.CLASH
+    story: str
+    issue: Issue
 
 
 def merge_catalogs(
@@ -101,7 +109,8 @@ class _Merging:
         known = ours or theirs
         if known is None:
             return None
-        drop, name = self._prefer.drops.get(known.id), self._prefer.names.get(known.id)
+        drop = self._prefer.get(Issue(About.DROP, known.id))
+        name = self._prefer.get(Issue(About.NAME, known.id))
         if ours is None or theirs is None:
             for prefers_theirs in (drop, name):
                 if prefers_theirs is not None:
@@ -116,24 +125,22 @@ class _Merging:
     ) -> EntityType | None:
         known = ours or theirs
         assert known is not None  # noqa: S101 - asked by ``entity``
-        drop = self._prefer.drops.get(known.id)
-        if drop is None and theirs in (ours, base):
+        is_asked = any((About.DROP, known.id) == issue[:2] for issue in self._prefer)
+        if not is_asked and theirs in (ours, base):
             return ours
-        if drop is None and ours == base:
+        if not is_asked and ours == base:
             return theirs if ours is None or theirs is None else _as_wide_as(theirs, ours)
-        picker = _Picker(self._prefer.clashes.get(known.id), drop)
+        picker = _Picker(known.id, self._prefer)
         if ours is None or theirs is None:
-            chosen = picker.pick("dropped by one side, changed by the other", base, ours, theirs)
-            merged: EntityType | None = chosen
+            merged: EntityType | None = picker.pick("it", base, ours, theirs)
         else:
             merged = _merge_entity(base or _blank(ours), ours, theirs, picker)
-        if picker.clashing:
-            self.clashes.append(Clash(known, tuple(picker.clashing)))
+        self.clashes += [Clash(known, story, issue) for issue, story in picker.clashing.items()]
         return merged
 
     def interfaces(self, base: Catalog, ours: Catalog, theirs: Catalog) -> tuple[Interface, ...]:
         """Interfaces have no rows: where both changed one thing of them, ours stays."""
-        picker = _Picker(prefer_theirs=False, drop_as_theirs=None)
+        picker = _Picker(TypeId(""), {}, otherwise=False)
         return tuple(
             picker.keyed(
                 str,
@@ -146,19 +153,29 @@ class _Merging:
 class _Picker:
     """Picks between the states of one thing after the other."""
 
-    def __init__(self, prefer_theirs: bool | None, drop_as_theirs: bool | None) -> None:  # noqa: FBT001 - or nobody said
-        self._prefer_theirs = prefer_theirs
-        self._drop_as_theirs = drop_as_theirs
-        self.clashing: list[str] = []
+    def __init__(
+        self, type_id: TypeId, prefer: Preferences, *, otherwise: bool | None = None
+    ) -> None:
+        """``otherwise`` is the choice where nobody made one."""
+        self._type_id = type_id
+        self._prefer = prefer
+        self._otherwise = otherwise
+        # What nobody has chosen about, with its story.
+        self.clashing: dict[Issue, str] = {}
 
     def pick(self, about: str, base: T, ours: T, theirs: T) -> T:
         if theirs in (ours, base):
             return ours
         if ours == base:
             return theirs
-        if self._prefer_theirs is None:
-            self.clashing.append(about)
-        return theirs if self._prefer_theirs else ours
+        return theirs if self._prefers_theirs(about, _story(about, base, ours, theirs)) else ours
+
+    def _prefers_theirs(self, about: str, story: str) -> bool | None:
+        issue = Issue(About.CLASH, self._type_id, about)
+        chosen = self._prefer.get(issue, self._otherwise)
+        if chosen is None:
+            self.clashing[issue] = story
+        return chosen
 
     def dtype(self, about: str, base: DataType, ours: DataType, theirs: DataType) -> DataType:
         match base, ours, theirs:
@@ -172,11 +189,14 @@ class _Picker:
             case _:
                 return self.pick(about, base, ours, theirs)
 
-    def _keep_or_drop(self, about: str, states: tuple[T | None, T | None, T | None]) -> T | None:
+    def _keep_or_drop(
+        self, about: str, key: Any, states: tuple[T | None, T | None, T | None]
+    ) -> T | None:
         """As ``pick``; where one side dropped something, a choice about that goes first."""
         base, ours, theirs = states
-        if self._drop_as_theirs is not None and base is not None and None in (ours, theirs):
-            return theirs if self._drop_as_theirs else ours
+        dropped_as_theirs = self._prefer.get(Issue(About.DROP, self._type_id, str(key)))
+        if dropped_as_theirs is not None and base is not None and None in (ours, theirs):
+            return theirs if dropped_as_theirs else ours
         return self.pick(about, base, ours, theirs)
 
     def keyed(
@@ -194,7 +214,7 @@ class _Picker:
             if merge is not None and both:
                 found.append(merge(before, mine, other))  # type: ignore[arg-type]
                 continue
-            chosen = self._keep_or_drop(about(key), (before, mine, other))
+            chosen = self._keep_or_drop(about(key), key, (before, mine, other))
             if chosen is not None:
                 found.append(chosen)
         return found
@@ -204,19 +224,37 @@ class _Picker:
     ) -> list[Property]:
         """Of two properties with one name, the side that is preferred has its own."""
         names = Counter(prop.name for prop in properties)
-        if max(names.values(), default=1) == 1:
-            return list(properties)
-        if self._prefer_theirs is None:
-            self.clashing += [
-                f"name {name} of two properties" for name, n in names.items() if n > 1
-            ]
-            return list(properties)
-        winner = theirs if self._prefer_theirs else ours
-        return [
-            replace(prop, name=winner.by_id[prop.id].name) if names[prop.name] > 1 else prop
-            for prop in properties
-            if names[prop.name] == 1 or prop.id in winner.by_id
-        ]
+        found = []
+        for prop in properties:
+            if names[prop.name] == 1:
+                found.append(prop)
+                continue
+            about = f"name {prop.name} of two properties"
+            story = f"both sides gave the name {prop.name} to a property of their own"
+            chosen = self._prefers_theirs(about, story)
+            winner = theirs if chosen else ours
+            if chosen is None:
+                found.append(prop)
+            elif prop.id in winner.by_id:
+                found.append(replace(prop, name=winner.by_id[prop.id].name))
+        return found
+
+
+def _story(about: str, base: Any, ours: Any, theirs: Any) -> str:
+    """What the two sides did to one thing."""
+    if base is None:
+        return f"both sides made {about}, and not the same"
+    if ours is None or theirs is None:
+        return f"one side dropped {about}, and the other changed it"
+    told = [_spelled(each) for each in (ours, theirs)]
+    which = f": ours {told[0]}, theirs {told[1]}" if None not in told else ""
+    return f"both sides changed {about}, and not the same{which}"
+
+
+def _spelled(value: Any) -> str | None:
+    if isinstance(value, DataType):
+        return spell_type(value)
+    return value if isinstance(value, str) else None
 
 
 def _merge_entity(
@@ -236,12 +274,12 @@ def _merge_entity(
     properties = picker.named_once(properties, ours, theirs)
     left = {prop.id for prop in properties} | {"@src", "@dst"}
     ranges = picker.keyed(
-        lambda key: f"@range of {name_of(key)}",
+        lambda key: f"the @range of {name_of(key)}",
         [{rule.prop: rule for rule in each.ranges} for each in states],
     )
     merged: EntityType = replace(
         ours,
-        name=picker.pick("name", *(each.name for each in states)),
+        name=picker.pick("its name", *(each.name for each in states)),
         properties=_with_own_columns(properties, ours),
         uniques=tuple(_with_members_in(_members(*(each.uniques for each in states)), left)),
         indexes=tuple(_with_members_in(_members(*(each.indexes for each in states)), left)),
@@ -249,8 +287,8 @@ def _merge_entity(
         checks=tuple(
             rule for rule in _members(*(each.checks for each in states)) if rule.prop in left
         ),
-        key=picker.pick("key", *(each.key for each in states)),
-        annotations=picker.pick("annotations", *(each.annotations for each in states)),
+        key=picker.pick("its key", *(each.key for each in states)),
+        annotations=picker.pick("its annotations", *(each.annotations for each in states)),
     )
     return _merge_kind(merged, states, picker)
 
@@ -286,14 +324,16 @@ def _merge_kind(
     """What only nodes or only edges have."""
     match merged, *states:
         case NodeType() as node, NodeType() as base, NodeType() as ours, NodeType() as theirs:
-            found = picker.pick("interfaces", base.interfaces, ours.interfaces, theirs.interfaces)
+            found = picker.pick(
+                "its interfaces", base.interfaces, ours.interfaces, theirs.interfaces
+            )
             return replace(node, interfaces=found)
         case EdgeType() as edge, EdgeType() as base, EdgeType() as ours, EdgeType() as theirs:
             low, high = picker.pick(
-                "@card", *((each.card_low, each.card_high) for each in (base, ours, theirs))
+                "its @card", *((each.card_low, each.card_high) for each in (base, ours, theirs))
             )
             source, target = picker.pick(
-                "endpoints", *((each.source, each.target) for each in (base, ours, theirs))
+                "its endpoints", *((each.source, each.target) for each in (base, ours, theirs))
             )
             return replace(edge, card_low=low, card_high=high, source=source, target=target)
         case _:
@@ -304,7 +344,7 @@ def _merge_property(states: tuple[Property, Property, Property], picker: _Picker
     base, ours, theirs = states
 
     def about(what: str) -> str:
-        return f"{what} of property {ours.name}"
+        return f"the {what} of property {ours.name}"
 
     return replace(
         ours,
@@ -365,7 +405,8 @@ def _twice(entities: Sequence[EntityType]) -> Iterable[Clash]:
     names = Counter(_folded(entity) for entity in entities)
     for entity in entities:
         if names[_folded(entity)] > 1:
-            yield Clash(entity, ("name, which both sides gave away",), About.NAME)
+            story = f"both sides gave the name {entity.name} to a type of their own"
+            yield Clash(entity, story, Issue(About.NAME, entity.id))
 
 
 def _unattached(
@@ -378,10 +419,12 @@ def _unattached(
             if end in nodes:
                 continue
             node = known[end]
-            if end in prefer.drops or end in prefer.names:
-                yield Clash(edge, (f"its nodes are {node.name}, which was dropped",), About.DROP)
+            if prefer.keys() & {Issue(About.DROP, end), Issue(About.NAME, end)}:
+                story = f"its nodes are {node.name}, which was dropped"
+                yield Clash(edge, story, Issue(About.DROP, edge.id))
             else:
-                yield Clash(node, (f"dropped, but {edge.name} needs it",), About.DROP)
+                story = f"one side dropped it, and {edge.name} needs it"
+                yield Clash(node, story, Issue(About.DROP, end))
 
 
 def _folded(entity: EntityType) -> str:
@@ -395,5 +438,6 @@ def _broken(merged: Catalog, ours: Catalog) -> list[Clash]:
         build_catalog(parse_schema(source), source, previous=merged)
     except (SchemaFailure, KeyError) as error:
         culprit = next(iter({**merged.types, **ours.types}.values()))
-        return [Clash(culprit, (f"the schema as a whole: {error}",), About.NOTHING)]
+        story = f"the schema as a whole: {error}"
+        return [Clash(culprit, story, Issue(About.NOTHING, culprit.id))]
     return []

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.catalog.build import build_catalog
-from omnigraph.catalog.merge import About, Preferences, merge_catalogs
+from omnigraph.catalog.merge import About, Issue, merge_catalogs
 from omnigraph.catalog.source import print_catalog
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 
 if TYPE_CHECKING:
+    from omnigraph.catalog.merge import Preferences
     from omnigraph.catalog.model import Catalog, EdgeType, NodeType
 
 BASE = """
@@ -47,16 +48,16 @@ def edited(*replacements: tuple[str, str]) -> Catalog:
 
 
 def merged(ours: Catalog, theirs: Catalog) -> Catalog:
-    found, clashes = merge_catalogs(START, ours, theirs, Preferences())
+    found, clashes = merge_catalogs(START, ours, theirs, {})
     assert clashes == []
     return found
 
 
 def told(
     ours: Catalog, theirs: Catalog, prefer: Preferences | None = None
-) -> list[tuple[str, tuple[str, ...], About]]:
-    _, clashes = merge_catalogs(START, ours, theirs, prefer or Preferences())
-    return [(clash.entity.name, clash.about, clash.decides) for clash in clashes]
+) -> list[tuple[str, str, About]]:
+    _, clashes = merge_catalogs(START, ours, theirs, prefer or {})
+    return [(clash.entity.name, clash.story, clash.issue.decides) for clash in clashes]
 
 
 def test_the_same_schema_three_times_is_itself() -> None:
@@ -96,7 +97,7 @@ def test_taking_a_wider_type_back_leaves_it_wide() -> None:
     changed = edited(("age: I32?", "age: I64?"), ("@unique(mail)", ""))
     # As when the commit that made it wider is reverted.
     for ours in (wide, changed):
-        found, clashes = merge_catalogs(wide, ours, START, Preferences())
+        found, clashes = merge_catalogs(wide, ours, START, {})
         assert clashes == []
         assert "age: I64?" in print_catalog(found)
 
@@ -129,23 +130,25 @@ def test_a_rule_goes_with_its_property() -> None:
         (
             ("age: I32?", 'a: I32? @rename_from("age")'),
             ("age: I32?", 'b: I32? @rename_from("age")'),
-            "name of property a",
+            "changed the name of property a, and not the same: ours a, theirs b",
         ),
-        (("age: I32?", ""), ("age: I32?", "age: I64?"), "property age"),
-        (("@card(0..4)", "@card(0..2)"), ("@card(0..4)", "@card(0..3)"), "@card"),
+        (("age: I32?", ""), ("age: I32?", "age: I64?"), "one side dropped property age"),
+        (
+            ("@card(0..4)", "@card(0..2)"),
+            ("@card(0..4)", "@card(0..3)"),
+            "both sides changed its @card",
+        ),
     ],
 )
 def test_one_thing_changed_in_two_ways_is_a_clash(
     ours: tuple[str, str], theirs: tuple[str, str], about: str
 ) -> None:
     one, other = edited(ours), edited(theirs)
-    ((name, found, decides),) = told(one, other)
-    assert (found, decides) == ((about,), About.CLASH)
-    type_id = next(t.id for t in START.types.values() if t.name == name)
+    _, (clash,) = merge_catalogs(START, one, other, {})
+    assert about in clash.story
+    assert clash.issue.decides is About.CLASH
     for theirs_wins, winner in ((False, one), (True, other)):
-        chosen, clashes = merge_catalogs(
-            START, one, other, Preferences(clashes={type_id: theirs_wins})
-        )
+        chosen, clashes = merge_catalogs(START, one, other, {clash.issue: theirs_wins})
         assert clashes == []
         assert definitions(chosen) == definitions(winner)
 
@@ -167,15 +170,13 @@ def type_named(found: Catalog, name: str) -> NodeType | EdgeType:
 def test_of_two_properties_of_one_name_the_side_that_is_chosen_has_its_own() -> None:
     ours = edited(("mail: String?", "mail: String?\n    nick: String?"))
     theirs = edited(("age: I32?", 'nick: I32? @rename_from("age")'))
-    assert told(ours, theirs) == [("Person", ("name nick of two properties",), About.CLASH)]
-    person = START.nodes[0].id
+    _, (clash,) = merge_catalogs(START, ours, theirs, {})
+    assert clash.story == "both sides gave the name nick to a property of their own"
     for prefers_theirs, names in (
         (False, {"name", "age", "mood", "mail", "nick"}),
         (True, {"name", "nick", "mood", "mail"}),
     ):
-        chosen, clashes = merge_catalogs(
-            START, ours, theirs, Preferences(clashes={person: prefers_theirs})
-        )
+        chosen, clashes = merge_catalogs(START, ours, theirs, {clash.issue: prefers_theirs})
         assert clashes == []
         assert set(chosen.nodes[0].by_name) == names
 
@@ -189,7 +190,8 @@ def test_of_two_types_of_one_name_the_side_that_is_chosen_has_its_own() -> None:
         (False, {"Place": place, "Town": town}),
         (True, {"Town": place}),
     ):
-        prefer = Preferences(names=dict.fromkeys((place, town), prefers_theirs))
+        named = [Issue(About.NAME, each) for each in (place, town)]
+        prefer = dict.fromkeys(named, prefers_theirs)
         chosen, clashes = merge_catalogs(START, ours, theirs, prefer)
         assert clashes == []
         found = {node.name: node.id for node in chosen.nodes}
@@ -200,8 +202,8 @@ def test_two_properties_that_were_born_with_one_column_get_a_column_each() -> No
     ours = edited(("age: I32?", 'years: I32? @rename_from("age")'))
     dropped = catalog(BASE.replace("age: I32?", ""), START)
     theirs = catalog(BASE, dropped)
-    person = START.nodes[0].id
-    chosen, clashes = merge_catalogs(START, ours, theirs, Preferences(clashes={person: False}))
+    _, (clash,) = merge_catalogs(START, ours, theirs, {})
+    chosen, clashes = merge_catalogs(START, ours, theirs, {clash.issue: False})
     assert clashes == []
     columns = {prop.name: prop.column for prop in chosen.nodes[0].properties}
     assert columns["years"] == "age"
@@ -226,7 +228,9 @@ def test_things_of_one_name_that_are_not_the_same_stay_two() -> None:
     assert told(
         edited(("mail: String?", "mail: String?\n    nick: String?")),
         edited(("mail: String?", "mail: String?\n    nick: I32?")),
-    ) == [("Person", ("name nick of two properties",), About.CLASH)]
+    ) == [
+        ("Person", "both sides gave the name nick to a property of their own", About.CLASH),
+    ]
     found = told(
         edited(("node Place {", "node Pet { name: String @key }\nnode Place {")),
         edited(("node Place {", "node Pet { code: String @key }\nnode Place {")),
@@ -247,16 +251,16 @@ def test_an_edge_to_a_type_that_the_other_side_dropped_is_told_and_decided() -> 
     theirs = edited(("node Place { name: String @key }", ""))
     ((name, about, decides),) = told(ours, theirs)
     assert (name, decides) == ("Place", About.DROP)
-    assert "Visited needs it" in about[0]
+    assert "Visited needs it" in about
     place, visited = type_named(START, "Place").id, type_named(ours, "Visited").id
-    kept, clashes = merge_catalogs(START, ours, theirs, Preferences(drops={place: False}))
+    of_place, of_visited = (Issue(About.DROP, each) for each in (place, visited))
+    kept, clashes = merge_catalogs(START, ours, theirs, {of_place: False})
     assert clashes == []
     assert kept == ours
-    assert told(ours, theirs, Preferences(drops={place: True})) == [
-        ("Visited", ("its nodes are Place, which was dropped",), About.DROP)
+    assert told(ours, theirs, {of_place: True}) == [
+        ("Visited", "its nodes are Place, which was dropped", About.DROP)
     ]
-    both = Preferences(drops={place: True, visited: True})
-    gone, clashes = merge_catalogs(START, ours, theirs, both)
+    gone, clashes = merge_catalogs(START, ours, theirs, {of_place: True, of_visited: True})
     assert clashes == []
     assert gone.types == theirs.types
     assert set(gone.retired) == {place, visited}
@@ -269,7 +273,7 @@ def test_interfaces_are_merged_property_by_property() -> None:
     start = catalog(text)
     ours = catalog(text.replace("nick: String?", "nick: String?  more: I32?"), start)
     theirs = catalog(text.replace("label: String?", ""), start)
-    found, clashes = merge_catalogs(start, ours, theirs, Preferences())
+    found, clashes = merge_catalogs(start, ours, theirs, {})
     assert clashes == []
     assert [prop.name for prop in found.interfaces[0].properties] == ["nick", "more"]
     assert set(type_named(found, "Place").by_name) == {"name", "nick", "more"}
@@ -277,8 +281,25 @@ def test_interfaces_are_merged_property_by_property() -> None:
 
 def test_a_choice_about_what_was_dropped_goes_first() -> None:
     dropped = edited(("age: I32?", ""))
-    person = START.nodes[0].id
-    kept, _ = merge_catalogs(START, START, dropped, Preferences(drops={person: False}))
+    person = START.nodes[0]
+    about_age = Issue(About.DROP, person.id, person.by_name["age"].id)
+    kept, _ = merge_catalogs(START, START, dropped, {about_age: False})
     assert kept == START
-    gone, _ = merge_catalogs(START, START, dropped, Preferences(drops={person: True}))
+    gone, _ = merge_catalogs(START, START, dropped, {about_age: True})
     assert gone == dropped
+
+
+def test_each_clash_of_a_type_is_decided_by_itself() -> None:
+    ours = edited(
+        ("age: I32?", 'a: I32? @rename_from("age")'), ("@unique(mail)", "@range(a, 0..9)")
+    )
+    theirs = edited(
+        ("age: I32?", 'b: I32? @rename_from("age")'), ("@unique(mail)", "@range(b, 0..5)")
+    )
+    _, clashes = merge_catalogs(START, ours, theirs, {})
+    name, rule = (clash.issue for clash in clashes)
+    found, left = merge_catalogs(START, ours, theirs, {name: True, rule: False})
+    assert left == []
+    person = found.nodes[0]
+    assert person.by_name["b"].id == START.nodes[0].by_name["age"].id
+    assert [each.high for each in person.ranges] == [9]

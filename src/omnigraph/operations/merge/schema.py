@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.canonical import digest
-from omnigraph.catalog.merge import About, Preferences, merge_catalogs
+from omnigraph.catalog.merge import About, Issue, merge_catalogs
 from omnigraph.catalog.model import ID, EdgeType
 from omnigraph.errors import InvalidInput
 from omnigraph.operations.evolve.rows import fits
@@ -18,6 +18,7 @@ from omnigraph.versioning.merge.conflicts import Conflict, ConflictKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from omnigraph.catalog.merge import Preferences
     from omnigraph.catalog.model import Catalog, EntityType, Property
     from omnigraph.operations.merge.three import Three
     from omnigraph.versioning.merge.choices import Choices
@@ -38,15 +39,16 @@ class MergedSchema:
 
 
 def merge_schemas(three: Three, choices: Choices) -> MergedSchema:
-    """Definition by definition, by identity; conflicts follow the choices, a type at a time."""
+    """Definition by definition, by identity; conflicts follow the choices, one by one."""
     ours = three.ours.manifest.commit.schema
     schemas = {each.manifest.commit.schema for each in (three.base, three.ours, three.theirs)}
     if len(schemas) == 1:
         return MergedSchema(three.ours.catalog)
-    prefer, met = Preferences(), dict[str, Conflict]()
+    prefer, met = dict[Issue, bool](), dict[str, Conflict]()
     while True:
         merged, found = _merge(three, prefer)
         met |= {conflict.conflict_id: conflict for conflict in found}
+        # Of all of them: what is chosen about one may settle or uncover another.
         if not [conflict for conflict in found if _prefer(conflict, choices, prefer)]:
             break
     changed = digest(merged) != ours
@@ -57,9 +59,7 @@ def _merge(three: Three, prefer: Preferences) -> tuple[Catalog, list[Conflict]]:
     catalogs = (three.base.catalog, three.ours.catalog, three.theirs.catalog)
     merged, clashes = merge_catalogs(*catalogs, prefer)
     if clashes:
-        return merged, [
-            _conflict(three, each.entity, ", ".join(each.about), each.decides) for each in clashes
-        ]
+        return merged, [_conflict(three, each.entity, each.story, each.issue) for each in clashes]
     return merged, list(_rows_in_the_way(three, merged, prefer))
 
 
@@ -71,7 +71,7 @@ def keep_schema(three: Three) -> MergedSchema:
     for type_id in three.types():
         if type_id not in catalog.types and three.theirs_changed(type_id):
             known = three.theirs.catalog.types[type_id]
-            found.append(_conflict(three, known, "the branch has no such type"))
+            found.append(_conflict(three, known, "the branch has no such type to change"))
     found = found or list(_misfits(three, catalog))
     return MergedSchema(catalog, conflicts=tuple(found))
 
@@ -92,9 +92,9 @@ def shape(entity: EntityType | None) -> tuple[Any, ...] | None:
 
 
 def _rows_in_the_way(three: Three, merged: Catalog, prefer: Preferences) -> Iterator[Conflict]:
+    """What a side has changed since the base and the other side dropped. Values that do not fit the
+    type that was chosen are none: their side has not been chosen."""
     for type_id in three.types():
-        if type_id in prefer.drops or (type_id in prefer.names and type_id not in merged.types):
-            continue
         base, ours, theirs = three.pins(type_id)
         for side, snapshot, touched in (
             ("ours", three.ours, ours is not None and ours != base),
@@ -103,19 +103,20 @@ def _rows_in_the_way(three: Three, merged: Catalog, prefer: Preferences) -> Iter
             entity = snapshot.catalog.types.get(type_id)
             if entity is None or not touched:
                 continue
-            lost = _lost(three, snapshot, entity, merged.types.get(type_id))
-            if lost is not None:
-                about = f"{side} changed {lost}, which the other side dropped"
-                yield _conflict(three, entity, about, About.DROP)
-    yield from _misfits(three, merged)
+            for issue, lost in _lost(three, snapshot, entity, merged.types.get(type_id)):
+                named = Issue(About.NAME, type_id)
+                if issue not in prefer and not (named in prefer and type_id not in merged.types):
+                    about = f"{side} changed {lost}, which the other side dropped"
+                    yield _conflict(three, entity, about, issue)
 
 
 def _lost(
     three: Three, snapshot: Snapshot, entity: EntityType, merged: EntityType | None
-) -> str | None:
+) -> Iterator[tuple[Issue, str]]:
     """What a side has changed since the base and the merged schema does not have."""
     if merged is None:
-        return "entities of the type"
+        yield Issue(About.DROP, entity.id), "entities of the type"
+        return
     before = three.base.catalog.types.get(entity.id)
     for prop in entity.properties:
         old = before.by_id.get(prop.id) if before is not None else None
@@ -126,8 +127,8 @@ def _lost(
                 _narrow(snapshot, entity, prop),
             )
             if found.count(Op.UPDATE):
-                return f"values of property {prop.name}"
-    return None
+                issue = Issue(About.DROP, entity.id, prop.id)
+                yield issue, f"values of property {prop.name}"
 
 
 def _narrow(snapshot: Snapshot, entity: EntityType, prop: Property) -> Side:
@@ -147,10 +148,7 @@ def _misfits(three: Three, merged: Catalog) -> Iterator[Conflict]:
                 if prop.id in entity.by_id and not fits(prop.dtype, entity.by_id[prop.id].dtype)
             ]
             if lossy:
-                about = (
-                    f"values of property {', '.join(lossy)} may not fit its type; no choice helps, "
-                    "one of the branches needs another schema"
-                )
+                about = f"values of property {', '.join(lossy)} may not fit its type here"
                 yield _conflict(three, entity, about)
                 break
 
@@ -164,32 +162,30 @@ def _read_sides(three: Three, entity: EntityType) -> tuple[Snapshot, ...]:
 # --- conflicts -----------------------------------------------------------------------------------
 
 
-def _conflict(
-    three: Three, entity: EntityType, about: str, decides: About = About.NOTHING
-) -> Conflict:
+def _conflict(three: Three, entity: EntityType, about: str, issue: Issue | None = None) -> Conflict:
+    """``issue`` is what a choice would decide; without one there is nothing to choose."""
     states = (each.catalog.types.get(entity.id) for each in (three.base, three.ours, three.theirs))
     return Conflict(
         ConflictKind.SCHEMA,
         entity,
         None,
         f"{entity.name}: {about}",
-        hopeless=decides is About.NOTHING,
-        witness=(decides, about, *map(repr, states)),
+        hopeless=issue is None or issue.decides is About.NOTHING,
+        witness=(issue, about, *map(repr, states)),
     )
 
 
-def _prefer(conflict: Conflict, choices: Choices, prefer: Preferences) -> bool:
+def _prefer(conflict: Conflict, choices: Choices, prefer: dict[Issue, bool]) -> bool:
     """Take a choice over; False when there is none that helps."""
-    choice, decides = choices.of(conflict), conflict.witness[0]
+    choice = choices.of(conflict)
     if isinstance(choice, Values):
         raise InvalidInput(
             "merge.bad_value",
             f"{conflict.conflict_id}: a definition is settled by ours or theirs",
             details={"conflict_id": conflict.conflict_id},
         )
-    by_kind = {About.CLASH: prefer.clashes, About.DROP: prefer.drops, About.NAME: prefer.names}
-    chosen = by_kind.get(decides)
-    if choice is None or chosen is None or conflict.entity.id in chosen:
+    issue: Issue = conflict.witness[0]
+    if choice is None or conflict.hopeless or issue in prefer:
         return False
-    chosen[conflict.entity.id] = choice is Take.THEIRS
+    prefer[issue] = choice is Take.THEIRS
     return True

@@ -3,11 +3,13 @@
 Where schemas differ, the three sides of a merge are looked at through the merged schema: each
 property by its identity, in its merged type, new ones filled as a schema change would fill them.
 A property that a side dropped and the merged schema keeps has the values of the base there: that
-side has not changed them.
+side has not changed them. The same holds for one whose values may not fit the merged type: the type
+of the other side was chosen, and its values with it.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -17,7 +19,7 @@ import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.operations.evolve.rows import Constant, Passage, default_fill
+from omnigraph.operations.evolve.rows import Constant, Passage, default_fill, fits
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, Pin
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from omnigraph.ports.tables import RowSet, Table
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["ShapedReader", "born_twice", "inherited", "passage_between", "shaped"]
+__all__ = ["ShapedReader", "born_twice", "fitting", "inherited", "passage_between", "shaped"]
 
 _NO_FILLS: Mapping[PropertyId, Constant] = MappingProxyType({})
 
@@ -37,12 +39,23 @@ def passage_between(before: EntityType, after: EntityType) -> Passage:
     return Passage(before, after, {})
 
 
+def fitting(before: EntityType, after: EntityType) -> EntityType:
+    """A state of a type without the properties whose values may not fit ``after``."""
+    kept = tuple(
+        prop
+        for prop in before.properties
+        if prop.id not in after.by_id or fits(prop.dtype, after.by_id[prop.id].dtype)
+    )
+    return before if kept == before.properties else replace(before, properties=kept)
+
+
 def inherited(base: Snapshot, before: EntityType, after: EntityType) -> tuple[Property, ...]:
-    """What ``before`` has dropped since the base, and ``after`` has."""
+    """What ``before`` has dropped since the base, or cannot give, and ``after`` has."""
     first = base.catalog.types.get(after.id)
     if first is None:
         return ()
-    return tuple(p for p in after.properties if p.id in first.by_id and p.id not in before.by_id)
+    there, here = fitting(first, after).by_id, fitting(before, after).by_id
+    return tuple(prop for prop in after.properties if prop.id in there and prop.id not in here)
 
 
 def born_twice(
@@ -69,7 +82,7 @@ def shaped(
 ) -> Table:
     """The table of a type, seen as rows of ``after``; itself where that makes no difference.
     ``fills`` are for properties that it does not have, instead of their defaults."""
-    table, before = snapshot.table(after.id), snapshot.catalog.types[after.id]
+    table, before = snapshot.table(after.id), fitting(snapshot.catalog.types[after.id], after)
     new = {key: fill for key, fill in fills.items() if key not in before.by_id}
     passage = Passage(before, after, new)
     if not passage.moves_columns:

@@ -16,7 +16,13 @@ import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.integrity.lookup import find_rows
-from omnigraph.operations.merge.shaped import born_twice, inherited, passage_between, shaped
+from omnigraph.operations.merge.shaped import (
+    born_twice,
+    fitting,
+    inherited,
+    passage_between,
+    shaped,
+)
 from omnigraph.operations.merge.standing import Standing, find_standing
 from omnigraph.operations.merge.three import State
 from omnigraph.ports.tables import ROW_ADDRESS
@@ -84,9 +90,13 @@ class TypeMerge:
 
     @property
     def ours_inherits(self) -> bool:
-        """Whether ours dropped something that stays: its rows get the values of the base again."""
+        """Whether ours dropped something that stays, or has values that do not fit: its rows get
+        those of the base again."""
         mine = self.three.ours.catalog.types.get(self.id)
-        return mine is not None and bool(inherited(self.three.base, mine, self.entity))
+        if mine is None:
+            return False
+        lost = inherited(self.three.base, mine, self.entity)
+        return bool(lost) or fitting(mine, self.entity) is not mine
 
     @property
     def is_brought(self) -> bool:

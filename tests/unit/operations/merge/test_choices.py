@@ -8,6 +8,7 @@ import pytest
 
 from omnigraph.errors import Conflict, InvalidInput, MergeConflict, NotFound
 from omnigraph.testing.histories import branch_off
+from omnigraph.testing.verify import require_whole
 
 
 def previewed(world: Any) -> dict[str, Any]:
@@ -74,16 +75,46 @@ def test_a_choice_that_breaks_a_rule_of_the_other_side_is_told_what_else_there_i
     assert world.graph.merge("dev", strategy="ours").commit is not None
 
 
-def test_types_that_cannot_be_reconciled_are_told_with_what_helps(world: Any) -> None:
-    schema = world.graph.schema.replace("since: I64?", "since: I64?\n    weight: I32?", 1)
-    for branch in ("main", "dev"):
-        world.graph.apply_schema(schema, branch=branch)
-    assert world.graph.merge("dev").commit is not None
+def with_weight(world: Any) -> tuple[str, str]:
+    """A property more, values of it, and two schemas in which it is wider, each in its way."""
+    schema = world.graph.schema.replace("note: String?", "note: String?\n    weight: I32?")
+    world.graph.apply_schema(schema)
+    world.put("Person", "ada", age=36, mail="ada@x", weight=1)
+    world.put("Person", "bob", age=20, weight=2)
     branch_off(world.engine, "other")
-    for branch, wider in (("main", "I64"), ("other", "F64")):
-        world.graph.apply_schema(schema.replace("I32", wider), branch=branch)
+    return schema.replace("weight: I32?", "weight: I64?"), schema.replace(
+        "weight: I32?", "weight: F64?"
+    )
+
+
+def test_of_types_that_cannot_be_reconciled_one_is_chosen_with_its_values(world: Any) -> None:
+    integers, floats = with_weight(world)
+    world.graph.apply_schema(integers)
+    world.put("Person", "ada", age=36, mail="ada@x", weight=2**60)
+    world.graph.apply_schema(floats, branch="other")
+    world.put("Person", "bob", branch="other", age=21, weight=2.5)
+    world.put("Person", "eve", branch="other", weight=0.5)
+    (found,) = world.graph.merge("other", preview=True).conflicts
+    assert "the type of property weight" in found.message
+    assert found.takes == ("ours", "theirs")
+    weights = {"ours": (2**60, 2, None), "theirs": (1.0, 2.5, 0.5)}
+    for strategy, expected in weights.items():
+        branch_off(world.engine, strategy)
+        world.graph.merge("other", into=strategy, strategy=strategy)
+        people = world.state(strategy)["Person"]
+        assert tuple(people[key].get("weight") for key in ("ada", "bob", "eve")) == expected
+        # What is not disputed comes along all the same.
+        assert people["bob"]["age"] == 21
+    require_whole(world.engine)
+
+
+def test_what_no_choice_settles_says_what_does(world: Any) -> None:
+    integers, floats = with_weight(world)
+    world.graph.apply_schema(integers)
+    world.graph.apply_schema(floats, branch="other")
+    picked = world.put("Person", "bob", branch="other", age=20, weight=2.5)
     with pytest.raises(MergeConflict) as raised:
-        world.graph.merge("other", strategy="ours")
+        world.graph.cherry_pick(picked.id, strategy="theirs")
     (told,) = raised.value.details["merge_conflicts"]
     assert told["takes"] == []
     assert "change the schema" in str(raised.value.remedy)

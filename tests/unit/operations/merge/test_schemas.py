@@ -60,11 +60,32 @@ def people(engine: Engine, target: str = "main") -> dict[str, dict[str, Any]]:
     return state_of(engine, target)["Person"]
 
 
+def conflicts(graph: Graph) -> Any:
+    return graph.merge("dev", preview=True).conflicts
+
+
 def messages(graph: Graph, source: str = "dev", into: str = "main") -> list[str]:
     return [conflict.message for conflict in graph.merge(source, into=into, preview=True).conflicts]
 
 
 # --- what one side dropped and the other uses ----------------------------------------------------
+
+
+def test_each_property_that_was_dropped_is_decided_by_itself(engine: Engine, graph: Graph) -> None:
+    bare = WITHOUT_NOTE.replace("    city: String?\n", "").replace("    age: I32?\n", "")
+    graph.apply_schema(bare)
+    changed = person("ada", note="new", city="kiel")
+    write(engine, {"Person": {"ada": changed}}, branch="dev")
+    found = {each.message.split("property ")[1].split(",")[0]: each for each in conflicts(graph)}
+    assert set(found) == {"note", "city"}
+    choices = [
+        {"conflict_id": found["note"].conflict_id, "take": "theirs"},
+        {"conflict_id": found["city"].conflict_id, "take": "ours"},
+    ]
+    graph.merge("dev", resolutions=choices)
+    assert people(engine)["ada"] == person("ada", note="new")
+    # Nobody had used it on the other side: it stays dropped.
+    assert "age" not in graph.schema
 
 
 @pytest.mark.parametrize("dropper", ["ours", "theirs"])
@@ -103,7 +124,7 @@ def test_a_property_that_one_side_renamed_and_the_other_dropped_comes_back_whole
     # With a column of its own, ours cannot be written on top of theirs.
     graph.apply_schema(SCHEMA.replace(NOTE, more))
     graph.apply_schema(RENAMED_NOTE, branch="dev")
-    assert messages(graph) == ["Person: property remark"]
+    assert messages(graph) == ["Person: one side dropped property remark, and the other changed it"]
     graph.merge("dev", strategy="theirs")
     assert people(engine) == {
         name: person(name, remark=name.upper()) for name in ("ada", "bob", "cyd")
