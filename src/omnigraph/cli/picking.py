@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from omnigraph.cli.address import announce, open_to_read, open_to_write
-from omnigraph.cli.changes import decision_options, find_resolutions, merge_lines
+from omnigraph.cli.changes import decision_options, find_resolutions, picked_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from omnigraph.cli.invocation import Invocation
 
 __all__ = ["pick", "pick_options"]
+
+# What is being done, what was done, and where.
+_WORDS = {
+    "revert": ("reverting", "reverted", "on"),
+    "cherry-pick": ("picking", "picked", "onto"),
+}
 
 
 def pick_options(flag: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -44,16 +50,15 @@ def pick(
     **how: Any,
 ) -> None:
     """Apply a commit, forwards or backwards, and tell what became of it."""
-    how |= {"resolutions": find_resolutions(resolve), "preview": preview}
+    how |= {"resolutions": find_resolutions(resolve), "preview": preview, "actor": call.actor}
     with open_to_read(call) if preview else open_to_write(call) as graph:
         if not preview:
             announce(call, verb, graph.uri)
         if verb == "revert":
-            result = graph.revert(commit_id.upper(), branch=branch, actor=call.actor, **how)
-            done, would = f"reverted {result.picked.id} on", f"reverting {result.picked.id} on"
+            result = graph.revert(commit_id, branch=branch, **how)
         else:
-            result = graph.cherry_pick(commit_id.upper(), into=branch, actor=call.actor, **how)
-            done, would = f"picked {result.picked.id} onto", f"picking {result.picked.id} onto"
+            result = graph.cherry_pick(commit_id, into=branch, **how)
+    doing, done, where = _WORDS[verb]
+    what = f"{result.picked.id} {where} {branch}"
     body = result.to_json()
-    told = f"{done} {branch}: {body['commit'] or 'nothing to change'}"
-    call.answer(body, [f"{would} {branch} would change:" if preview else told, *merge_lines(body)])
+    call.answer(body, picked_lines(body, f"{done} {what}", f"{doing} {what}"))

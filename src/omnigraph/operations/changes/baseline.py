@@ -45,6 +45,9 @@ class Baseline:
     wanted: ChangeFilter
     cursor: str
 
+    def __repr__(self) -> str:
+        return f"<Baseline of {self.snapshot_commit_id}>"
+
     @property
     def snapshot_commit_id(self) -> str:
         return self.snapshot.commit_id

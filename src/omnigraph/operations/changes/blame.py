@@ -54,6 +54,9 @@ class EntityHistory:
     reaches_back_to: str | None = None
     more: bool = False
 
+    def __repr__(self) -> str:
+        return f"<EntityHistory of {self.type} {self.id!r}, {len(self.entries)} commits>"
+
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
             "type": self.type,

@@ -34,6 +34,9 @@ class ChangeBlock:
     commit: Commit
     changes: tuple[EntityChange, ...]
 
+    def __repr__(self) -> str:
+        return f"<ChangeBlock {self.commit.id}, {len(self.changes)} changes>"
+
     def to_json(self) -> dict[str, Any]:
         return {
             "cause": cause_to_json(self.commit),

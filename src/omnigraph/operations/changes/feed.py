@@ -60,6 +60,10 @@ class FeedPage:
     caught_up: bool | None = None
     next_page_token: str | None = None
 
+    def __repr__(self) -> str:
+        end = "caught up" if self.caught_up else "more to come"
+        return f"<FeedPage of {len(self.blocks)} commits, {end}>"
+
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {"blocks": [block.to_json() for block in self.blocks]}
         if self.next_page_token is not None:

@@ -52,6 +52,9 @@ class Image:
     # By property identity; NULLs included.
     row: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        return f"<Image of {self.entity.name} {self.properties}>"
+
     @property
     def properties(self) -> dict[str, Any]:
         """Every property by the name that it had."""
@@ -76,6 +79,10 @@ class EntityChange:
     after: Image | None = None
     # Which of the changes of its type it is.
     number: int = 0
+
+    def __repr__(self) -> str:
+        what = f"{self.op.name.lower()} {self.entity.name} {self.id!r}"
+        return f"<EntityChange {what}{': ' * bool(self.changed)}{', '.join(self.changed)}>"
 
     @property
     def position(self) -> Position:

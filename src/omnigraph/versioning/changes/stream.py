@@ -48,6 +48,10 @@ class TypeSummary:
     updated: int
     deleted: int
 
+    def __repr__(self) -> str:
+        counts = f"+{self.inserted} ~{self.updated} -{self.deleted}"
+        return f"<TypeSummary {self.entity.name} {counts}>"
+
     @property
     def total(self) -> int:
         return self.inserted + self.updated + self.deleted

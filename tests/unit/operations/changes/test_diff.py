@@ -44,6 +44,14 @@ def test_changes_come_with_images_and_the_properties_that_changed(graph: Graph) 
     }
 
 
+def test_what_is_told_fits_a_prompt(graph: Graph) -> None:
+    found = [*graph.diff("main@v1", "main")]
+    assert repr(found[0]).startswith("<EntityChange ")
+    told = [*found, *graph.diff("main@v1", "main").summary(), graph.changes.poll()]
+    told += [graph.blame("Person", "ada"), graph.changes.baseline()]
+    assert max(len(repr(each)) for each in told) < 100
+
+
 def test_nodes_come_before_edges_and_ids_are_sorted(graph: Graph) -> None:
     assert told(graph.diff("dev", "main")) == [
         ("update", "Person", "ada"),
