@@ -64,8 +64,7 @@ class ReadVerbs(EntityVerbs):
         traversal: str | None = None,
     ) -> Steps[QueryResult]:
         """Answer a read query, with typed values."""
-        _refuse_budget(budget)
-        body = self._query(text, params, name, traversal)
+        body = self._query(text, params, name, traversal, budget)
         return result_of((yield post("/query", body, repeatable=True, headers=_ARROW)))
 
     def stream(
@@ -78,9 +77,8 @@ class ReadVerbs(EntityVerbs):
         budget: Budget | None = None,
     ) -> Steps[QueryStream]:
         """Answer a read query batch by batch; what does not fit in memory waits on disk."""
-        _refuse_budget(budget)
         held = spool()
-        body = self._query(text, params, name, None)
+        body = self._query(text, params, name, None, budget)
         yield post("/query", body, repeatable=True, headers=_ARROW, sink=held.write)
         held.seek(0)
         return read_stream(held)
@@ -108,8 +106,7 @@ class ReadVerbs(EntityVerbs):
         traversal: str | None = None,
     ) -> Steps[Explanation]:
         """Answer a query and tell the rows, time and bytes of every step."""
-        _refuse_budget(budget)
-        body = self._query(text, params, name, traversal)
+        body = self._query(text, params, name, traversal, budget)
         return answers.explanation_of((yield post("/profile", body, repeatable=True)).body)
 
     def snapshot(self) -> Steps[dict[str, Any]]:
@@ -161,8 +158,15 @@ class ReadVerbs(EntityVerbs):
         params: Mapping[str, Any] | None,
         name: str | None,
         traversal: str | None,
+        budget: Budget | None = None,
     ) -> dict[str, Any]:
-        asked = {"query": text, "name": name, "traversal": traversal, **place_of(self._target)}
+        asked = {
+            "query": text,
+            "name": name,
+            "traversal": traversal,
+            "budget": None if budget is None else _limits(budget),
+            **place_of(self._target),
+        }
         return asked if params is None else {**asked, "params": _wire(params)}
 
     def planned(self, wanted: DesiredSchema) -> Steps[MigrationPlan]:
@@ -470,7 +474,10 @@ def _lists(said: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _refuse_budget(budget: Budget | None) -> None:
-    """What only an embedded graph can take: leaving it out silently would change what is done."""
-    if budget is not None:
-        raise not_served("budgets other than its own; a timeout is given to connect")
+def _limits(budget: Budget) -> dict[str, Any]:
+    """A budget as a request tells it; the server has one of its own, and keeps to the tighter."""
+    if budget.cancellation is not None:
+        # Leaving it out silently would change what is done.
+        raise not_served("tokens to cancel with; see `operations`")
+    limits = {"rows": budget.rows, "seconds": budget.seconds, "memory_bytes": budget.memory_bytes}
+    return {name: limit for name, limit in limits.items() if limit is not None}

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from omnigraph.server.pools import Pool
     from omnigraph.server.registry import ServedGraph
     from omnigraph.server.service import Service
+    from omnigraph.server.wire.queries import BudgetInput
 
 __all__ = ["Exchange", "JsonAnswer"]
 
-T = TypeVar("T")
+N = TypeVar("N", int, float)
 _DEADLINE_MS_MAX = 86_400_000
 
 
@@ -207,15 +208,21 @@ class Exchange:
         with self.service.admission.admit(self.actor, self.size if size is None else size):
             yield
 
-    @property
-    def budget(self) -> Budget:
-        """What a query of this request may cost: the graph's budget, within the deadline."""
-        budget = self.graph.budget
+    def budget(self, asked: BudgetInput | None = None) -> Budget:
+        """What a query of this request may cost: the graph's budget, and no more than is asked for,
+        within the deadline."""
+        budget = replace(self.graph.budget, cancellation=self.cancellation)
+        if asked is not None:
+            budget = replace(
+                budget,
+                rows=_least(budget.rows, asked.rows),
+                seconds=_least(budget.seconds, asked.seconds),
+                memory_bytes=_least(budget.memory_bytes, asked.memory_bytes),
+            )
         if self.deadline is None:
-            return replace(budget, cancellation=self.cancellation)
+            return budget
         left = max(self.deadline - SYSTEM_CLOCK.monotonic(), 0.001)
-        seconds = left if budget.seconds is None else min(budget.seconds, left)
-        return replace(budget, seconds=seconds, cancellation=self.cancellation)
+        return replace(budget, seconds=_least(budget.seconds, left))
 
     async def read(
         self, work: Callable[[Graph], Any], *, media_type: str = JsonAnswer.media_type
@@ -276,6 +283,13 @@ class Exchange:
             )
         found = work(self.graph)
         return found if isinstance(found, bytes) else msgspec.json.encode(found)
+
+
+def _least(limit: N | None, other: N | None) -> N | None:
+    """The tighter one; None is no limit."""
+    if limit is None or other is None:
+        return other if limit is None else limit
+    return min(limit, other)
 
 
 class _Watch:

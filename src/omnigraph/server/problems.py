@@ -136,7 +136,7 @@ def _details_of(error: GraphError) -> dict[str, Any]:
         case errors.PreconditionFailed():
             named = {"precondition_failure": details}
         case errors.PinChanged() if "table_key" in details:
-            named = {"manifest_conflict": details}
+            named = {"published_dataset_version_conflict": details}
         case errors.StaleHead() if "expected" in details:
             named = {"read_set_conflict": {"member": "schema", **details}}
         case errors.KeyConflict():

@@ -12,6 +12,7 @@ import pytest
 import omnigraph
 from omnigraph import errors
 from omnigraph.client import connect, connect_async
+from omnigraph.executor.budget import Budget
 from omnigraph.operations.changes.wire import cause_to_json, change_to_json
 from omnigraph.operations.history import commit_to_json
 
@@ -292,6 +293,8 @@ def head_of(graph: Any) -> str:
         lambda g: g.diff("main", "nowhere"),
         lambda g: g.blame("Ghost", "x"),
         lambda g: g.nodes("Ghost"),
+        lambda g: g.query(ALL, budget=Budget(rows=1)),
+        lambda g: g.profile(ALL, budget=Budget(rows=1)),
         lambda g: g.edges("Person"),
         lambda g: g.to_networkx("Ghost"),
         lambda g: g.blob("Person", "Ada", "name"),

@@ -55,7 +55,7 @@ async def query(exchange: Exchange) -> Response:
             asked.query,
             asked.params,
             name=asked.name,
-            budget=exchange.budget,
+            budget=exchange.budget(asked.budget),
             traversal=asked.traversal,
         )
         return to_ipc(found) if typed else found.to_json()
@@ -103,7 +103,7 @@ async def profile(exchange: Exchange) -> Response:
                 asked.query,
                 asked.params,
                 name=asked.name,
-                budget=exchange.budget,
+                budget=exchange.budget(asked.budget),
                 traversal=asked.traversal,
             )
             .to_json()

@@ -111,7 +111,7 @@ async def _read(exchange: Exchange, found: StoredQuery) -> Response:
                 asked.params,
                 name=found.name,
                 source_name=found.source_name,
-                budget=exchange.budget,
+                budget=exchange.budget(),
             )
             .to_json()
         )

@@ -11,15 +11,15 @@ __all__ = [
     "ChangeFeedGap",
     "ErrorOutput",
     "KeyConflict",
-    "ManifestConflict",
     "OutcomeUnknown",
     "PreconditionFailure",
+    "PublishedDatasetVersionConflict",
     "ReadSetConflict",
     "ResourceLimit",
 ]
 
 
-class ManifestConflict(Answer):
+class PublishedDatasetVersionConflict(Answer):
     """A table that the write depends on has moved."""
 
     table_key: str
@@ -98,7 +98,7 @@ class ErrorOutput(Answer):
     remedy: str | None = None
     details: dict[str, Any] | None = None
     merge_conflicts: list[dict[str, Any]] | None = None
-    manifest_conflict: ManifestConflict | None = None
+    published_dataset_version_conflict: PublishedDatasetVersionConflict | None = None
     read_set_conflict: ReadSetConflict | None = None
     key_conflict: KeyConflict | None = None
     resource_limit: ResourceLimit | None = None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import field
+from msgspec import Meta, field
 
 from omnigraph.server.wire.base import Answer, BranchName, CommitId, Input, Params, Rows
 
 __all__ = [
+    "BudgetInput",
     "ChangeOutput",
     "ExplainInput",
     "ExplainOutput",
@@ -26,6 +27,14 @@ __all__ = [
 Traversal = Literal["csr", "indexed"]
 
 
+class BudgetInput(Input):
+    """What a query may cost at most; never more than the server allows."""
+
+    rows: Annotated[int, Meta(ge=1)] | None = None
+    seconds: Annotated[float, Meta(gt=0)] | None = None
+    memory_bytes: Annotated[int, Meta(ge=1)] | None = None
+
+
 class QueryInput(Input):
     """A read query in `.gq`; `name` picks one of several."""
 
@@ -35,6 +44,7 @@ class QueryInput(Input):
     branch: BranchName | None = None
     snapshot: str | None = None
     traversal: Traversal | None = None
+    budget: BudgetInput | None = None
 
 
 class ExplainInput(Input):
