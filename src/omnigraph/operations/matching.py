@@ -1,7 +1,8 @@
 """The stored rows that the predicate of an update or a delete matches.
 
-Lance answers what it can while it scans; the rest is decided here, on the columns that it needs,
-batch by batch. Only what matches stays in memory, and no more of it than a mutation may have.
+Lance answers what it can while it scans; the rest is decided here by the evaluator of queries, on
+the columns that it needs, batch by batch. Only what matches stays in memory, and no more of it than
+a mutation may have.
 """
 
 from __future__ import annotations
@@ -13,12 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID
-from omnigraph.errors import LimitExceeded
+from omnigraph.errors import InvariantBroken, LimitExceeded
+from omnigraph.executor.bindings import Bindings
+from omnigraph.executor.budget import Budget, Meter
+from omnigraph.executor.cache import shared_cache
+from omnigraph.executor.column import Column, Vector, joined_array
+from omnigraph.executor.context import Context
+from omnigraph.executor.expressions import Evaluator
 from omnigraph.executor.naive.predicates import matches
 from omnigraph.executor.pushdown import split
+from omnigraph.executor.truth import from_values
 from omnigraph.integrity.lookup import is_among
 from omnigraph.ir.expressions import PropertyRef
-from omnigraph.operations.rows import from_arrow, stored_properties
+from omnigraph.operations.rows import stored_properties
 from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.runtime.cancellation import check_cancelled
 
@@ -27,8 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from omnigraph.catalog.model import EntityType
+    from omnigraph.executor.spaces import Space
+    from omnigraph.executor.truth import Truth
     from omnigraph.integrity.changes import Reader
-    from omnigraph.ir.expressions import Expr
+    from omnigraph.ir.expressions import Expr, Slot, TextMatch
 
 __all__ = ["Allowance", "Matching"]
 
@@ -65,6 +75,7 @@ class Matching:
         self._params = params
         self._now = now
         self._allowance = allowance
+        self._evaluator = _RowEvaluator(Context(params, now, Meter(Budget()), shared_cache()))
 
     def find(
         self,
@@ -79,7 +90,7 @@ class Matching:
         by_id: dict[str, str] = {prop.id: prop.column for prop in stored}
         wanted = [*by_id.values()] if columns is None else list(columns)
         halves = split(where, by_id, self._params, self._now)
-        needed = [by_id[name] for name in _properties(halves.residual) if name in by_id]
+        needed = [by_id[ref.prop] for ref in _properties(halves.residual)]
         table = self._reader.table(entity.id)
         batches = table.batches(
             list(dict.fromkeys((*wanted, *needed))), filter=halves.pushed, row_addresses=True
@@ -91,28 +102,43 @@ class Matching:
             rows = pa.Table.from_batches([batch])
             if known is not None:
                 rows = rows.filter(pc.invert(is_among(rows.column(ID.column), known)))
-            if halves.residual is not None:
-                rows = rows.filter(self._truth(entity, halves.residual, rows.select(needed)))
+            if halves.residual is not None and rows.num_rows:
+                rows = rows.filter(self._truth(halves.residual, by_id, rows))
             rows = rows.select([*wanted, ROW_ADDRESS])
             self._allowance.take(rows.num_rows, rows.nbytes)
             found.append(rows)
         schema = pa.schema([*(table.schema.field(name) for name in wanted), _ADDRESS])
         return pa.concat_tables([schema.empty_table(), *(rows.cast(schema) for rows in found)])
 
-    def _truth(self, entity: EntityType, where: Expr, rows: pa.Table) -> pa.Array:
-        return pa.array(
-            [
-                matches(where, row, self._params, self._now) is True
-                for row in from_arrow(entity, rows)
-            ],
-            pa.bool_(),
+    def _truth(self, where: Expr, columns: Mapping[str, str], rows: pa.Table) -> pa.Array:
+        """Where a condition is true. What its properties hold is known, so nothing is fetched."""
+        computed = {
+            id(ref): Vector(Column(joined_array(rows.column(columns[ref.prop]))))
+            for ref in _properties(where)
+        }
+        return pa.array(self._evaluator.passing(where, Bindings(rows.num_rows, {}, computed)))
+
+
+class _RowEvaluator(Evaluator):
+    """Evaluates conditions on rows whose values are given."""
+
+    def space_of(self, slot: Slot) -> Space:
+        raise InvariantBroken(10, f"slot {slot} has no space: the predicate reads its own row only")
+
+    def text_match(self, expr: TextMatch, rows: Bindings) -> Truth:
+        """Words are told apart one text at a time."""
+        given = {ref.prop: self.values(ref, rows) for ref in _properties(expr)}
+        params, now = self.context.params, self.context.now
+        return from_values(
+            matches(expr, dict(zip(given, row, strict=True)), params, now)
+            for row in zip(*given.values(), strict=True)
         )
 
 
-def _properties(expr: Any) -> Iterator[str]:
-    """The properties that an expression reads."""
+def _properties(expr: Any) -> Iterator[PropertyRef]:
+    """The places where an expression reads a property."""
     if isinstance(expr, PropertyRef):
-        yield expr.prop
+        yield expr
     elif isinstance(expr, tuple):
         for item in expr:
             yield from _properties(item)
