@@ -18,6 +18,7 @@ from omnigraph.compiler.compilation import (
     compile_document,
     compile_query,
     compile_source,
+    require_texts,
     select_query,
 )
 from omnigraph.compiler.params import bind_params
@@ -31,5 +32,6 @@ __all__ = [
     "compile_document",
     "compile_query",
     "compile_source",
+    "require_texts",
     "select_query",
 ]

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME, compile_source
+from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME, compile_source, require_texts
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog
@@ -44,6 +44,7 @@ class CompileCache:
         source_name: str = DEFAULT_SOURCE_NAME,
     ) -> QueryIR:
         """The compiled query; ``digest`` is that of the catalog."""
+        require_texts(text, name)
         key = (digest, text, name)
         with self._lock:
             found = self._entries.get(key)

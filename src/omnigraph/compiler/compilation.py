@@ -22,10 +22,22 @@ __all__ = [
     "compile_document",
     "compile_query",
     "compile_source",
+    "require_texts",
     "select_query",
 ]
 
 DEFAULT_SOURCE_NAME = "<query>"
+
+
+def require_texts(text: object, name: object) -> None:
+    """A query is a text, and so is the name of one, if there is one."""
+    if not isinstance(text, str) or not (name is None or isinstance(name, str)):
+        what, found = ("a query", text) if not isinstance(text, str) else ("its name", name)
+        raise InvalidInput(
+            "query.bad_type",
+            f"{what} is a text, not {type(found).__name__}",
+            remedy="hand over a string; bytes have to be decoded",
+        )
 
 
 def compile_source(

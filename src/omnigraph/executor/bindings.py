@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+import numpy as np
 
-    import numpy as np
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     import numpy.typing as npt
 
     from omnigraph.executor.column import Vector
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["ONE_ROW", "Bindings"]
+__all__ = ["ONE_ROW", "PIECE_ROWS", "Bindings"]
 
 _NO_VALUES: Mapping[int, Vector] = {}
+
+# More rows than this are worked on in pieces, so that a deadline is noticed between them.
+PIECE_ROWS = 1 << 20
 
 
 class Bindings:
@@ -54,6 +58,26 @@ class Bindings:
             {slot: column[rows] for slot, column in self.columns.items()},
             {key: vector.take(rows) for key, vector in self.computed.items()},
         )
+
+    def part(self, start: int, stop: int) -> Bindings:
+        """The rows from one place to another."""
+        stop = min(stop, self.count)
+        return Bindings(
+            stop - start,
+            {slot: column[start:stop] for slot, column in self.columns.items()},
+            {key: vector.take(np.arange(start, stop)) for key, vector in self.computed.items()},
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[Bindings]) -> Bindings:
+        """The rows of several parts, which have the same slots and nothing computed."""
+        if len(parts) == 1:
+            return parts[0]
+        columns = {
+            slot: np.concatenate([part.columns[slot] for part in parts])
+            for slot in parts[0].columns
+        }
+        return Bindings(sum(part.count for part in parts), columns)
 
     def only(self, slots: Iterable[Slot]) -> Bindings:
         """The same rows with fewer slots; some may be equal now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -24,9 +25,12 @@ __all__ = [
     "neighbours",
     "neighbours_once",
     "reach",
+    "split",
 ]
 
 _NODE_BITS = 32
+# So few nodes are followed at once, whatever is around them.
+_FEW_NODES = 512
 _NODE = np.int64(2**_NODE_BITS - 1)
 
 
@@ -51,6 +55,19 @@ def neighbours(csr: Csr, at: Ints, meter: Meter) -> tuple[Ints, Ints | slice]:
     places, lengths = _places(csr, at, meter)
     meter.hold(8 * len(places))
     return np.arange(len(at)).repeat(lengths), places
+
+
+def split(csr: Csr, at: Ints, most: int) -> list[tuple[int, int]]:
+    """Runs of nodes that together have about so many neighbours at most."""
+    if len(at) <= _FEW_NODES:
+        return [(0, len(at))]
+    ends = (csr.ptr[at + 1] - csr.ptr[at]).cumsum()
+    total = int(ends[-1])
+    if total <= most:
+        return [(0, len(at))]
+    cuts = np.searchsorted(ends, np.arange(most, total, most), side="left") + 1
+    bounds = [0, *np.unique(cuts[cuts < len(at)]).tolist(), len(at)]
+    return list(pairwise(bounds))
 
 
 def neighbours_once(csr: Csr, at: Ints, bound: int, meter: Meter) -> Ints:

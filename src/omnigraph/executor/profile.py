@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from omnigraph.executor.bindings import Bindings
     from omnigraph.planner.plan import Node
 
-__all__ = ["Measurement", "Profile"]
+__all__ = ["Measurement", "Profile", "Stopwatch"]
 
 
 @dataclass(slots=True)
@@ -42,6 +42,15 @@ class Profile:
         """What was measured elsewhere."""
         self._found[id(node)] = Measurement(1, rows, seconds, size)
 
+    def note_within(self, node: Node, rows: int, seconds: float, size: int) -> None:
+        """What an operator did while the one above it ran; its time is not that one's own."""
+        found = self._found.setdefault(id(node), Measurement())
+        found.runs += 1
+        found.rows += rows
+        found.seconds += seconds
+        found.bytes += size
+        self._below[-1] += seconds
+
     def measured(self, node: Node, act: Callable[[], Bindings]) -> Bindings:
         """Run an operator and note what it did."""
         self._below.append(0.0)
@@ -56,3 +65,24 @@ class Profile:
         found.seconds += own
         found.bytes += rows.nbytes
         return rows
+
+
+class Stopwatch:
+    """What it took to make pieces, apart from what was done with them."""
+
+    __slots__ = ("bytes", "rows", "seconds")
+
+    def __init__(self) -> None:
+        self.rows = self.bytes = 0
+        self.seconds = 0.0
+
+    def timed(self, pieces: Iterator[Bindings]) -> Iterator[Bindings]:
+        while True:
+            started = SYSTEM_CLOCK.monotonic()
+            piece = next(pieces, None)
+            self.seconds += SYSTEM_CLOCK.monotonic() - started
+            if piece is None:
+                return
+            self.rows += piece.count
+            self.bytes += piece.nbytes
+            yield piece

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EdgeType, TypeId
-from omnigraph.compiler import CompileCache, bind_params
+from omnigraph.compiler import CompileCache, bind_params, require_texts
 from omnigraph.datatypes.values import ValueProblem, coerce_json
 from omnigraph.errors import InvalidInput
 from omnigraph.executor.cache import pin_key, shared_cache
@@ -189,6 +189,7 @@ class PreparedQueries:
         self, snapshot: Snapshot, text: str, name: str | None, source_name: str
     ) -> Prepared:
         """The query, compiled against the schema of the snapshot; it must be a read."""
+        require_texts(text, name)
         key = (snapshot.manifest.commit.schema, text, name)
         with self._lock:
             found = self._entries.get(key)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput
+from omnigraph.executor.budget import Budget
 from omnigraph.executor.execute import Call, execute, stream
 from omnigraph.executor.result import ReadTarget
 from omnigraph.planner.plan import Access
@@ -17,7 +18,6 @@ from omnigraph.versioning.targets import is_branch_target
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from omnigraph.executor.budget import Budget
     from omnigraph.executor.result import QueryResult, QueryStream
     from omnigraph.ir.queries import QueryIR
     from omnigraph.operations.engine import Engine
@@ -111,10 +111,19 @@ def call_of(
     engine: Engine, prepared: Prepared, request: QueryRequest, operation: Operation | None
 ) -> Call:
     """How a run is made: bound parameters, the instant, the budget."""
+    budget = request.budget
+    if budget is None:
+        budget = engine.budget
+    elif not isinstance(budget, Budget):
+        raise InvalidInput(
+            "query.budget",
+            f"a budget is a Budget, not {type(budget).__name__}",
+            remedy="omnigraph.Budget(rows=…, seconds=…, memory_bytes=…)",
+        )
     return Call(
         prepared.bind(request.params),
         micros_to_datetime(engine.root.clock.now_micros()),
-        request.budget or engine.budget,
+        budget,
         operation,
         engine.embedder,
     )
@@ -125,7 +134,7 @@ def traversal_of(engine: Engine, request: QueryRequest) -> Access | None:
     asked = request.traversal or engine.traversal
     if not asked:
         return None
-    mode = _MODES.get(asked)
+    mode = _MODES.get(str(asked))
     if mode is None:
         raise InvalidInput(
             "query.traversal", f"there is no traversal mode {asked!r}", remedy="use csr or indexed"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.errors import LimitExceeded
+from omnigraph.executor import hops
 from omnigraph.executor.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.columns import PinnedColumns
@@ -109,6 +110,24 @@ def test_neighbours_come_with_the_place_of_the_node_that_they_are_near_to(
     once = neighbours_once(csr, at, len(NODES), Budget().start()).tolist()
     assert once == sorted({near for node in asked for near in around(csr, node)})
     assert count_neighbours(csr, at, len(NODES), Budget().start()) == len(once)
+
+
+@given(edges, st.lists(st.integers(0, 4), min_size=1, max_size=9), st.integers(1, 5))
+def test_a_hop_from_many_nodes_is_followed_in_pieces(
+    pairs: list[tuple[int, int]], asked: list[int], most: int
+) -> None:
+    csr = topology(pairs).pairs(Direction.OUT)
+    at = np.array(asked, np.int64)
+    few, hops._FEW_NODES = hops._FEW_NODES, 0
+    try:
+        pieces = hops.split(csr, at, most)
+    finally:
+        hops._FEW_NODES = few
+    assert [start for start, _ in pieces] == [0, *(stop for _, stop in pieces[:-1])]
+    assert pieces[-1][1] == len(asked)
+    for start, stop in pieces:
+        lengths = [len(around(csr, node)) for node in asked[start:stop]]
+        assert sum(lengths) < most + max(lengths) + 1
 
 
 @pytest.mark.parametrize("asked", [[0], [0, 1]])

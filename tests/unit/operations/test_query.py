@@ -14,9 +14,13 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import GraphError, InvalidInput, LimitExceeded, NotFound, TypeFailure
+from omnigraph.executor import hops
 from omnigraph.executor.budget import Budget
 from omnigraph.executor.cache import pin_key, shared_cache
 from omnigraph.executor.columns import column_key, index_key
+from omnigraph.executor.operators import expand as expands
+from omnigraph.executor.operators import filter as filters
+from omnigraph.executor.operators import join as joins
 from omnigraph.operations.query import QueryRequest, run_query, run_query_naively
 from omnigraph.runtime.cancellation import Cancellation
 
@@ -143,6 +147,25 @@ def test_wrong_parameters_are_refused_before_anything_runs(
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize("text", [5, None, b"query", ["query"]])
+@pytest.mark.parametrize("verb", ["query", "stream", "explain", "profile", "mutate"])
+def test_a_query_that_is_no_text_is_refused(graph: Graph, verb: str, text: Any) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        getattr(graph, verb)(text)
+    assert caught.value.code == "query.bad_type"
+    with pytest.raises(InvalidInput) as caught:
+        getattr(graph, verb)(ALL, name=["all"])
+    assert caught.value.code == "query.bad_type"
+
+
+@pytest.mark.parametrize(
+    "options", [{"budget": 5}, {"budget": {"rows": 1}}, {"traversal": ["csr"]}]
+)
+def test_options_of_another_type_are_refused(graph: Graph, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        graph.query(ALL, **options)
+
+
 def test_a_parameter_may_be_named_with_its_dollar(graph: Graph) -> None:
     assert names(graph.query(FRIENDS, {"$n": "ada"})) == ["bo", "cy"]
 
@@ -191,6 +214,67 @@ def test_time_is_bounded(graph: Graph) -> None:
     with pytest.raises(LimitExceeded) as caught:
         graph.query(ALL, budget=Budget(seconds=0.0))
     assert caught.value.code == "query.time_limit"
+
+
+class CountingClock:
+    """A clock on which every look takes a second."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def now_micros(self) -> int:
+        return 0
+
+    def monotonic(self) -> float:
+        self.looks += 1
+        return float(self.looks)
+
+    def sleep(self, seconds: float) -> None:
+        raise AssertionError(seconds)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "$p: Person  $q: Person  $p.age < $q.age",
+        "$p: Person  $q: Person  $p.age = $q.age",
+        "$p: Person  $p knows $q",
+    ],
+)
+def test_large_joins_and_hops_work_in_pieces_and_look_at_the_clock_between_them(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    text = f"query q() {{ match {{ {pattern} }} return {{ $p.name as p, $q.name as q }} }}"
+    expected = graph.query(text).rows()
+    clock = CountingClock()
+    graph.query(text, budget=Budget(clock=clock))
+    before = clock.looks
+    for module in (filters, joins, expands):
+        monkeypatch.setattr(module, "PIECE_ROWS", 1)
+    monkeypatch.setattr(hops, "_FEW_NODES", 0)
+    clock.looks = 0
+    assert graph.query(text, budget=Budget(clock=clock, seconds=None)).rows() == expected
+    assert clock.looks > before
+    with pytest.raises(LimitExceeded) as caught:
+        graph.query(text, budget=Budget(clock=CountingClock(), seconds=clock.looks - 2))
+    assert caught.value.code == "query.time_limit"
+
+
+def test_pairs_that_do_not_pass_take_no_memory(graph: Graph) -> None:
+    people = pa.table({"name": [f"p{place:04d}" for place in range(2_000)], "age": range(2_000)})
+    graph.load({"Person": people}, mode="append")
+    text = """query q() {
+        match { $p: Person  $q: Person  $p.age > $q.age  $p.age < 2 } return { count(*) as n }
+    }"""
+    tight = Budget(memory_bytes=8 << 20)
+    assert graph.query(text.replace("< 2", "< 2  $q.age >= 0"), budget=tight).rows() == [{"n": 1}]
+    profile = graph.profile(text)
+    assert "Join" in str(profile)
+    with pytest.raises(LimitExceeded):
+        graph.query(
+            "query q() { match { $p: Person  $q: Person } return { $p.name, $q.name } }",
+            budget=tight,
+        )
 
 
 def test_a_graph_has_a_budget_of_its_own(graph: Graph) -> None:

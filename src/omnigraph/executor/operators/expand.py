@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from omnigraph.errors import InvariantBroken
-from omnigraph.executor.bindings import Bindings
-from omnigraph.executor.hops import count_neighbours, neighbours, neighbours_once, reach
+from omnigraph.executor.bindings import PIECE_ROWS, Bindings
+from omnigraph.executor.hops import count_neighbours, neighbours, neighbours_once, reach, split
 from omnigraph.executor.operators.filter import keep_slots
 from omnigraph.executor.topology import Csr, Direction
 from omnigraph.planner.plan import output_slots
@@ -40,6 +40,22 @@ def run_expand(node: plan.Expand, run: Run, given: Given) -> Bindings:
             return Bindings(count_neighbours(csr, at, bound, meter), {})
         found = neighbours_once(csr, at, bound, meter)
         return Bindings(len(found), {node.end: found})
+    pieces = split(csr, at, PIECE_ROWS)
+    if len(pieces) == 1:
+        return _followed(node, rows, csr, at, run)
+    parts = []
+    for start, stop in pieces:
+        meter.check()
+        parts.append(_followed(node, rows.part(start, stop), csr, at[start:stop], run))
+    joined = Bindings.joined(parts)
+    return (
+        keep_slots(joined, tuple(joined.columns), run, distinct=True) if node.distinct else joined
+    )
+
+
+def _followed(node: plan.Expand, rows: Bindings, csr: Csr, at: Ints, run: Run) -> Bindings:
+    """The rows that some rows lead to."""
+    meter = run.context.meter
     index, places = neighbours(csr, at, meter)
     near = csr.near[places]
     made: dict[Slot, Ints] = {}

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.executor.bindings import Bindings
+from omnigraph.executor.bindings import PIECE_ROWS, Bindings
 from omnigraph.executor.column import Column, Vector
 from omnigraph.executor.keys import count_pairs, dense, distinct_rows, is_among, matching_rows
 from omnigraph.planner.plan import output_slots
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -23,24 +23,35 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["run_join", "run_semi_join", "seeds"]
+__all__ = ["joined_pieces", "run_join", "run_semi_join", "seeds"]
 
 
 def run_join(node: plan.Join, run: Run, given: Given) -> Bindings:
     """Every pair of rows whose values agree."""
+    return Bindings.joined(list(joined_pieces(node, run, given, held=True)))
+
+
+def joined_pieces(node: plan.Join, run: Run, given: Given, *, held: bool) -> Iterator[Bindings]:
+    """The same piece by piece; ``held``: whoever asks keeps them all."""
     left = run.rows(node.left, given)
     if not left.count:
-        return Bindings(0, dict.fromkeys(output_slots(node), np.empty(0, np.int64)))
+        yield Bindings(0, dict.fromkeys(output_slots(node), np.empty(0, np.int64)))
+        return
     right = run.rows(node.right, given)
-    pairs = [_codes(one, other, left, right, run) for one, other in node.equal]
-    counts = (left.count, right.count)
-    mine, theirs = ([pair[side] for pair in pairs] for side in (0, 1))
+    left, right = left.only(left.columns), right.only(right.columns)
+    codes = [_codes(one, other, left, right, run) for one, other in node.equal]
+    mine, theirs = ([pair[side] for pair in codes] for side in (0, 1))
+    pairs = count_pairs(mine, theirs, (left.count, right.count))
+    step = max(1, left.count * PIECE_ROWS // max(pairs, 1))
     # Held before it is made: two small sides may have more pairs than there is memory.
     columns = 2 + len(left.columns) + len(right.columns)
-    run.context.meter.hold(8 * columns * count_pairs(mine, theirs, counts))
-    places, others = matching_rows(mine, theirs, counts)
-    joined = left.only(left.columns).take(places)
-    return joined.extended(right.only(right.columns).take(others).columns)
+    run.context.meter.hold(8 * columns * (pairs if held else min(pairs, PIECE_ROWS)))
+    for start in range(0, left.count, step):
+        run.context.meter.check()
+        some = left.part(start, start + step)
+        keys = [column[start : start + step] for column in mine]
+        places, others = matching_rows(keys, theirs, (some.count, right.count))
+        yield some.take(places).extended(right.take(others).columns)
 
 
 def _codes(one: Expr, other: Expr, left: Bindings, right: Bindings, run: Run) -> tuple[Ints, Ints]:
