@@ -175,6 +175,8 @@ def _made(directory: str) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(
-            "load.report_unwritable", f"{path} cannot be made: {error.strerror or error}"
+            "load.report_unwritable",
+            f"{path} cannot be made: {error.strerror or error}",
+            remedy="name a directory, one that exists or is to be made",
         ) from error
     return path
