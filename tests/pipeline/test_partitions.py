@@ -36,11 +36,12 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     return graph
 
 
-def planned(graph: Graph, where: str | None) -> list[tuple[int, ...]]:
+def planned(graph: Graph, where: str | None, columns: int | None = None) -> list[tuple[int, ...]]:
     snapshot = graph.engine.snapshot("main")
     entity = find_entity(snapshot.catalog, "Person")
     condition = None if where is None else parse_where(graph.engine, snapshot, entity, where)
-    return plan_partitions(snapshot.table(entity.id), condition)
+    table = snapshot.table(entity.id)
+    return plan_partitions(table, table.schema.names[:columns], condition)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,8 @@ def test_small_parts_share_a_task_and_with_a_condition_more_do(
     monkeypatch.setattr(partitions, "_ROWS_PER_PARTITION", 2 * ROWS)
     monkeypatch.setattr(partitions, "_ROWS_LOOKED_THROUGH", 3 * ROWS)
     assert planned(graph, None) == [(0, 1), (2, 3)]
+    # Of half of the columns, twice the rows.
+    assert planned(graph, None, columns=2) == [(0, 1, 2, 3)]
     # No more tasks than are needed, and as much for each.
     assert planned(graph, "$it.rank = 25") == [(0, 1), (2, 3)]
     monkeypatch.setattr(partitions, "_ROWS_LOOKED_THROUGH", PARTS * ROWS)

@@ -28,19 +28,26 @@ _ROWS_LOOKED_THROUGH = 3_000_000
 _MATCHES_MAX = 1_000_000
 
 
-def plan_partitions(table: Table, where: Condition | None = None) -> list[tuple[int, ...]]:
-    """The places of the parts that each task reads."""
+def plan_partitions(
+    table: Table, columns: Collection[str], where: Condition | None = None
+) -> list[tuple[int, ...]]:
+    """The places of the parts that each task reads, for some columns."""
     sizes = [part.rows for part in table.parts()]
     places = range(len(sizes)) if where is None else _matching(table, sizes, where)
-    if where is None:
+    if where is not None:
+        return _balanced(places, sizes, _ROWS_LOOKED_THROUGH)
+    left_out = len(table.schema.names) - len(columns)
+    if left_out <= 0:
         return list(grouped(places, lambda place: sizes[place], _ROWS_PER_PARTITION))
-    return _balanced(places, sizes)
+    # The fewer columns, the less there is to a row.
+    rows_max = _ROWS_PER_PARTITION * len(table.schema.names) // max(len(columns), 1)
+    return _balanced(places, sizes, rows_max)
 
 
-def _balanced(places: Collection[int], sizes: list[int]) -> list[tuple[int, ...]]:
+def _balanced(places: Collection[int], sizes: list[int], rows_max: int) -> list[tuple[int, ...]]:
     """As few tasks as are needed to look through the parts, each with about as much to do."""
     total = sum(sizes[place] for place in places)
-    tasks = -(-total // _ROWS_LOOKED_THROUGH)
+    tasks = -(-total // rows_max)
     found: dict[int, list[int]] = {}
     before = 0
     for place in places:

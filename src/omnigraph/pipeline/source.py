@@ -175,12 +175,13 @@ class GraphSource(DataSource):
         snapshot = engine.snapshot(self._target)
         table = snapshot.table(entity.id)
         condition = None if where is None else parse_where(engine, snapshot, entity, where)
+        chosen = tuple(columns[name].column for name in schema.names)
         return TableRead(
             table.pin,
-            tuple(columns[name].column for name in schema.names),
+            chosen,
             _expected(schema),
             None if condition is None else condition.filter,
-            tuple(plan_partitions(table, condition)),
+            tuple(plan_partitions(table, chosen, condition)),
         )
 
 
