@@ -11,7 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from omnigraph.errors import InvalidInput
 from omnigraph.language.diagnostics import did_you_mean
@@ -199,6 +201,7 @@ class _Gathering:
             if self._has_wrong_columns(entity, file.names):
                 return
             for part in file.parts():
+                self._require_short_rows(part)
                 parsed = type_rows(entity, part.rows, text=True)
                 self.gathered.add(_renumbered(parsed, part), Place(name))
                 self._tell(0)
@@ -208,6 +211,17 @@ class _Gathering:
         for violation in wrong:
             self.gathered.report.add(violation)
         return bool(wrong)
+
+    def _require_short_rows(self, part: formats.CsvPart) -> None:
+        """The parser lets a row reach into the next block: it can be nearly twice as long."""
+        limit = self._limits.load_record_bytes_max
+        if part.rows.nbytes <= limit:
+            return
+        sizes = np.zeros(part.rows.num_rows, np.int64)
+        for column in part.rows.columns:
+            sizes += pc.binary_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+        for at in np.flatnonzero(sizes > limit):
+            raise record_too_large(limit, self.gathered.count + 1 + int(part.records[at]))
 
     @contextmanager
     def _long_rows_told(self) -> Iterator[None]:

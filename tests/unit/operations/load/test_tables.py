@@ -472,6 +472,16 @@ def test_a_quote_in_the_middle_of_a_cell_is_a_quote(graph: Graph, tools: Any, te
     assert graph.load(text.encode(), mode="append", type="Person", format="csv").total_nodes == 1
 
 
+def test_a_cell_that_reaches_into_the_next_block_is_too_large_as_well(
+    make_graph: Callable[..., Graph], tools: Any
+) -> None:
+    graph = make_graph(limits=replace(FAST, load_record_bytes_max=10_000))
+    name = "x" * 12_000
+    error = tools.refused(graph, f"name\na\n{name}\nb\n".encode(), format="csv", type="Person")
+    assert error.code == "load.record_too_large"
+    assert error.details["record"] == 2
+
+
 def test_a_row_without_end_is_too_large(make_graph: Callable[..., Graph], tools: Any) -> None:
     graph = make_graph(limits=replace(FAST, load_record_bytes_max=10_000))
     text = b'name,mail\na,x\nb,"' + b"x\n" * 20_000 + b'"\n'
