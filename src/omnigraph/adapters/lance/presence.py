@@ -6,8 +6,9 @@ Data files are never rewritten and their names never used again, so what one hol
 remembered for good, whatever versions and branches it is part of. Deleted rows are remembered with
 the others: a wrong "may hold" costs no more than the question that it was to save.
 
-What this process writes is remembered as it is written. Files of others are read once they were
-asked about often enough, large ones in the background: no write waits for them.
+What this process writes is remembered as it is written. The few rows that other processes wrote
+since are read at once, which costs what the question would; more only when it was asked about often
+enough, and large files in the background: no write waits for them.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ _BYTES_MAX = 64 * 2**20
 # The tail of a table consists of files of this size, of which sets are quicker to ask.
 _SET_ROWS_MAX = 1_024
 _SET_MEMBER_BYTES = 80
+# What is read at once instead of asking Lance: no more than what it would look at itself.
+_READ_TOGETHER_ROWS = 2_048
+_READ_TOGETHER_FILES = 16
 # Reading so many values takes about as long as two questions to Lance.
 _READ_AT_ONCE_ROWS = 20_000
 _ROWS_PER_QUESTION = 100_000
@@ -61,16 +65,24 @@ class Presence:
         self._columns.add(column)
         wanted = _hashes(values)
         found: set[int] = set()
-        unknown = False
+        unknown = []
         for fragment in dataset.get_fragments():
-            hashes = self._hashes_of(dataset, fragment, column)
-            if hashes is None:
-                # Asked to the end all the same: what is due is read for the next time.
-                unknown = True
+            metadata = fragment.metadata
+            # Values that are laid over a file are not in it.
+            known = None if metadata.overlays else self._hashes_of((_name(metadata), column))
+            if known is None:
+                unknown.append((fragment, metadata))
             else:
-                found |= _common(wanted, hashes)
-        if unknown:
+                found |= _common(wanted, known)
+        if unknown and not self._read_few(dataset, column, unknown):
+            self._read_due(dataset, column, unknown)
             return values
+        for _, metadata in unknown:
+            hashes = self._hashes_of((_name(metadata), column))
+            if hashes is None:
+                # Crowded out already.
+                return values
+            found |= _common(wanted, hashes)
         return values.filter(pa.array([each in found for each in wanted.tolist()], pa.bool_()))
 
     def learn(self, fragments: Iterable[Any], rows: pa.Table) -> None:
@@ -85,20 +97,31 @@ class Presence:
                 if pa.types.is_string(part.schema.field(column).type):
                     self._keep((_name(fragment), column), _hashes(part.column(column)))
 
-    def _hashes_of(self, dataset: Any, fragment: Any, column: str) -> _Hashes | None:
-        metadata = fragment.metadata
-        if metadata.overlays:
-            # Values that are laid over a file are not in it.
-            return None
-        key = (_name(metadata), column)
+    def _hashes_of(self, key: _Key) -> _Hashes | None:
         with self._lock:
             found = self._known.get(key)
             if found is not None:
                 self._known.move_to_end(key)
-                return found
-        if metadata.physical_rows <= _ROWS_MAX and self._is_due(key, metadata.physical_rows):
-            self._read_soon(key, dataset, fragment, metadata.physical_rows)
-        return None
+            return found
+
+    def _read_few(self, dataset: Any, column: str, unknown: list[tuple[Any, Any]]) -> bool:
+        """Read all that is not known in one scan, when that is little."""
+        sizes = [metadata.physical_rows for _, metadata in unknown]
+        laid_over = any(metadata.overlays for _, metadata in unknown)
+        if laid_over or sum(sizes) > _READ_TOGETHER_ROWS or len(sizes) > _READ_TOGETHER_FILES:
+            return False
+        hashes = _read(dataset, [fragment for fragment, _ in unknown], column)
+        if len(hashes) != sum(sizes):
+            return False
+        for (_, metadata), part in zip(unknown, np.split(hashes, np.cumsum(sizes)), strict=False):
+            self._keep((_name(metadata), column), part)
+        return True
+
+    def _read_due(self, dataset: Any, column: str, unknown: list[tuple[Any, Any]]) -> None:
+        for fragment, metadata in unknown:
+            key, rows = (_name(metadata), column), metadata.physical_rows
+            if not metadata.overlays and rows <= _ROWS_MAX and self._is_due(key, rows):
+                self._read_soon(key, dataset, fragment, rows)
 
     def _is_due(self, key: _Key, rows: int) -> bool:
         """A file that is asked about once is not worth reading, and a large one not soon."""
@@ -115,7 +138,7 @@ class Presence:
     def _read_soon(self, key: _Key, dataset: Any, fragment: Any, rows: int) -> None:
         def read() -> None:
             try:
-                self._keep(key, _read(dataset, fragment, key[1]))
+                self._keep(key, _read(dataset, [fragment], key[1]))
             except Exception as error:  # noqa: BLE001 - whoever asks Lance itself is told
                 _log.debug("what %s holds is not remembered: %s", key[0], error)
             finally:
@@ -146,10 +169,14 @@ def _common(wanted: np.ndarray, hashes: _Hashes) -> frozenset[int]:
     return frozenset(wanted[hashes[at] == wanted].tolist())
 
 
-def _read(dataset: Any, fragment: Any, column: str) -> np.ndarray:
-    """Deleted rows as well: in a version of another branch they may live."""
+def _read(dataset: Any, fragments: list[Any], column: str) -> np.ndarray:
+    """All rows in their order, deleted ones as well: in a version of another branch they live."""
     scanner = dataset.scanner(
-        columns=[column], fragments=[fragment], include_deleted_rows=True, with_row_id=True
+        columns=[column],
+        fragments=fragments,
+        include_deleted_rows=True,
+        with_row_id=True,
+        scan_in_order=True,
     )
     return np.concatenate([_hashes(batch.column(column)) for batch in scanner.to_batches()])
 

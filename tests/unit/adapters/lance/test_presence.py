@@ -31,8 +31,18 @@ def asked(presence: Presence, dataset: Any, *ids: str) -> list[str]:
     return presence.may_hold(dataset, "id", pa.array(ids, pa.string())).to_pylist()
 
 
-def test_a_table_that_is_asked_once_is_not_read(dataset: Any) -> None:
-    assert asked(Presence(), dataset, "x", "a") == ["x", "a"]
+def test_a_few_rows_are_read_at_the_first_question(dataset: Any) -> None:
+    assert asked(Presence(), dataset, "x", "a") == ["a"]
+
+
+def test_a_table_that_is_asked_once_is_not_read(
+    dataset: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("omnigraph.adapters.lance.presence._READ_TOGETHER_ROWS", 2)
+    presence = Presence()
+    assert asked(presence, dataset, "x", "a") == ["x", "a"]
+    assert asked(presence, dataset, "x", "a") == ["x", "a"]
+    assert asked(presence, dataset, "x", "a") == ["a"]
 
 
 def test_what_no_file_holds_is_left_out_once_they_are_known(dataset: Any) -> None:
@@ -76,6 +86,7 @@ def test_a_large_file_is_read_beside_the_writes_that_ask(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("omnigraph.adapters.lance.presence._READ_AT_ONCE_ROWS", 2)
+    monkeypatch.setattr("omnigraph.adapters.lance.presence._READ_TOGETHER_ROWS", 2)
     large: Any = lance.write_dataset(rows("a", "b", "c"), tmp_path / "t")
     presence = Presence()
     for _ in range(2):
