@@ -22,7 +22,9 @@ def usage_failure(error: click.ClickException) -> InvalidInput:
     """What click found wrong with the command line, as one of our errors."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     path = context.command_path if context is not None else "omnigraph"
-    return InvalidInput("usage.bad", error.format_message(), remedy=f"see `{path} --help`")
+    # Click spreads the choices of an option over lines; a failure is one line.
+    message = " ".join(error.format_message().split())
+    return InvalidInput("usage.bad", message, remedy=f"see `{path} --help`")
 
 
 def report(error: BaseException, *, as_json: bool) -> int:

@@ -47,7 +47,7 @@ def test_status_counts_what_is_there(ask: Cli, tell: Cli, prepared_graph: Path) 
     assert body["uri"] == str(prepared_graph)
     assert (body["nodes"], body["edges"], body["branches"], body["tags"]) == (3, 1, 2, 1)
     assert body["internal_schema_version"] == FORMAT
-    assert "nodes              3 in 1 types" in tell("status")
+    assert "nodes              3 in 1 type\n" in tell("status")
 
 
 def test_snapshot_lists_the_datasets_of_a_target(ask: Cli, tell: Cli) -> None:

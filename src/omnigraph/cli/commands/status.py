@@ -8,7 +8,7 @@ import click
 
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.cli.render import Rows, block
+from omnigraph.cli.render import Rows, block, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,8 +40,8 @@ def _lines(status: Status) -> Iterator[str]:
             ("schema", status.schema),
             ("branches", status.branches),
             ("tags", status.tags),
-            ("nodes", f"{status.nodes} in {status.node_types} types"),
-            ("edges", f"{status.edges} in {status.edge_types} types"),
+            ("nodes", f"{status.nodes} in {plural(status.node_types, 'type')}"),
+            ("edges", f"{status.edges} in {plural(status.edge_types, 'type')}"),
             ("unfinished writes", len(status.pending)),
         ]
     )

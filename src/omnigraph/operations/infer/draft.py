@@ -73,7 +73,8 @@ def _body(head: str, sighting: Sighting, key: str | None) -> str:
         f"    {_line(sighting, name, column, key)}" for name, column in sighting.columns.items()
     ]
     sampled = " or more" if sighting.count >= ROWS_MAX else ""
-    return "\n".join([f"// From {sighting.count}{sampled} rows.", f"{head} {{", *lines, "}"])
+    rows = "row" if sighting.count == 1 else "rows"
+    return "\n".join([f"// From {sighting.count}{sampled} {rows}.", f"{head} {{", *lines, "}"])
 
 
 def _line(sighting: Sighting, name: str, column: Column, key: str | None) -> str:
