@@ -166,6 +166,12 @@ def test_options_of_another_type_are_refused(graph: Graph, options: dict[str, An
         graph.query(ALL, **options)
 
 
+def test_a_distinct_constant_of_no_rows_is_no_row(graph: Graph) -> None:
+    text = 'query q() { match { $p: Person { name: "x" } } return distinct { 7 as seven } }'
+    assert graph.query(text).rows() == []
+    assert graph.query(text.replace('"x"', '"ada"')).rows() == [{"seven": 7}]
+
+
 def test_a_parameter_may_be_named_with_its_dollar(graph: Graph) -> None:
     assert names(graph.query(FRIENDS, {"$n": "ada"})) == ["bo", "cy"]
 

@@ -147,6 +147,7 @@ def _counts_rows(node: Group, pruned: Node) -> bool:
     slots = output_slots(pruned)
     return (
         not node.keys
+        and bool(node.folds)
         and len(slots) == 1
         and all(
             fold.func is AggregateFunc.COUNT and isinstance(fold.operand, EntityRef)
