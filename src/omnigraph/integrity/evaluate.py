@@ -17,13 +17,15 @@ from omnigraph.integrity.violations import Report
 from omnigraph.runtime.cancellation import check_cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
-__all__ = ["Evaluation", "evaluate_changes"]
+    from omnigraph.catalog.model import EntityType
 
-_IDS_NAMED_MAX = 100
+__all__ = ["IDS_NAMED_MAX", "Evaluation", "evaluate_changes", "ids_exist"]
+
+IDS_NAMED_MAX = 100
 
 
 @dataclass(frozen=True)
@@ -33,20 +35,28 @@ class Evaluation:
     report: Report
     located: Mapping[TypeId, pa.Table]
     reads: frozenset[TypeId]
-    # Ids that a strict insert met, by type.
-    conflicts: Mapping[str, list[str]]
+    # Types with the ids of them that a strict insert met.
+    conflicts: Sequence[tuple[EntityType, list[str]]]
 
     def raise_if_broken(self) -> None:
         """Violations first: they would remain when the conflict is gone."""
         self.report.raise_if_any()
         if self.conflicts:
-            type_name, ids = next(iter(self.conflicts.items()))
-            raise KeyConflict(
-                "key.exists",
-                f"{type_name} {', '.join(repr(i) for i in ids[:5])} exists already",
-                remedy="use merge to replace existing entities",
-                details={"type_name": type_name, "ids": ids[:_IDS_NAMED_MAX]},
-            )
+            raise ids_exist(*self.conflicts[0])
+
+
+def ids_exist(entity: EntityType, ids: list[str]) -> KeyConflict:
+    """What a strict insert is told that met entities of a type."""
+    return KeyConflict(
+        "key.exists",
+        f"{entity.name} {', '.join(repr(i) for i in ids[:5])} exists already",
+        remedy="use merge to replace existing entities",
+        details={
+            "entity_kind": entity.kind.value,
+            "type_name": entity.name,
+            "ids": ids[:IDS_NAMED_MAX],
+        },
+    )
 
 
 def evaluate_changes(
@@ -60,7 +70,7 @@ def evaluate_changes(
     report = Report() if report is None else report
     reads: set[TypeId] = set()
     located: dict[TypeId, pa.Table] = {}
-    conflicts: dict[str, list[str]] = {}
+    conflicts: list[tuple[EntityType, list[str]]] = []
     for type_id, change in changes.by_type.items():
         check_cancelled()
         check_columns(change, report)
@@ -68,7 +78,7 @@ def evaluate_changes(
         if change.mode is Mode.APPEND and located[type_id].num_rows:
             # In the order of the change; where the others lie is nobody's business.
             met = is_among(change.ids, located[type_id].column(ID.column))
-            conflicts[change.entity.name] = change.ids.filter(met).to_pylist()
+            conflicts.append((change.entity, change.ids.filter(met).to_pylist()))
         check_uniqueness(change, reader, report)
     if not changes.partial:
         reads |= _check_existence(changes, reader, report)

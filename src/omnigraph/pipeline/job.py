@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from omnigraph.catalog.model import EntityKind
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.errors import Conflict, KeyConflict
+from omnigraph.errors import Conflict
 from omnigraph.integrity.changes import Mode
+from omnigraph.integrity.evaluate import IDS_NAMED_MAX, ids_exist
 from omnigraph.operations.load.request import LoadResult, TypeCount
 from omnigraph.pipeline.existence import check_existence
 from omnigraph.pipeline.facts import Findings, existing
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Handling", "Judged", "LoadJob"]
 
-_IDS_NAMED_MAX = 100
 _FILES_NAMED_MAX = 16
 
 
@@ -220,14 +220,8 @@ class LoadJob:
             met = incoming.located.of(incoming.number(entity))
             if met.rows:
                 files = [unpack(self._desk.site, file.key) for file in met.files[:_FILES_NAMED_MAX]]
-                rows = pa.concat_tables(files).sort_by(RECORD).slice(0, _IDS_NAMED_MAX)
-                ids = rows.column("id").to_pylist()
-                raise KeyConflict(
-                    "key.exists",
-                    f"{entity.name} {', '.join(repr(i) for i in ids[:5])} exists already",
-                    remedy="use merge to replace existing entities",
-                    details={"type_name": entity.name, "ids": ids},
-                )
+                rows = pa.concat_tables(files).sort_by(RECORD).slice(0, IDS_NAMED_MAX)
+                raise ids_exist(entity, rows.column("id").to_pylist())
 
     def _require_schema(self, snapshot: Snapshot) -> None:
         if snapshot.manifest.commit.schema != self._schema:

@@ -13,6 +13,7 @@ from omnigraph.server.problems import Problem
 if TYPE_CHECKING:
     from omnigraph.server.exchange import Exchange
     from omnigraph.server.operations import Operation
+    from omnigraph.server.wire.base import Input
 
 __all__ = ["decode_body", "decode_query"]
 
@@ -33,12 +34,31 @@ async def decode_body(operation: Operation, exchange: Exchange) -> Any:
     if not data and operation.body_optional:
         return operation.body()
     try:
-        return _decoder(operation.body).decode(data)
+        return _decode(operation.body, data)
     except msgspec.ValidationError as error:
         raise _misfit("body", error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise Problem(400, "request.bad_json", f"the body is not JSON: {reason}") from None
+
+
+def _decode(kind: type[Input], data: bytes) -> Any:
+    """The body as ``kind``. Older names are looked for only in what does not fit without them."""
+    try:
+        return _decoder(kind).decode(data)
+    except msgspec.ValidationError:
+        if not kind.ALIASES:
+            raise
+        given = msgspec.json.decode(data)
+        if not isinstance(given, dict) or given.keys().isdisjoint(kind.ALIASES):
+            raise
+        for older, name in kind.ALIASES.items():
+            if older in given and name in given:
+                raise msgspec.ValidationError(
+                    f"`{name}` and `{older}` are the same field"
+                ) from None
+        said = {kind.ALIASES.get(name, name): value for name, value in given.items()}
+        return msgspec.convert(said, kind)
 
 
 def decode_query(operation: Operation, raw: bytes) -> Any:

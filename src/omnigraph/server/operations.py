@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from omnigraph.server.exchange import Exchange
     from omnigraph.server.headers import Header
+    from omnigraph.server.wire.base import Input
 
     Handler = Callable[[Exchange], Awaitable[Response]]
 
@@ -34,7 +35,7 @@ class Operation:
     handler: Handler
     summary: str
     # The JSON body, and whether it may be left out.
-    body: type[Struct] | None = None
+    body: type[Input] | None = None
     body_optional: bool = False
     # Whether the body holds records, and may be as long as a load.
     body_of_records: bool = False

@@ -141,7 +141,11 @@ def _details_of(error: GraphError) -> dict[str, Any]:
             named = {"read_set_conflict": {"member": "schema", **details}}
         case errors.KeyConflict():
             ids = details.get("ids") or [None]
-            told = {"type_name": details.get("type_name"), "entity_id": ids[0]}
+            told = {
+                "entity_kind": details.get("entity_kind"),
+                "type_name": details.get("type_name"),
+                "entity_id": ids[0],
+            }
             named = {
                 "key_conflict": {key: value for key, value in told.items() if value is not None},
                 "details": details,

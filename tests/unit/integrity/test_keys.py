@@ -75,7 +75,7 @@ def test_a_strict_insert_meets_ids_that_exist_in_its_own_order(judge_of: JudgeOf
     with pytest.raises(KeyConflict) as caught:
         judge.evaluate(change).raise_if_broken()
     assert caught.value.code == "key.exists"
-    assert caught.value.details == {"type_name": "T", "ids": ["b", "a"]}
+    assert caught.value.details == {"entity_kind": "node", "type_name": "T", "ids": ["b", "a"]}
 
 
 def test_violations_come_before_the_conflict(judge_of: JudgeOf) -> None:
@@ -99,5 +99,6 @@ def test_few_ids_and_many_are_found_alike(judge_of: JudgeOf, count: int) -> None
     judge = judge_of(SCHEMA)
     judge.add(*({"type": "T", "data": {"key": f"k{n}"}} for n in range(0, 1_200, 2)))
     change = judge.change("T", [{"key": f"k{n}"} for n in range(count)], mode="append")
-    conflicts = judge.evaluate(change).conflicts["T"]
-    assert sorted(conflicts) == sorted(f"k{n}" for n in range(0, count, 2))
+    [(entity, met)] = judge.evaluate(change).conflicts
+    assert entity.name == "T"
+    assert sorted(met) == sorted(f"k{n}" for n in range(0, count, 2))

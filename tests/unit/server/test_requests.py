@@ -115,9 +115,21 @@ def test_engine_errors_have_their_status_and_their_detail(open_server: httpx.Cli
     assert status == 400
     assert body["details"]["violations"]
     status, body = post("load", data='{"type": "Person", "data": {"name": "Ada"}}', mode="append")
-    assert (status, body["key_conflict"]["entity_id"]) == (409, "Ada")
+    met = {"entity_kind": "node", "type_name": "Person", "entity_id": "Ada"}
+    assert (status, body["key_conflict"]) == (409, met)
     status, body = post("query", query=ALL, snapshot="01M7J6PPJ8KKHKYYX78B15MWDC")
     assert status == 404
+
+
+def test_the_older_names_of_fields_are_taken(open_server: httpx.Client) -> None:
+    both = f"{ADD} query other($n: String) {{ insert Person {{ name: $n }} }}"
+    older = {"query_source": both, "query_name": "other", "params": {"n": "Emmy"}}
+    answer = open_server.post(f"{G}/mutate", json=older)
+    assert (answer.status_code, answer.json()["query_name"]) == (200, "other")
+    answer = open_server.post(f"{G}/query", json={"query_source": ALL})
+    assert (answer.status_code, answer.json()["row_count"]) == (200, len(names(open_server)))
+    for wrong in ({"query_source": ALL, "query": ALL}, {"query_source": 1}, {"source": ALL}):
+        assert open_server.post(f"{G}/query", json=wrong).status_code == 400
 
 
 def test_a_merge_conflict_is_told_previewed_and_resolved(open_server: httpx.Client) -> None:

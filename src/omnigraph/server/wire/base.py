@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
@@ -21,6 +21,9 @@ __all__ = [
 
 class Input(Struct, forbid_unknown_fields=True):
     """Something that a request says."""
+
+    # Older names that are taken for fields.
+    ALIASES: ClassVar[dict[str, str]] = {}
 
 
 class Answer(Struct, omit_defaults=True):

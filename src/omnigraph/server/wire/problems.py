@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from omnigraph.server.wire.base import Answer
+from omnigraph.server.wire.base import Answer, EntityKind
 
 __all__ = [
     "BlobRange",
@@ -38,6 +38,7 @@ class ReadSetConflict(Answer):
 class KeyConflict(Answer):
     """A strict insert met an id that exists."""
 
+    entity_kind: EntityKind | None = None
     type_name: str | None = None
     entity_id: str | None = None
 

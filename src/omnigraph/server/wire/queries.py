@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 Traversal = Literal["csr", "indexed"]
+_OLDER_NAMES = {"query_source": "query", "query_name": "name"}
 
 
 class BudgetInput(Input):
@@ -36,7 +37,10 @@ class BudgetInput(Input):
 
 
 class QueryInput(Input):
-    """A read query in `.gq`; `name` picks one of several."""
+    """A read query in `.gq`; `name` picks one of several. `query_source` and `query_name` are taken
+    for `query` and `name`."""
+
+    ALIASES = _OLDER_NAMES
 
     query: str
     name: str | None = None
@@ -60,7 +64,10 @@ class ProfileInput(QueryInput):
 
 
 class MutateInput(Input):
-    """A mutation in `.gq`, committed as one."""
+    """A mutation in `.gq`, committed as one. `query_source` and `query_name` are taken for `query`
+    and `name`."""
+
+    ALIASES = _OLDER_NAMES
 
     query: str
     name: str | None = None
