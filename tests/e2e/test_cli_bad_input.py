@@ -193,6 +193,11 @@ def test_a_terminal_of_40_columns_is_wide_enough(
     assert lines[0].split() == ["name", "born", "all"]
     assert max(map(len, lines)) <= 40
     assert "…" in printed
+    for verb in ("status", "snapshot", "show"):
+        command = [omnigraph_command, verb, "--store", str(people_graph)]
+        command += ["main"] if verb == "show" else []
+        code, printed = on_a_terminal(command, plain_environment, columns=40)
+        assert (code, max(map(len, printed.splitlines())) <= 40) == (0, True), printed
 
 
 def test_colours_are_for_terminals(

@@ -120,12 +120,20 @@ def _records(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[st
             yield f"{escape_controls(name)}: {_cell(value)}"
 
 
-def block(pairs: Iterable[tuple[str, Any]]) -> Iterator[str]:
-    """One thing, described line by line; what is None is left out."""
-    said = [(name, value) for name, value in pairs if value is not None]
+def block(pairs: Iterable[tuple[str, Any]], page: Page) -> Iterator[str]:
+    """One thing, described line by line; what is None is left out.
+
+    What does not fit beside its name stands below it, whole: ids and places are there to be copied.
+    """
+    said = [(name, _cell(value)) for name, value in pairs if value is not None]
     width = max((len(name) for name, _ in said), default=0)
-    for name, value in said:
-        yield f"{name:<{width}}{_GAP}{_cell(value)}"
+    for name, text in said:
+        if page.columns is None or width + len(_GAP) + cell_width(text) <= page.columns:
+            yield f"{name:<{width}}{_GAP}{text}"
+            continue
+        yield name
+        for piece in _pieces(text, max(1, page.columns - len(_GAP))):
+            yield _GAP + piece
 
 
 def plural(count: int, noun: str) -> str:

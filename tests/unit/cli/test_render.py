@@ -119,8 +119,19 @@ def test_json_is_ascii_where_the_page_is(layout: Format) -> None:
 
 
 def test_a_block_leaves_out_what_is_not_there() -> None:
-    assert list(block([("graph", "x"), ("id", None), ("format", 2)])) == ["graph   x", "format  2"]
-    assert list(block([])) == []
+    said = block([("graph", "x"), ("id", None), ("format", 2)], Page())
+    assert list(said) == ["graph   x", "format  2"]
+    assert list(block([], Page())) == []
+
+
+def test_what_a_narrow_block_cannot_hold_beside_its_name_stands_below_it_whole() -> None:
+    said = [("format", 2), ("schema", "0123456789abcdef")]
+    assert list(block(said, Page(columns=12))) == [
+        "format  2",
+        "schema",
+        "  0123456789",
+        "  abcdef",
+    ]
 
 
 def test_counts_agree_with_their_noun() -> None:

@@ -94,7 +94,7 @@ def show(call: Invocation, commit_id: str) -> None:
     """Show one commit."""
     with open_to_read(call) as graph:
         commit = graph.commits.show(commit_id.upper())
-    call.answer(commit_to_json(commit), block(commit_fields(commit)))
+    call.answer(commit_to_json(commit), block(commit_fields(commit), page_of(sys.stdout)))
 
 
 @verb(

@@ -85,7 +85,11 @@ _STDIN = "-"
     help="Load nothing, or put bad records aside into --report (Spark).",
 )
 @click.option(
-    "--report", metavar="DIR", help="All violations, as Parquet, and records put aside (Spark)."
+    "--report",
+    "--rejects",
+    "report",
+    metavar="DIR",
+    help="All violations, as Parquet, and records put aside (Spark).",
 )
 @engine_options
 @click.pass_obj

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from omnigraph.cli.invocation import Invocation, verb, verb_group
-from omnigraph.cli.render import Rows, block
+from omnigraph.cli.render import Rows, block, page_of
 from omnigraph.cli.scope import PROFILE_VARIABLE, server_url
 from omnigraph.errors import GraphError, InvalidInput
 
@@ -52,7 +53,7 @@ def show(call: Invocation, name: str | None) -> None:
         )
     call.config.profile(chosen)
     body = _describe(call.config, chosen)
-    call.answer(body, block(body.items()))
+    call.answer(body, block(body.items(), page_of(sys.stdout)))
 
 
 def _describe(config: Config, name: str) -> dict[str, Any]:

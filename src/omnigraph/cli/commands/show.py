@@ -41,10 +41,11 @@ def command(call: Invocation, target: str) -> None:
     with open_to_read(call) as graph:
         commit = graph.commits.show(graph.at(target).snapshot()["graph_commit_id"])
         changed = _changed_types(graph, commit)
-    lines = list(block(commit_fields(commit)))
+    page = page_of(sys.stdout)
+    lines = list(block(commit_fields(commit), page))
     if changed:
         rows = [[change[column] for column in _COLUMNS] for change in changed]
-        lines += ["", *table(_HEADS, rows, page_of(sys.stdout))]
+        lines += ["", *table(_HEADS, rows, page)]
     call.answer({**commit_to_json(commit), "changed_types": changed}, lines)
 
 

@@ -37,16 +37,18 @@ def command(call: Invocation, uri: str | None, branch: str | None, at: str | Non
     """Which dataset versions a target consists of, and how many entities each holds."""
     with open_to_read(call, uri) as graph:
         body = graph.at(find_target(branch, at)).snapshot()
+    page = page_of(sys.stdout)
     head = block(
         [
             ("branch", body["graph_branch"]),
             ("commit", body["graph_commit_id"]),
             ("version", body["graph_manifest_version"]),
             ("format", body["internal_schema_version"]),
-        ]
+        ],
+        page,
     )
     rows = [[dataset[key] for key in _COLUMNS] for dataset in body["datasets"]]
     heads = [*_COLUMNS.values()]
     about = {key: value for key, value in body.items() if key != "datasets"}
-    lines = [*head, "", *table(heads, rows, page_of(sys.stdout))]
+    lines = [*head, "", *table(heads, rows, page)]
     call.answer_rows(body, Rows(heads, rows, about), lines=lines)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.cli.render import Rows, block, plural
+from omnigraph.cli.render import Rows, block, page_of, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,8 @@ def _lines(status: Status) -> Iterator[str]:
             ("nodes", f"{status.nodes} in {plural(status.node_types, 'type')}"),
             ("edges", f"{status.edges} in {plural(status.edge_types, 'type')}"),
             ("unfinished writes", len(status.pending)),
-        ]
+        ],
+        page_of(sys.stdout),
     )
     for left in status.pending:
         yield f"  {left.id}: {left.reason}"
