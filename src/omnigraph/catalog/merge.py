@@ -273,24 +273,42 @@ def _merge_entity(
     )
     properties = picker.named_once(properties, ours, theirs)
     left = {prop.id for prop in properties} | {"@src", "@dst"}
+    ruled = [_with_rules_of_dropped(each, base) for each in states]
     ranges = picker.keyed(
         lambda key: f"the @range of {name_of(key)}",
-        [{rule.prop: rule for rule in each.ranges} for each in states],
+        [{rule.prop: rule for rule in each.ranges} for each in ruled],
     )
     merged: EntityType = replace(
         ours,
         name=picker.pick("its name", *(each.name for each in states)),
         properties=_with_own_columns(properties, ours),
-        uniques=tuple(_with_members_in(_members(*(each.uniques for each in states)), left)),
-        indexes=tuple(_with_members_in(_members(*(each.indexes for each in states)), left)),
+        uniques=tuple(_with_members_in(_members(*(each.uniques for each in ruled)), left)),
+        indexes=tuple(_with_members_in(_members(*(each.indexes for each in ruled)), left)),
         ranges=tuple(rule for rule in ranges if rule.prop in left),
         checks=tuple(
-            rule for rule in _members(*(each.checks for each in states)) if rule.prop in left
+            rule for rule in _members(*(each.checks for each in ruled)) if rule.prop in left
         ),
         key=picker.pick("its key", *(each.key for each in states)),
         annotations=picker.pick("its annotations", *(each.annotations for each in states)),
     )
     return _merge_kind(merged, states, picker)
+
+
+def _with_rules_of_dropped(side: EntityType, base: EntityType) -> EntityType:
+    """A side that dropped a property has not spoken against its rules: they go or stay with it."""
+    dropped = base.by_id.keys() - side.by_id.keys()
+    if not dropped:
+        return side
+    uniques = (group for group in base.uniques if not dropped.isdisjoint(group))
+    indexes = (group for group in base.indexes if not dropped.isdisjoint(group))
+    ruled: EntityType = replace(
+        side,
+        uniques=(*side.uniques, *uniques),
+        indexes=(*side.indexes, *indexes),
+        ranges=(*side.ranges, *(rule for rule in base.ranges if rule.prop in dropped)),
+        checks=(*side.checks, *(rule for rule in base.checks if rule.prop in dropped)),
+    )
+    return ruled
 
 
 def _blank(entity: EntityType) -> EntityType:

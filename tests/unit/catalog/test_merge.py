@@ -289,6 +289,36 @@ def test_a_choice_about_what_was_dropped_goes_first() -> None:
     assert gone == dropped
 
 
+@pytest.mark.parametrize("drops", ["ours", "theirs"])
+def test_a_property_that_is_kept_keeps_its_rules(drops: str) -> None:
+    rules = 'code: String? @index @check("[a-z]+")\n    size: I32? @range(0..9)\n'
+    start = catalog(BASE.replace("mail: String?\n", f"mail: String?\n    {rules}"))
+    gone = BASE.replace("mail: String?\n", "").replace("@unique(mail)", "")
+    person = start.node("Person")
+    assert person is not None
+    sides = (catalog(gone, start), start) if drops == "ours" else (start, catalog(gone, start))
+    prefer = {
+        Issue(About.DROP, person.id, person.by_name[name].id): drops == "ours"
+        for name in ("mail", "code", "size")
+    }
+    found, clashes = merge_catalogs(start, *sides, prefer)
+    assert clashes == []
+    kept = found.node("Person")
+    assert kept is not None
+    assert set(kept.uniques) == set(person.uniques)
+    assert set(kept.indexes) == set(person.indexes)
+    assert (kept.ranges, kept.checks) == (person.ranges, person.checks)
+
+
+def test_a_changed_range_of_a_dropped_property_goes_with_it() -> None:
+    start = catalog(BASE.replace("age: I32?", "age: I32? @range(0..9)"))
+    dropped = catalog(BASE.replace("age: I32?", ""), start)
+    wider = catalog(BASE.replace("age: I32?", "age: I32? @range(0..99)"), start)
+    found, clashes = merge_catalogs(start, dropped, wider, {})
+    assert clashes == []
+    assert found == dropped
+
+
 def test_each_clash_of_a_type_is_decided_by_itself() -> None:
     ours = edited(
         ("age: I32?", 'a: I32? @rename_from("age")'), ("@unique(mail)", "@range(a, 0..9)")
