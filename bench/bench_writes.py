@@ -7,6 +7,7 @@ manifest, and within 1.5 times of themselves as tables and history grow.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import statistics
@@ -270,13 +271,15 @@ def _writes_table(verb: str, level: str, took: dict[tuple[str, str, int], float]
 
 def _history(home: Path) -> Iterator[Table]:
     """Single writes, one commit each, from the first to the last of many."""
-    for verb in ("insert", "insert_edge", "update", "delete"):
-        graph = _stocked(home / verb, ROWS[0])
+    verbs = ("insert", "insert_edge", "update", "delete")
+    for level, verb in itertools.product(("process", "power"), verbs):
+        graph = _stocked(home / verb, ROWS[0], level)
         act = getattr(_Mine(graph), verb)
         names = [f"new{n}" if verb == "insert" else f"p{n + 1}" for n in range(HISTORY)]
         samples = [_seconds(lambda act=act, name=name: act(name)) for name in names]
         first, last = statistics.median(samples[5:105]), statistics.median(samples[-100:])
-        table = Table(f"{verb.replace('_', ' ')}, one commit each", "commits 6 to 105")
+        title = f"{verb.replace('_', ' ')}, one commit each, {level} level"
+        table = Table(title, "commits 6 to 105")
         table.add("commits 6 to 105", first)
         table.add(f"commits {HISTORY - 99} to {HISTORY}", last, aim=1.5 * first)
         yield table
