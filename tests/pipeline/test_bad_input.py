@@ -117,15 +117,17 @@ def test_others_commit_meanwhile_and_both_are_there(
     told: list[str] = []
 
     def watch(stage: Stage) -> None:
+        if not stage.done:
+            return
         told.append(stage.name)
-        if stage.name == "stage" and stage.done and told.count("stage") == 2:
+        if stage.name == "stage" and told.count("stage") == 1:
             # Between staging and publishing: a row that the load replaces, and one that is new.
             rows = [{"name": "p3", "age": 2}, {"name": "other", "age": 3}]
             graph.load({"Person": rows}, mode="merge", message="meanwhile")
 
     pipeline.load(graph, tmp_path / "a.ndjson", mode="merge", spark=spark, watch=watch)
     assert "rebase" in told, "the input was not read again"
-    assert told.count("read") == 2
+    assert told.count("read") == 1
     rows = graph.query("query q() { match { $p: Person } return { $p.name as n, $p.age as a } }")
     ages = {row["n"]: row["a"] for row in rows}
     assert len(ages) == 101
