@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
@@ -126,8 +127,19 @@ def encode_schema_text(schema: pa.Schema) -> str:
     return base64.b64encode(schema.serialize().to_pybytes()).decode()
 
 
-def field_names(dataset: Any) -> dict[str, str]:
+def field_names(dataset: Any) -> Mapping[str, str]:
     """Field ids with their names and types, nested ones included."""
+    # A handle stays at its version, and every write asks twice.
+    found = _FIELD_NAMES.get(dataset)
+    if found is None:
+        found = _FIELD_NAMES[dataset] = _read_field_names(dataset)
+    return found
+
+
+_FIELD_NAMES: WeakKeyDictionary[Any, Mapping[str, str]] = WeakKeyDictionary()
+
+
+def _read_field_names(dataset: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     pending = [(field, "") for field in dataset.lance_schema.fields()]
     while pending:
