@@ -14,7 +14,7 @@ from omnigraph.errors import LimitExceeded
 from omnigraph.integrity.violations import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from omnigraph.catalog.model import EntityType, TypeId
     from omnigraph.integrity.violations import Violation
@@ -71,10 +71,12 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a stretch of the input begins. ``line`` is None where there are no lines."""
+    """Where a stretch of the input begins. ``line`` is None where records do not stand one to a
+    line; then ``find`` may know the line of a record of the stretch, counted from 0."""
 
     file: str | None = None
     line: int | None = None
+    find: Callable[[int], int | None] | None = None
 
 
 @dataclass
@@ -144,7 +146,9 @@ class Gathered:
         offset = record - self._starts[at]
         if lines is not None and offset < len(lines):
             return place.file, int(lines[offset])
-        return place.file, None if place.line is None else place.line + offset
+        if place.line is not None:
+            return place.file, place.line + offset
+        return place.file, place.find(offset) if place.find is not None else None
 
     def _add_rows(self, batch: Batch, first: int) -> None:
         self.name(batch.entity)

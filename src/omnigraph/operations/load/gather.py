@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.operations.idempotency import spelled
 from omnigraph.operations.load import formats
 from omnigraph.operations.load.batches import Gathered, Place, record_too_large
+from omnigraph.operations.load.csv_lines import CsvLines
 from omnigraph.operations.load.exact import type_records
 from omnigraph.operations.load.lines import JsonReader
 from omnigraph.operations.load.request import Progress
@@ -158,7 +160,8 @@ class _Gathering:
                     reader = JsonReader(shapes, self.gathered, self._limits)
                     reader.read(stream, name, lambda: self._tell(tap.count))
                 case "csv":
-                    self._read_csv(stream, _require_type(entity, what), name)
+                    lines = CsvLines(source)
+                    self._read_csv(stream, _require_type(entity, what), name, lines)
                 case "parquet":
                     rows = formats.parquet_batches(_seekable(source, tap, stream))
                     self._read_tables(rows, _require_type(entity, what), name)
@@ -195,15 +198,20 @@ class _Gathering:
         else:
             self._read_tables(formats.frame_batches(table), entity)
 
-    def _read_csv(self, stream: Stream, entity: EntityType, name: str | None) -> None:
-        with _damage_told(name, self.gathered), self._long_rows_told():
+    def _read_csv(
+        self, stream: Stream, entity: EntityType, name: str | None, lines: CsvLines
+    ) -> None:
+        before = self.gathered.count
+        with _damage_told(name, self.gathered), self._long_rows_told(name, lines, before):
             file = formats.CsvFile(stream, entity, block_bytes=self._limits.load_record_bytes_max)
             if self._has_wrong_columns(entity, file.names):
                 return
             for part in file.parts():
-                self._require_short_rows(part)
+                done = self.gathered.count - before
+                self._require_short_rows(part, name, lines, done)
                 parsed = type_rows(entity, part.rows, text=True)
-                self.gathered.add(_renumbered(parsed, part), Place(name))
+                place = Place(name, find=partial(_line_behind, lines, done))
+                self.gathered.add(_renumbered(parsed, part), place)
                 self._tell(0)
 
     def _has_wrong_columns(self, entity: EntityType, names: list[str]) -> bool:
@@ -212,7 +220,9 @@ class _Gathering:
             self.gathered.report.add(violation)
         return bool(wrong)
 
-    def _require_short_rows(self, part: formats.CsvPart) -> None:
+    def _require_short_rows(
+        self, part: formats.CsvPart, name: str | None, lines: CsvLines, done: int
+    ) -> None:
         """The parser lets a row reach into the next block: it can be nearly twice as long."""
         limit = self._limits.load_record_bytes_max
         if part.rows.nbytes <= limit:
@@ -221,18 +231,20 @@ class _Gathering:
         for column in part.rows.columns:
             sizes += pc.binary_length(column).fill_null(0).to_numpy(zero_copy_only=False)
         for at in np.flatnonzero(sizes > limit):
-            raise record_too_large(limit, self.gathered.count + 1 + int(part.records[at]))
+            row = int(part.records[at])
+            record = self.gathered.count + 1 + row
+            raise record_too_large(limit, record, name, lines.line(done + row))
 
     @contextmanager
-    def _long_rows_told(self) -> Iterator[None]:
+    def _long_rows_told(self, name: str | None, lines: CsvLines, before: int) -> Iterator[None]:
         try:
             yield
         except pa.ArrowInvalid as error:
             if "straddl" not in str(error):
                 raise
-            raise record_too_large(
-                self._limits.load_record_bytes_max, self.gathered.count + 1
-            ) from error
+            done = self.gathered.count
+            limit = self._limits.load_record_bytes_max
+            raise record_too_large(limit, done + 1, name, lines.line(done - before)) from error
 
     # --- remarks ---
 
@@ -244,6 +256,11 @@ class _Gathering:
         check_cancelled()
         if self._request.progress is not None:
             self._request.progress(Progress(self.gathered.count, self._bytes + of_this_file))
+
+
+def _line_behind(lines: CsvLines, done: int, row: int) -> int | None:
+    """The line of a row of a stretch, behind so many others of its file."""
+    return lines.line(done + row)
 
 
 def _renumbered(parsed: Parsed, part: formats.CsvPart) -> Parsed:
