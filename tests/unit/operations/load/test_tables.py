@@ -354,10 +354,10 @@ def test_rows_of_the_wrong_length_keep_the_numbers_of_the_others(graph: Graph, t
     data = b"name,age\na,1\nb\nc,x\nd,1,2\ne,y\n"
     error = tools.refused(graph, data, type="Person", format="csv")
     assert tools.violations(error) == [
-        ("csv", 2, None, None),
-        ("type", 3, None, "age"),
-        ("csv", 4, None, None),
-        ("type", 5, None, "age"),
+        ("csv", 2, 3, None),
+        ("type", 3, 4, "age"),
+        ("csv", 4, 5, None),
+        ("type", 5, 6, "age"),
     ]
 
 
@@ -370,8 +370,8 @@ def test_text_that_is_not_utf8_is_named(graph: Graph, tools: Any) -> None:
     data = b"name,mail\na,x\nb,\xff\n\xfe,y\n"
     error = tools.refused(graph, data, type="Person", format="csv")
     assert sorted(tools.violations(error)) == [
-        ("encoding", 2, None, "mail"),
-        ("encoding", 3, None, "name"),
+        ("encoding", 2, 3, "mail"),
+        ("encoding", 3, 4, "name"),
     ]
     assert tools.refused(graph, b"\xff\na\n", type="Person", format="csv").code == "load.corrupt"
 
@@ -461,7 +461,7 @@ def test_categories_of_polars_are_strings(make_graph: Callable[..., Graph], tool
 )
 def test_a_quote_that_is_never_closed_is_told(graph: Graph, tools: Any, text: str) -> None:
     error = tools.refused(graph, text.encode(), type="Person", format="csv")
-    assert tools.violations(error) == [("csv", 1, None, None)]
+    assert tools.violations(error) == [("csv", 1, 2, None)]
     assert "quote" in error.message
 
 
