@@ -88,18 +88,24 @@ class Gate:
         """The engine that a change is compiled with: who cannot see a property cannot name it."""
         return self._engine if self._open else self._seen(Action.READ, (parse_branch_name(branch),))
 
+    def sees_all(self, target: str) -> bool:
+        """Whether nothing at a target is hidden from the actor."""
+        if self._open:
+            return True
+        schema = self._engine.resolver.resolve(target).commit.schema
+        seen = self._seen(Action.READ, (self.branch_of(target),)).root.catalog(schema)
+        return seen is self._engine.root.catalog(schema)
+
     def require_whole(self, action: Action, *targets: str) -> None:
         """For verbs that move, or tell in conflicts, what the actor may not see."""
         if self._open:
             return
         for target in targets:
             try:
-                manifest = self._engine.resolver.resolve(target)
+                whole = self.sees_all(target)
             except NotFound:
                 continue
-            schema = manifest.commit.schema
-            seen = self._seen(Action.READ, (self.branch_of(target),)).root.catalog(schema)
-            if seen is not self._engine.root.catalog(schema):
+            if not whole:
                 raise Forbidden(
                     "policy.denied",
                     f"{self._guard.actor!r} sees only part of {target!r}, and may not "

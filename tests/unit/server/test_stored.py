@@ -101,6 +101,28 @@ def test_unknown_and_not_granted_look_the_same(policed: httpx.Client) -> None:
             answers.append((answer.status_code, answer.text.replace(name, "NAME")))
         assert answers[0][0] == 404
         assert len(set(answers)) == 1
+    assert policed.get(f"{G}/queries", headers=bearer("bob")).json() == {"queries": []}
+
+
+def test_a_query_about_something_hidden_does_not_show_its_text(serve: Serve, queries: Path) -> None:
+    hiding = """\
+  - id: readers-invoke
+    allow:
+      actors: {group: readers}
+      actions: [invoke_query, change]
+  - id: readers-see-no-birthdays
+    deny:
+      actors: {group: readers}
+      actions: [read]
+      properties: [Person.born]
+"""
+    client = serve(tokens=TOKENS, policy=POLICY + hiding, queries=str(queries))
+    for name in ("person", "add_person"):
+        body = {"params": {"name": "Ada"}}
+        answer = client.post(f"{G}/queries/{name}", json=body, headers=bearer("bob"))
+        assert (answer.status_code, answer.json()["reason"]) == (403, "policy.denied")
+        assert "born" not in answer.text
+    assert client.post(f"{G}/queries/hidden", headers=bearer("bob")).status_code == 200
 
 
 def test_a_mutation_is_gated_twice(serve: Serve, queries: Path) -> None:

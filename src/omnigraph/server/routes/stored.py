@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.errors import Forbidden
+from omnigraph.errors import Forbidden, InvalidInput
 from omnigraph.policy.actions import Action
 from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.names import parse_branch, parse_target
@@ -20,6 +21,8 @@ from omnigraph.server.wire.queries import (
 from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from starlette.responses import Response
 
     from omnigraph.graph.facade import Graph
@@ -33,7 +36,7 @@ _PROBLEMS = (400, 404, 409, 410, 413, 429, 503, 504)
 
 @operation("GET", f"{GRAPH}/queries", answers=(StoredQueriesOutput,), headers=(DEADLINE,))
 async def list_queries(exchange: Exchange) -> Response:
-    """The stored queries that are shown, with their typed parameters."""
+    """The stored queries that are shown and may be invoked, with their typed parameters."""
     stored = exchange.served.queries
 
     def work(graph: Graph) -> Any:
@@ -43,6 +46,8 @@ async def list_queries(exchange: Exchange) -> Response:
             "queries": [
                 {**query.to_json(), "broken": True} if query.name in broken else query.to_json()
                 for query in stored.shown
+                # One that may not be invoked looks like one that does not exist, here as well.
+                if graph.guard.ask(Action.INVOKE_QUERY, query=query.name).allowed
             ]
         }
 
@@ -103,19 +108,19 @@ async def _read(exchange: Exchange, found: StoredQuery) -> Response:
     if exchange.idempotency_key is not None or asked.message is not None:
         raise Problem(400, "query.only_reads", f"stored query {found.name!r} only reads")
     target = parse_target(asked.branch, asked.snapshot)
-    return await exchange.read(
-        lambda graph: (
-            reader_at(graph, target)
-            .query(
+
+    def work(graph: Graph) -> Any:
+        reader = reader_at(graph, target)
+        with _in_words_for(graph, target, found):
+            return reader.query(
                 found.text,
                 asked.params,
                 name=found.name,
                 source_name=found.source_name,
                 budget=exchange.budget(),
-            )
-            .to_json()
-        )
-    )
+            ).to_json()
+
+    return await exchange.read(work)
 
 
 async def _change(exchange: Exchange, found: StoredQuery) -> Response:
@@ -125,9 +130,10 @@ async def _change(exchange: Exchange, found: StoredQuery) -> Response:
     branch = parse_branch(asked.branch)
     if_commit, key = exchange.if_commit, exchange.idempotency_key
     exchange.require(Action.CHANGE, branch=branch)
-    with exchange.admitted():
-        return await exchange.write(
-            lambda graph: graph.mutate(
+
+    def work(graph: Graph) -> Any:
+        with _in_words_for(graph, branch, found):
+            return graph.mutate(
                 found.text,
                 asked.params,
                 name=found.name,
@@ -137,4 +143,23 @@ async def _change(exchange: Exchange, found: StoredQuery) -> Response:
                 idempotency_key=key,
                 source_name=found.source_name,
             ).to_json()
-        )
+
+    with exchange.admitted():
+        return await exchange.write(work)
+
+
+@contextmanager
+def _in_words_for(graph: Graph, target: str, found: StoredQuery) -> Iterator[None]:
+    """Whoever sees only part of a graph does not read in an error the text of a query that is about
+    the rest; whoever sees all of it does."""
+    try:
+        yield
+    except InvalidInput as error:
+        if "diagnostics" not in error.details or graph.gate.sees_all(target):
+            raise
+        raise Forbidden(
+            "policy.denied",
+            f"stored query {found.name!r} is about more than you see",
+            details={"query": found.name},
+            remedy="whoever keeps the policy can show you what it is about",
+        ) from None
