@@ -146,9 +146,8 @@ class _Clone:
             needed |= dict.fromkeys(files)
             manifests.append(manifest)
         self.transfer.copy(key for key in needed if key not in held)
-        for manifest in manifests:
-            if not self.transfer.put_once(manifest):
-                raise diverged(self._copy, f"table {path} has another version in its place")
+        if not self.transfer.put_all(manifests):
+            raise diverged(self._copy, f"table {path} has another version in its place")
         self._require_whole(path, pins, [*needed, *manifests])
 
     def _require_whole(self, path: str, pins: list[Pin], keys: list[str]) -> None:

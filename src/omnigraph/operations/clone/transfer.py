@@ -34,6 +34,12 @@ class Transfer:
             for size in pool.map(self._copy_file, keys):
                 self._count(size)
 
+    def put_all(self, keys: Iterable[str]) -> bool:
+        """``put_once`` for many, in no particular order: on a disk each waits for its sync, in a
+        bucket for several answers. False when another file stands in the place of one."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return all(pool.map(self.put_once, keys))
+
     def put_once(self, key: str) -> bool:
         """Copy a small file whose name is not unique; False when another one stands there."""
         body = self.source.get(key)
