@@ -151,6 +151,9 @@ def test_an_encoding_without_the_letters_escapes_them(
     assert asked.stdout.isascii()
     names = [row["name"] for row in json.loads(asked.stdout)["rows"]]
     assert "José 東京" in names
+    plan = run_omnigraph("explain", "-e", NAMES, "--store", people_graph, env=plain).stdout
+    assert "`- " in plan
+    assert "\\u" not in plan
     wrong = run_omnigraph("branch", "create", "é", "--store", people_graph, env=plain)
     assert wrong.returncode == 1
     assert " -> " in wrong.stderr

@@ -10,12 +10,13 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import TextIO
 
 __all__ = [
     "cell_width",
     "columns_of",
+    "draw_plainly",
     "escape_controls",
     "paint",
     "prepare_streams",
@@ -27,6 +28,8 @@ __all__ = [
 
 # Characters that turn the direction of writing: what follows them is not what it seems.
 _DIRECTIONS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# What a tree is drawn with, and what stands for it where only ASCII can be shown.
+_PLAIN_STROKES = str.maketrans("│├└─", "||`-")
 _STYLES = {"bold": "1", "dim": "2", "red": "1;31", "yellow": "33", "green": "32", "cyan": "36"}
 
 
@@ -55,6 +58,12 @@ def spells_unicode(stream: TextIO | None) -> bool:
     """Whether the stream can carry every character."""
     encoding = getattr(stream, "encoding", None) or "ascii"
     return encoding.lower().replace("-", "").startswith("utf")
+
+
+def draw_plainly(lines: Iterable[str], stream: TextIO | None) -> Iterator[str]:
+    """Lines of a drawing, in strokes that the stream can carry."""
+    plain = not spells_unicode(stream)
+    return (line.translate(_PLAIN_STROKES) if plain else line for line in lines)
 
 
 def columns_of(stream: TextIO | None) -> int | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.inputs import find_query, query_options
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.targets import find_target, target_options
+from omnigraph.cli.terminal import draw_plainly
 
 __all__ = ["command"]
 
@@ -48,4 +51,4 @@ def command(
         found = graph.at(target).explain(
             query.text, name=name, source_name=query.name, traversal=traversal
         )
-        call.answer(found.to_json(), str(found).splitlines())
+        call.answer(found.to_json(), draw_plainly(str(found).splitlines(), sys.stdout))

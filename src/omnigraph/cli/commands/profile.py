@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.targets import find_target, target_options
+from omnigraph.cli.terminal import draw_plainly
 
 __all__ = ["command"]
 
@@ -51,5 +54,8 @@ def command(
         found = graph.at(target).profile(
             query.text, values, name=name, source_name=query.name, traversal=traversal
         )
-        lines = [*str(found).splitlines(), f"{found.seconds or 0.0:.3f} s in all"]
+        lines = [
+            *draw_plainly(str(found).splitlines(), sys.stdout),
+            f"{found.seconds or 0.0:.3f} s in all",
+        ]
         call.answer(found.to_json(), lines)

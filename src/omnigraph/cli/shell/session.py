@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.cli.commits import commit_lines, names_by_commit
@@ -11,7 +12,7 @@ from omnigraph.cli.render import Format
 from omnigraph.cli.shell.statements import as_document, is_command
 from omnigraph.cli.shell.words import Vocabulary, vocabulary_of
 from omnigraph.cli.stored import answer_query
-from omnigraph.cli.terminal import write_lines
+from omnigraph.cli.terminal import draw_plainly, write_lines
 from omnigraph.errors import InvalidInput
 from omnigraph.language.gq.ast import Mutation
 from omnigraph.language.gq.parser import parse_queries
@@ -150,7 +151,8 @@ class Session:
         self._ask(queries, name, path, _parse_params(params) if params.strip() else self._params)
 
     def _explain(self, text: str) -> None:
-        write_lines(str(self._graph.at(self.target).explain(as_document(text))).splitlines())
+        found = self._graph.at(self.target).explain(as_document(text))
+        write_lines(draw_plainly(str(found).splitlines(), sys.stdout))
 
     def _format(self, name: str) -> None:
         known = [each.value for each in Format]
