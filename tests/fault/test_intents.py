@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.recovery.audit import Outcome
@@ -257,6 +257,9 @@ def values() -> st.SearchStrategy[object]:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(path=st.lists(st.integers(0, 30), min_size=1, max_size=4), value=values())
+@example(path=[3, 5], value=[])
+@example(path=[3, 0, 0], value={})
+@example(path=[3, 1, 4], value=[])
 def test_an_intent_with_any_field_replaced_blocks_nobody(
     path: list[int], value: object, engine: Engine
 ) -> None:

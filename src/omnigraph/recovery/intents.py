@@ -220,6 +220,9 @@ def _publication_to_json(publication: Publication) -> dict[str, Any]:
 def _publication_from_json(body: dict[str, Any]) -> Publication:
     draft = dict(body["draft"])
     merged = draft.pop("merged_parent")
+    # What things are looked up by.
+    _require_texts(body["incarnation"], body["schema"], draft["id"], draft["branch"])
+    _require_texts(body["captured"]["id"], body["captured"]["incarnation"])
     return Publication(
         draft=Draft(
             **{
@@ -239,3 +242,9 @@ def _publication_from_json(body: dict[str, Any]) -> Publication:
         new_schema=body["new_schema"],
         if_commit=body["if_commit"],
     )
+
+
+def _require_texts(*values: object) -> None:
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError(f"{value!r} is no name")
