@@ -21,7 +21,9 @@ CONF = {
     "spark.default.parallelism": "2",
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-    # Jobs of a few rows: compiling and replanning each took a third of their time.
+}
+# Jobs of a few rows: compiling and replanning each took a third of their time.
+UNCOMPILED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -38,10 +40,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = open_session(SparkOptions(master="local[2]", conf=CONF))
+    session = open_session(SparkOptions(master="local[2]", conf=CONF | UNCOMPILED))
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def as_users_have_it(spark: SparkSession) -> Iterator[None]:
+    """Plans are compiled, and changed while they run, as without any setting."""
+    for key in UNCOMPILED:
+        spark.conf.unset(key)
+    assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
+    yield
+    for key, value in UNCOMPILED.items():
+        spark.conf.set(key, value)
 
 
 @pytest.fixture

@@ -115,6 +115,12 @@ def test_what_is_wrong_with_a_batch_is_told_alike(seeded: Twins, case: str, mode
     assert found.ending.startswith("ValidationFailure")
 
 
+@pytest.mark.usefixtures("as_users_have_it")
+def test_what_is_wrong_is_told_alike_with_the_settings_that_users_have(seeded: Twins) -> None:
+    found = seeded.load(seeded.write("wrong.ndjson", *WRONG["entities"]), "merge")
+    assert found.ending.startswith("ValidationFailure")
+
+
 def test_a_strict_insert_that_meets_somebody_is_told_alike(seeded: Twins) -> None:
     path = seeded.write("again.ndjson", person("dan"), person("ann"), person("ben"))
     assert seeded.load(path, "append").ending == "KeyConflict key.exists"
@@ -141,6 +147,7 @@ def test_the_same_id_twice_is_a_violation_unless_the_mode_is_merge(seeded: Twins
     assert seeded.load(path, "merge").counts == {"range": 1}
 
 
+@pytest.mark.usefixtures("as_users_have_it")
 def test_a_batch_that_is_right_gives_the_same_graph_in_every_mode(twins: Twins) -> None:
     assert twins.load(twins.write("a.ndjson", *START), "append").ending == "done"
     found = twins.load(
@@ -161,6 +168,7 @@ def test_a_batch_that_is_right_gives_the_same_graph_in_every_mode(twins: Twins) 
     assert twins.load(twins.write("c.ndjson", *edges), "overwrite").ending == "done"
 
 
+@pytest.mark.usefixtures("as_users_have_it")
 def test_deletions_take_edges_along_and_the_last_record_counts(twins: Twins) -> None:
     twins.load(twins.write("a.ndjson", *START), "append")
     found = twins.load(

@@ -11,7 +11,7 @@ from omnigraph.errors import InvalidInput
 from omnigraph.graph.open import init_graph
 from omnigraph.pipeline import engine as engines
 from omnigraph.pipeline.engine import choose_for_export, choose_for_load
-from omnigraph.pipeline.session import _said, _with_conf
+from omnigraph.pipeline.session import SparkOptions, _said, _with_conf, open_session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +65,24 @@ def test_exports_go_to_spark_when_they_are_large_and_have_a_path(tmp_path: Path)
 def test_an_engine_that_does_not_exist_is_refused(small: Path) -> None:
     with pytest.raises(InvalidInput, match="'flink' is not an engine"):
         choose_for_load("flink", small)
+
+
+@pytest.mark.parametrize(
+    "master", ["nosuch", "local[x]", "local[2", "local-cluster[2,1]", "spark://", "Local", ""]
+)
+def test_a_master_that_spark_does_not_know_is_refused_without_a_jvm(master: str) -> None:
+    with pytest.raises(InvalidInput, match="is not a master of Spark") as refused:
+        open_session(SparkOptions(master=master))
+    assert refused.value.code == "spark.bad_master"
+
+
+def test_a_spark_beside_the_engine_local_is_refused(tmp_path: Path, small: Path) -> None:
+    graph = init_graph(tmp_path / "g.omni", "node Person { name: String @key }")
+    named = SparkOptions(master="local[2]")
+    with pytest.raises(InvalidInput, match="a Spark was named"):
+        pipeline.load(graph, str(small), mode="append", engine="local", spark=named)
+    with pytest.raises(InvalidInput, match="a Spark was named"):
+        pipeline.export(graph, tmp_path / "out", format="csv", engine="local", spark=named)
 
 
 def test_frames_of_many_types_are_one_commit_and_need_spark(

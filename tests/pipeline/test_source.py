@@ -103,6 +103,7 @@ def test_nodes_have_the_values_that_a_query_gives(spark: SparkSession, source: G
     assert frame.count() == 20
 
 
+@pytest.mark.usefixtures("as_users_have_it")
 def test_edges_say_where_they_begin_and_end(spark: SparkSession, source: Graph) -> None:
     frame = read(spark, source, type="Knows")
     assert frame.columns == ["id", "from", "to", "since"]
@@ -198,6 +199,7 @@ def test_a_condition_that_a_table_cannot_answer_is_refused(
         parse_where(source.engine, snapshot, find_entity(snapshot.catalog, "Person"), where)
 
 
+@pytest.mark.usefixtures("as_users_have_it")
 def test_one_frame_can_be_filtered_in_several_ways(spark: SparkSession, source: Graph) -> None:
     frame = read(spark, source, type="Person")
     old, young = frame.where("age > 15"), frame.where("age < 3")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import warnings
 from dataclasses import dataclass, field
@@ -23,6 +24,11 @@ __all__ = ["SparkOptions", "is_installed", "is_submitted", "open_session"]
 _LOCAL = "local"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _MEMORY_MIN_MIB, _MEMORY_MAX_MIB = 1_024, 8_192
+# What Spark knows to start on. It would say so itself, but in the words of a JVM that broke down.
+_MASTER = re.compile(
+    r"local(\[(\*|\d+)(\s*,\s*\d+)?\])?|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"
+    r"|spark://.+|yarn|k8s://.+"
+)
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
@@ -59,12 +65,23 @@ def open_session(options: SparkOptions | None = None) -> SparkSession:
         raise InvalidInput(
             "spark.two_places", "a master and a remote were given", remedy="choose one of the two"
         )
+    _require_master(options.master)
     sessions = _load()
     active = sessions.getActiveSession()
     if active is not None:
         return _require_fitting(active, options)
     _prepare_environment(options)
     return _start(sessions, options)
+
+
+def _require_master(master: str | None) -> None:
+    if master is not None and not _MASTER.fullmatch(master):
+        raise InvalidInput(
+            "spark.bad_master",
+            f"{master!r} is not a master of Spark",
+            remedy="one of: local[*], local[N], local-cluster[N,CORES,MIB], spark://HOST:PORT, "
+            "yarn, k8s://URL",
+        )
 
 
 def _load() -> Any:
