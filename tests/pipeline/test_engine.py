@@ -67,6 +67,21 @@ def test_an_engine_that_does_not_exist_is_refused(small: Path) -> None:
         choose_for_load("flink", small)
 
 
+@pytest.mark.parametrize("named", ["raw/*.ndjson", "raw"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_patterns_and_directories_are_loaded_by_this_process_too(
+    tmp_path: Path, named: str, listed: bool
+) -> None:
+    graph = init_graph(tmp_path / "g.omni", "node Person { name: String @key }")
+    (tmp_path / "raw").mkdir()
+    for name in ("ann", "ben"):
+        record = f'{{"type": "Person", "data": {{"name": "{name}"}}}}\n'
+        (tmp_path / "raw" / f"{name}.ndjson").write_text(record)
+    source = str(tmp_path / named)
+    done = pipeline.load(graph, [source] if listed else source, mode="append", engine="auto")
+    assert (done.to_json().get("engine"), graph.status().nodes) == (None, 2)
+
+
 @pytest.mark.parametrize(
     "master", ["nosuch", "local[x]", "local[2", "local-cluster[2,1]", "spark://", "Local", ""]
 )

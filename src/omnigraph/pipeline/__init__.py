@@ -28,6 +28,7 @@ from omnigraph.operations.export import ExportRequest
 from omnigraph.operations.load import LoadRequest, parse_mode
 from omnigraph.pipeline.engine import EngineName, choose_for_export, choose_for_load
 from omnigraph.pipeline.exporting import SparkExportResult, export_on_spark
+from omnigraph.pipeline.inputs import expand
 from omnigraph.pipeline.job import Handling
 from omnigraph.pipeline.loading import SparkLoad, SparkLoadResult, load_on_spark
 from omnigraph.pipeline.mapping import read_mapping
@@ -102,7 +103,7 @@ def load(
     if choose_for_load(engine, source, named=wanted) is EngineName.LOCAL:
         _require_none(report)
         return graph.load(
-            source,
+            expand(source),
             mode=mode,
             branch=branch,
             from_=from_,

@@ -34,6 +34,7 @@ __all__ = [
     "SPLIT_BYTES",
     "Section",
     "Split",
+    "expand",
     "list_files",
     "open_section",
     "plan_splits",
@@ -89,6 +90,26 @@ def list_files(paths: Iterable[str | Path]) -> list[str]:
             )
         found += files
     return found
+
+
+def expand(source: Any) -> Any:
+    """A path, or a list with paths, with the files of patterns and directories in their place.
+
+    What matches nothing stays as it is: whoever reads it says what is wrong.
+    """
+    if isinstance(source, list):
+        return [file for part in source for file in _expand_part(part)]
+    files = _expand_part(source)
+    return files if len(files) > 1 else files[0]
+
+
+def _expand_part(part: Any) -> list[Any]:
+    try:
+        if not isinstance(part, str | Path) or Path(part).is_file():
+            return [part]
+        return list(list_files([part]))
+    except (InvalidInput, OSError):
+        return [part]
 
 
 def size_of(path: Path) -> int:
