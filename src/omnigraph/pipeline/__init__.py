@@ -97,9 +97,8 @@ def load(
     aside into the directory ``report``, next to ``violations.parquet``. With ``fail`` the directory
     gets all violations and the error tells the first.
     """
-    _require_one_engine(engine, spark)
     handling = _handling(on_error, report)
-    wanted = spark is not None or report is not None
+    wanted = _is_named(spark, engine) or report is not None
     if choose_for_load(engine, source, named=wanted) is EngineName.LOCAL:
         _require_none(report)
         return graph.load(
@@ -152,22 +151,23 @@ def export(
     Spark writes a directory of part files per type, ``out/Person.parquet/part-00000.parquet``; a
     single process writes what ``graph.export`` does. ``auto`` is Spark for many millions of rows.
     """
-    _require_one_engine(engine, spark)
     rows = _rows_at(graph)
-    if choose_for_export(engine, out, rows, named=spark is not None) is EngineName.LOCAL:
+    if choose_for_export(engine, out, rows, named=_is_named(spark, engine)) is EngineName.LOCAL:
         return graph.export(out, format=format, types=types)
     seen = _at_hand(graph).gate.export(graph.target)
     request = ExportRequest(out, graph.target, types, format)
     return export_on_spark(_session(spark), seen, request, watch)
 
 
-def _require_one_engine(engine: str, spark: object) -> None:
+def _is_named(spark: object, engine: str) -> bool:
+    """Whether a Spark was named; it must not be beside the engine local."""
     if engine == EngineName.LOCAL and spark is not None:
         raise InvalidInput(
             "spark.two_engines",
             "the engine local was asked for, and a Spark was named",
             remedy="leave one of the two out",
         )
+    return spark is not None
 
 
 def _rows_at(graph: object) -> int:
