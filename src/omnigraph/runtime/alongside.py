@@ -30,16 +30,25 @@ def alongside(action: Callable[[], object], *, apart: bool = True) -> Iterator[C
             failures.append(failure)
 
     thread = threading.Thread(target=run, name="omnigraph-alongside")
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:
+        # No thread is to be had: the interpreter is ending, or the process has too many.
+        run()
 
     def wait() -> None:
-        thread.join()
+        _join(thread)
         if failures:
             raise failures[0]
 
     try:
         yield wait
     finally:
+        _join(thread)
+
+
+def _join(thread: threading.Thread) -> None:
+    if thread.ident is not None:
         thread.join()
 
 

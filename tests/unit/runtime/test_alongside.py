@@ -45,3 +45,14 @@ def test_not_apart_the_action_comes_first() -> None:
         assert done == ["acted"]
         wait()
     assert done == ["acted"]
+
+
+def test_without_a_thread_the_action_runs_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    done: list[int] = []
+    with alongside(lambda: done.append(1)) as finished:
+        finished()
+        assert done == [1]
