@@ -163,7 +163,8 @@ def check_up(graph: Graph) -> None:
                 ("edges", status.edges),
                 ("recovered writes", len(graph.recoveries.list())),
                 ("unfinished writes", len(status.pending)),
-            ]
+            ],
+            page_of(sys.stdout),
         )
     )
 

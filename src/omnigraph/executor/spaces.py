@@ -226,7 +226,7 @@ class IdSpace:
                 f"table {self._table.pin.path}: an edge ends at {self.texts(absent)[0]!r}, "
                 "which is not found",
                 details={"table": self._table.pin.path, "ids": self.texts(absent[:10])},
-                remedy="The graph, or an index of it, is damaged; read an older commit, or restore a copy.",
+                remedy="The graph, or an index of it, is damaged; read an older commit or a copy.",
             )
 
     def _scan(self, names: Sequence[str], column: str, ids: Sequence[str]) -> pa.Table:

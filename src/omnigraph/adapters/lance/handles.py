@@ -129,5 +129,5 @@ def _require_fingerprint(pin: Pin, actual: str) -> None:
                 "expected": pin.fingerprint,
                 "actual": actual,
             },
-            remedy="Its number was reused after a cleanup or a repair; restore the graph from a copy.",
+            remedy="Its number was reused after a cleanup or a repair; restore a copy.",
         )
