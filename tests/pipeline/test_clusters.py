@@ -157,6 +157,7 @@ def test_a_standalone_cluster_whose_executors_are_given_the_package(
     run(tmp_path, "master", standalone)
 
 
+@pytest.mark.slow
 def test_a_job_that_is_submitted_runs_on_the_spark_it_is_submitted_to(tmp_path: Path) -> None:
     """The line of the page on Spark, with the ``spark-submit`` that PySpark brings."""
     uri = tmp_path / "g.omni"

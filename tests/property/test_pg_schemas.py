@@ -389,10 +389,13 @@ def test_plans_say_exactly_what_was_edited(
 
 
 def unordered(body: Any) -> Any:
-    """JSON in which the order of lists means nothing."""
+    """JSON in which the order of definitions means nothing. That of plain values does: members of a
+    constraint, arguments of an annotation."""
     if isinstance(body, dict):
-        return {key: unordered(value) for key, value in body.items()}
-    if isinstance(body, list):
+        return {
+            key: value if key == "annotations" else unordered(value) for key, value in body.items()
+        }
+    if isinstance(body, list) and all(isinstance(item, dict) for item in body):
         return sorted((unordered(item) for item in body), key=json.dumps)
     return body
 
