@@ -412,7 +412,8 @@ def test_an_empty_plan_means_the_same_schema(
         other = replace(document, nodes=weaker)
     first = build(document)
     second = build(other, first)
-    same = unordered(to_json(first)) == unordered(to_json(second))
+    # As texts: to Python, false and 0 are equal.
+    same = json.dumps(unordered(to_json(first))) == json.dumps(unordered(to_json(second)))
     assert (plan_migration(first, second).steps == ()) == same
 
 
