@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # How long one example takes says more about the machine than about the code. By default every run
 # tries the same examples, so that a change turns red by its own fault; `--whole` looks for others.
 settings.register_profile(
-    "omnigraph", deadline=None, print_blob=True, derandomize=True, max_examples=40
+    "omnigraph", deadline=None, print_blob=True, derandomize=True, max_examples=30
 )
 settings.register_profile("whole", deadline=None, print_blob=True)
 settings.load_profile("omnigraph")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from omnigraph.pipeline import staging
 from omnigraph.testing.verify import require_whole
 
 if TYPE_CHECKING:
-    import pytest
-
     from omnigraph import Graph
     from omnigraph.testing.twins import Twins
 
@@ -19,6 +19,7 @@ def files_of(graph: Graph) -> set[Path]:
     return set(Path(graph.uri).rglob("*.lance"))
 
 
+@pytest.mark.slow
 def test_of_a_task_that_staged_twice_one_result_counts(
     twins: Twins, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,6 +151,7 @@ def _wait_for(log: Path, said: str) -> None:
     raise AssertionError(log.read_text(errors="replace")[-2_000:])
 
 
+@pytest.mark.slow
 def test_a_standalone_cluster_whose_executors_are_given_the_package(
     tmp_path: Path, standalone: str
 ) -> None:
