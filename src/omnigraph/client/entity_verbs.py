@@ -100,14 +100,12 @@ class EntityVerbs:
             # A type that is not there is told by the server, in its words.
             kind = "node" if entity is None else entity.kind.value
         held = spool()
-        said = get("/blob", entity=kind, type=type, id=id, property=property, **self._place())
+        place = place_of(self._target)
+        said = get("/blob", entity=kind, type=type, id=id, property=property, **place)
         answer = yield said.into(held.write)
         held.seek(0)
         tag = answer.headers["etag"].strip('"')
         return Blob(_Held(held.read(), tag), answer.headers["omnigraph-graph-commit"])
-
-    def _place(self) -> dict[str, str]:
-        return place_of(self._target)
 
 
 def _table(target: str, kind: EntityKind, name: str) -> Steps[pa.Table]:

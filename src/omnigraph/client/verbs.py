@@ -365,16 +365,9 @@ class GraphVerbs(ReadVerbs):
     ) -> Steps[PickResult]:
         """Undo on a branch what one commit did, and keep what happened since."""
         answers.refuse_actor(actor)
-        body = {
-            "commit": commit_id_of(commit_id),
-            "branch": branch,
-            "preview": preview,
-            **_choices(strategy, resolutions),
-            "message": message,
-            "if_commit": if_commit,
-        }
-        answer = yield post("/revert", body, repeatable=preview)
-        return histories.pick_of(answer.body, WriterKind.REVERT)
+        conditions = {"preview": preview, "message": message, "if_commit": if_commit}
+        body = {"branch": branch, **conditions, **_choices(strategy, resolutions)}
+        return (yield from _picked("/revert", WriterKind.REVERT, commit_id, body))
 
     def cherry_pick(
         self,
@@ -390,16 +383,9 @@ class GraphVerbs(ReadVerbs):
     ) -> Steps[PickResult]:
         """Do on a branch what one commit did elsewhere."""
         answers.refuse_actor(actor)
-        body = {
-            "commit": commit_id_of(commit_id),
-            "branch": into,
-            "preview": preview,
-            **_choices(strategy, resolutions),
-            "message": message,
-            "if_commit": if_commit,
-        }
-        answer = yield post("/cherry-pick", body, repeatable=preview)
-        return histories.pick_of(answer.body, WriterKind.CHERRY_PICK)
+        conditions = {"preview": preview, "message": message, "if_commit": if_commit}
+        body = {"branch": into, **conditions, **_choices(strategy, resolutions)}
+        return (yield from _picked("/cherry-pick", WriterKind.CHERRY_PICK, commit_id, body))
 
     def stored_queries(self) -> Steps[list[dict[str, Any]]]:
         """The stored queries that the server shows, with their typed parameters."""
@@ -455,6 +441,15 @@ def _wanted(wanted: DesiredSchema, branch: str) -> dict[str, Any]:
         "allow_data_loss": wanted.allow_data_loss,
         "backfill": dict(wanted.backfill),
     }
+
+
+def _picked(
+    route: str, kind: WriterKind, commit_id: str | Commit, body: dict[str, Any]
+) -> Steps[PickResult]:
+    """What became of one commit that was undone, or done elsewhere."""
+    asked = {"commit": commit_id_of(commit_id), **body}
+    answer = yield post(route, asked, repeatable=bool(body["preview"]))
+    return histories.pick_of(answer.body, kind)
 
 
 def _choices(

@@ -60,7 +60,7 @@ def _among(column: str, wanted: pa.Array) -> Any:
 
 def locate(table: Table, ids: pa.Array | pa.ChunkedArray) -> pa.Table:
     """Which of the ids exist, and where: ``id``, row address."""
-    if 0 < len(ids) <= _PUSHED_MAX and table.pin.rows and not getattr(table, "is_view", False):
+    if 0 < len(ids) <= _PUSHED_MAX and table.pin.rows:
         # Most ids of most writes are new, and that is often known without a look.
         ids = table.may_hold(ID.column, pc.unique(ids))
     found = find_rows(table, ID.column, ids, [ID.column], addresses=True)

@@ -183,6 +183,10 @@ class _ShapedTable:
         for batch in self._table.read(rows, self._sources(columns), row_ids=row_ids):
             yield pa.RecordBatch.from_pydict(self._columns(batch, columns))
 
+    def may_hold(self, _column: str, values: pa.Array) -> pa.Array:
+        """Any of them: a value may be made when it is read."""
+        return values
+
     def _sources(self, columns: Sequence[str]) -> list[str]:
         names = self._passage.reads(self._properties[name] for name in columns)
         if self._legacy is None or self._legacy.properties.keys().isdisjoint(columns):
