@@ -1,7 +1,8 @@
 """Search beside plain Lance: nearest vectors, words, and both behind a traversal.
 
 The baseline is what one would write by hand with pylance and numpy for the same answer, on the same
-rows. Every answer is checked before it is timed.
+rows; for nearest vectors it is Lance's index, which may miss some. Every answer is checked before
+it is timed. The bars (issue "Reads"): W6 and W7 within 1.3 times the baseline, W8 within 1.5 times.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ SIZES = {"S": 10_000, "M": 100_000}
 DIM = 64
 EDGES_PER_PERSON = 20
 TOP = 10
+W6_AND_W7_BAR = 1.3
+W8_BAR = 1.5
 
 SCHEMA = f"""
 node Person {{
@@ -168,12 +171,14 @@ def run() -> Iterator[Table]:
 def _vectors(size: str, people: People, by_hand: ByHand, graph: Graph) -> Table:
     for query in people.queries:
         assert set(_slugs(graph, NEAREST, v=query.tolist())) == set(by_hand.exact(query))
-    table = Table(f"{size}, nearest 10 of {DIM} dimensions", "Lance, exact")
+    table = Table(f"{size}, nearest 10 of {DIM} dimensions", "Lance, IVF_FLAT")
     queries = cycle(people.queries)
     table.add("Lance, exact", median_of(lambda: by_hand.exact(next(queries))))
-    table.add("Lance, IVF_FLAT", median_of(lambda: by_hand.by_index(next(queries))))
+    by_index = median_of(lambda: by_hand.by_index(next(queries)))
+    table.add("Lance, IVF_FLAT", by_index)
     asked = cycle([query.tolist() for query in people.queries])
-    table.add("omnigraph, exact", median_of(lambda: _slugs(graph, NEAREST, v=next(asked))))
+    mine = median_of(lambda: _slugs(graph, NEAREST, v=next(asked)))
+    table.add("omnigraph, exact", mine, aim=W6_AND_W7_BAR * by_index)
     return table
 
 
@@ -184,8 +189,10 @@ def _words(size: str, people: People, by_hand: ByHand, graph: Graph) -> Table:
         assert len(found) == len(by_hand.words(word))
     table = Table(f"{size}, 10 most relevant", "Lance, INVERTED")
     words = cycle(people.words)
-    table.add("Lance, INVERTED", median_of(lambda: by_hand.words(next(words))))
-    table.add("omnigraph", median_of(lambda: _slugs(graph, RELEVANT, words=next(words))))
+    by_index = median_of(lambda: by_hand.words(next(words)))
+    table.add("Lance, INVERTED", by_index)
+    mine = median_of(lambda: _slugs(graph, RELEVANT, words=next(words)))
+    table.add("omnigraph", mine, aim=W6_AND_W7_BAR * by_index)
     return table
 
 
@@ -202,8 +209,10 @@ def _hybrid(size: str, people: People, by_hand: ByHand, graph: Graph) -> Table:
         start, query = next(one)
         return by_hand.hybrid(start, people.common, query)
 
-    table.add("Lance and numpy", median_of(raw))
-    table.add("omnigraph", median_of(lambda: _ask_hybrid(graph, people, *next(other))))
+    bare = median_of(raw)
+    table.add("Lance and numpy", bare)
+    mine = median_of(lambda: _ask_hybrid(graph, people, *next(other)))
+    table.add("omnigraph", mine, aim=W8_BAR * bare)
     return table
 
 

@@ -310,6 +310,8 @@ def _vector(value: Any, dim: int) -> list[float]:
         raise _wrong_type(value, f"a list of {dim} numbers")
     if len(value) != dim:
         raise ValueProblem("value.length", f"the vector has {len(value)} elements, not {dim}")
+    if set(map(type, value)) == {float} and all(map(math.isfinite, value)):
+        return _round_to_f32(value)
     numbers: list[float] = []
     for position, element in enumerate(value):
         try:
@@ -324,7 +326,7 @@ def _listed(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _round_to_f32(numbers: list[float]) -> list[float]:
+def _round_to_f32(numbers: Sequence[float]) -> list[float]:
     shape = f"<{len(numbers)}f"
     try:
         return list(struct.unpack(shape, struct.pack(shape, *numbers)))

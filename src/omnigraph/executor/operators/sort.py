@@ -9,6 +9,8 @@ import numpy as np
 from omnigraph.executor.ordering import order_by, sort_keys
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from omnigraph.executor.bindings import Bindings
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
 
 __all__ = ["run_page", "run_sort"]
+
+# So many are looked through faster than their ids are ranked.
+_FEW_ROWS = 256
 
 
 def run_sort(node: plan.Sort, run: Run, given: Given) -> Bindings:
@@ -29,11 +34,17 @@ def run_sort(node: plan.Sort, run: Run, given: Given) -> Bindings:
     for key in node.keys:
         values = run.vector(key.expr, rows).ordered()
         keys += sort_keys(values, descending=key.descending)
-    keys += [run.space_of(slot).ranks(rows.columns[slot]) for slot in node.ties]
+    if not _are_distinct(keys, rows.count):
+        keys += [run.space_of(slot).ranks(rows.columns[slot]) for slot in node.ties]
     top = None if node.top is None or run.limit is None else run.offset + run.limit
     if len(keys) == 1 and bool((keys[0][1:] >= keys[0][:-1]).all()):
         return rows if top is None else rows.take(np.arange(min(top, rows.count)))
     return rows.take(order_by(keys, rows.count, top))
+
+
+def _are_distinct(keys: Sequence[Ints], count: int) -> bool:
+    """Whether few rows are told apart by the first key: then no ids need to be fetched for it."""
+    return bool(keys) and count <= _FEW_ROWS and len(set(keys[0].tolist())) == count
 
 
 def run_page(node: plan.Page, run: Run, given: Given) -> Bindings:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BYTES_PER_ROW", "Cells", "build_seconds", "rounding"]
 
-# Of every row its place and its angle.
-BYTES_PER_ROW = 12
+# Of every row its place, of every place its row and its angle.
+BYTES_PER_ROW = 16
 _CELLS_MAX = 512
 _SAMPLE_PER_CELL = 64
 _ROUNDS = 3
@@ -52,20 +52,32 @@ def build_seconds(rows: int, dim: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """``rows`` by cell, then by angle; ``keys`` say both in one number."""
+    """An order of rows: by cell, then by angle, and last those without a direction.
+
+    ``rows`` say which row lies at a place, ``places`` where a row lies; ``keys`` say cell and angle
+    of a place in one number.
+    """
 
     centres: Matrix
     starts: Ints
-    rows: SmallInts
     keys: Floats
+    rows: SmallInts
+    places: SmallInts
     # How far off an angle may be that was computed in 32 bits.
     doubt: float
 
     @staticmethod
     def of(
-        matrix: Matrix, scales: npt.NDArray[np.float32], rows: Ints, check: Callable[[], None]
+        matrix: Matrix,
+        scales: npt.NDArray[np.float32],
+        flawed: Ints,
+        check: Callable[[], None],
     ) -> Cells:
-        """The cells of some rows; ``scales`` make unit vectors of all. ``check`` may stop it."""
+        """Cells of all vectors but the flawed ones, of which ``scales`` make unit vectors.
+
+        ``check`` may stop it.
+        """
+        rows = np.delete(np.arange(len(scales)), flawed)
         count = _count(len(rows))
         sample = rows[:: max(1, len(rows) // (count * _SAMPLE_PER_CELL))]
         centres = _centres(matrix[sample] * scales[sample, None], count, check)
@@ -81,41 +93,46 @@ class Cells:
         keys = cell * _CELL_STEP + angle
         order = np.argsort(keys)
         starts = np.searchsorted(cell[order], np.arange(count + 1))
+        ordered: SmallInts = np.concatenate([rows[order], flawed]).astype(np.int32)
+        places = np.empty_like(ordered)
+        places[ordered] = np.arange(len(ordered), dtype=np.int32)
         doubt = float(np.arccos(1 - rounding(matrix.shape[1])))
-        return Cells(centres, starts, rows[order].astype(np.int32), keys[order], doubt)
+        return Cells(centres, starts, keys[order], ordered, places, doubt)
 
     def angles_to(self, unit: npt.NDArray[np.float32]) -> Floats:
         """The angles of a direction to the centres."""
         return _angles(self.centres @ unit)
 
-    def around(self, angles: Floats, count: int) -> SmallInts:
-        """The rows of the nearest cells, a few times as many as are wanted."""
+    def around(self, angles: Floats, count: int) -> Ints:
+        """The places of the nearest cells, a few times as many as are wanted."""
         near = np.argsort(angles)
         lengths = np.cumsum(self.starts[near + 1] - self.starts[near])
         last = int(np.searchsorted(lengths, max(_FIRST_ROWS, count * _FIRST_SHARE)))
-        return np.concatenate(
-            [self.rows[self.starts[cell] : self.starts[cell + 1]] for cell in near[: last + 1]]
-        )
+        chosen = near[: last + 1]
+        return _runs(self.starts[chosen], self.starts[chosen + 1])
 
-    def within(self, angles: Floats, similarity: float, most: int) -> SmallInts | None:
-        """All rows that may be as similar as this, and others; None where there are too many."""
+    def within(self, angles: Floats, similarity: float, most: int) -> Ints | None:
+        """The places of all that may be as similar as this, and of others; None where there are
+        too many."""
         reach = _angles(np.array([similarity - rounding(self.centres.shape[1])]))[0]
         reach += 2 * self.doubt
         base = np.arange(len(angles)) * _CELL_STEP
         low = np.searchsorted(self.keys, base + np.maximum(angles - reach, 0.0))
         high = np.searchsorted(self.keys, base + np.minimum(angles + reach, np.pi), side="right")
-        lengths = high - low
-        total = int(lengths.sum())
-        if total > most:
-            return None
-        shifts = low - (np.cumsum(lengths) - lengths)
-        return self.rows[np.repeat(shifts, lengths) + np.arange(total)]
+        return None if int((high - low).sum()) > most else _runs(low, high)
 
 
 def rounding(dim: int) -> float:
     """How far off the product of two unit vectors may be in 32 bits: one unit in the last place
     for every product and every sum."""
     return float(2 * (dim + 16) * np.finfo(np.float32).eps)
+
+
+def _runs(starts: Ints, ends: Ints) -> Ints:
+    """The numbers of several runs, one run after the other."""
+    lengths = ends - starts
+    stops = np.cumsum(lengths)
+    return np.repeat(starts - (stops - lengths), lengths) + np.arange(int(stops[-1]))
 
 
 def _angles(similar: npt.NDArray[np.floating]) -> Floats:

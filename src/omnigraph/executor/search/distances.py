@@ -40,15 +40,25 @@ def matrix_of(array: pa.Array) -> Matrix:
 def distances(matrix: Matrix, query: Floats) -> Floats:
     """1 - cos of the angle between each row and the query; NaN where a row has no direction."""
     found = np.full(len(matrix), np.nan)
-    length = _norms(query[None, :])[0]
     rows = max(1, _BLOCK_VALUES // matrix.shape[1])
     for start in range(0, len(matrix), rows):
         block = matrix[start : start + rows].astype(np.float64)
-        scale = _norms(block) * length
-        has = np.isfinite(scale) & (scale > 0)
-        cosine = exact_sum(block[has] * query) / scale[has]
-        found[start : start + rows][has] = 1 - np.clip(cosine, -1.0, 1.0)
+        found[start : start + rows] = _distances(block, query)
     return found
+
+
+def _distances(block: Floats, query: Floats) -> Floats:
+    """All sums at once: of few rows, the number of steps is what costs."""
+    count = len(block)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        # The square of a 32-bit number is exact in 64 bits.
+        squares = np.square(np.concatenate([block, query[None, :]]))
+        high, low = _sum(np.concatenate([squares, block * query]))
+        norms = _roots(high[: count + 1], low[: count + 1])
+        scale = norms[:count] * norms[count]
+        cosine = (high + low)[count + 1 :] / scale
+        has = np.isfinite(scale) & (scale > 0)
+        return np.where(has, 1 - np.clip(cosine, -1.0, 1.0), np.nan)
 
 
 def exact_sum(terms: Floats) -> Floats:
@@ -57,18 +67,16 @@ def exact_sum(terms: Floats) -> Floats:
     return high + low
 
 
-def _norms(rows: Floats) -> Floats:
-    # The square of a 32-bit number is exact in 64 bits.
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        high, low = _sum(np.square(rows))
-        root = np.sqrt(high)
-        # What the square of the root misses, exactly, corrects the root.
-        split = root * _SPLITTER
-        upper = split - (split - root)
-        lower = root - upper
-        square = root * root
-        lost = ((upper * upper - square) + 2 * upper * lower) + lower * lower
-        corrected = root + ((high - square) - lost + low) / (2 * root)
+def _roots(high: Floats, low: Floats) -> Floats:
+    """The square roots of numbers in two parts."""
+    root = np.sqrt(high)
+    # What the square of the root misses, exactly, corrects the root.
+    split = root * _SPLITTER
+    upper = split - (split - root)
+    lower = root - upper
+    square = root * root
+    lost = ((upper * upper - square) + 2 * upper * lower) + lower * lower
+    corrected = root + ((high - square) - lost + low) / (2 * root)
     return np.where(root > 0, corrected, root)
 
 

@@ -53,6 +53,7 @@ class ColumnScoring:
         self._query_vectors = QueryVectors(embed)
         # By the identity of an expression in the plan.
         self._queries: dict[int, Value] = {}
+        self._made: dict[int, Floats] = {}
         self._columns: dict[tuple[str, str], TextColumn | VectorColumn] = {}
 
     def check(self) -> None:
@@ -149,8 +150,11 @@ class ColumnScoring:
         return self._queries[id(expr)]
 
     def _vector(self, expr: Score, query: Value) -> Floats:
-        made = self._query_vectors.of(expr, self._run.plan.types[expr.target.slot], query)
-        return np.asarray(made, np.float64)
+        """What is near to it is looked for; worked out once, too."""
+        if id(expr) not in self._made:
+            made = self._query_vectors.of(expr, self._run.plan.types[expr.target.slot], query)
+            self._made[id(expr)] = np.asarray(made, np.float64)
+        return self._made[id(expr)]
 
     def _has_positions(self, target: PropertyRef) -> bool:
         """Whether the rows of a slot are positions of its table."""

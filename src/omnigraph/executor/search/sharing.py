@@ -41,6 +41,7 @@ def in_chunks(total: int, size: int, work: Callable[[slice], None]) -> None:
             helper.result()
 
 
+@cache
 def _helpers() -> int:
     return min(_HELPERS_MAX, (os.cpu_count() or 1) - 1)
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]
+    Matrix = npt.NDArray[np.float32]
 
 __all__ = ["EXACT_VALUES", "VectorColumn", "count_indexable", "tell_vectors"]
 
@@ -66,53 +67,23 @@ _CELLS_SHARE = 4
 _INDEX_EXTRA = 16
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Swept:
-    """Vectors, and what makes them unit vectors, both in 32 bits.
+    """Vectors, and what makes them unit vectors, both in 32 bits; in the order of their ``cells``
+    once they have any.
 
-    ``flawed`` are the rows whose vectors have no direction, or one that 32 bits cannot hold well;
-    the latter are also ``blind``. ``cells`` are made once sweeps have cost ``spent`` seconds, and
-    that is enough.
+    ``flawed`` are the places of vectors that have no direction, or one that 32 bits cannot hold
+    well; ``blind`` are the rows of the latter.
     """
 
-    matrix: npt.NDArray[np.float32]
+    matrix: Matrix
     scales: npt.NDArray[np.float32]
     flawed: Ints
     blind: Ints
     cells: Cells | None = None
-    spent: float = 0.0
-    making: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def nbytes(self) -> int:
-        cells = BYTES_PER_ROW * len(self.scales) if self._may_have_cells else 0
-        return int(self.matrix.nbytes + self.scales.nbytes) + cells
-
-    @property
-    def _may_have_cells(self) -> bool:
-        return self.matrix.size >= _CELLS_VALUES_MIN
-
-    def spend(self, seconds: float, check: Callable[[], None]) -> None:
-        """Note what a sweep has cost, and make cells when sweeps have cost enough."""
-        self.spent += seconds
-        price = build_seconds(*self.matrix.shape) / _PATIENCE
-        if (
-            not self._may_have_cells
-            or self.spent < price
-            or not self.making.acquire(blocking=False)
-        ):
-            return
-        # Whoever comes while they are made goes on sweeping.
-        try:
-            if self.cells is None:
-                sound = np.ones(len(self.scales), np.bool_)
-                sound[self.flawed] = False
-                self.cells = Cells.of(self.matrix, self.scales, np.flatnonzero(sound), check)
-        finally:
-            self.making.release()
 
     @staticmethod
-    def of(matrix: npt.NDArray[np.float32]) -> _Swept:
+    def of(matrix: Matrix) -> _Swept:
         low, high = _SQUARES_SAFE
         with np.errstate(all="ignore"):
             squares = np.einsum("ij,ij->i", matrix, matrix)
@@ -121,12 +92,64 @@ class _Swept:
         scales[flawed] = 0
         return _Swept(matrix, scales, flawed, flawed[matrix[flawed].any(axis=1)])
 
-    def some(self, rows: Ints) -> _Swept:
-        """Some of the vectors, in this order."""
-        return _Swept.of(self.matrix[rows])
+    def sorted(self, check: Callable[[], None]) -> _Swept:
+        """The same, by cells: what a query looks at lies together."""
+        cells = Cells.of(self.matrix, self.scales, self.flawed, check)
+        order = cells.rows
+        flawed = np.arange(len(order) - len(self.flawed), len(order))
+        return _Swept(self.matrix[order], self.scales[order], flawed, self.blind, cells)
+
+    def vectors(self, rows: Ints) -> Matrix:
+        """The vectors of some rows."""
+        return self.matrix[rows if self.cells is None else self.cells.places[rows]]
+
+    def rows(self, places: Ints) -> Ints:
+        """Which rows lie at these places."""
+        return places if self.cells is None else self.cells.rows[places].astype(np.int64)
+
+    def by_place(self, marks: Mask) -> Mask:
+        """Marks of rows, in the order of the vectors."""
+        return marks if self.cells is None else marks[self.cells.rows]
 
 
-_MAKER = Maker("vectors", lambda array: _Swept.of(matrix_of(array)))
+@dataclass(slots=True)
+class _Segment:
+    """The vectors of a part of a table; sorted once sweeps have cost ``spent`` seconds, and that
+    is enough."""
+
+    swept: _Swept
+    spent: float = 0.0
+    making: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def nbytes(self) -> int:
+        swept = self.swept
+        cells = BYTES_PER_ROW * len(swept.scales) if self._may_have_cells else 0
+        return int(swept.matrix.nbytes + swept.scales.nbytes) + cells
+
+    @property
+    def _may_have_cells(self) -> bool:
+        return self.swept.matrix.size >= _CELLS_VALUES_MIN
+
+    def spend(self, seconds: float, check: Callable[[], None]) -> None:
+        """Note what a sweep has cost, and make cells when sweeps have cost enough."""
+        self.spent += seconds
+        price = build_seconds(*self.swept.matrix.shape) / _PATIENCE
+        if (
+            not self._may_have_cells
+            or self.spent < price
+            or not self.making.acquire(blocking=False)
+        ):
+            return
+        # Whoever comes while they are made goes on sweeping.
+        try:
+            if self.swept.cells is None:
+                self.swept = self.swept.sorted(check)
+        finally:
+            self.making.release()
+
+
+_MAKER = Maker("vectors", lambda array: _Segment(_Swept.of(matrix_of(array))))
 
 
 def count_indexable(array: pa.Array) -> int:
@@ -154,7 +177,7 @@ class VectorColumn:
         found = np.full(len(wanted), np.nan)
         for piece in read_pieces(self._table, self._column, _MAKER, self._cache, self._meter):
             which, at = piece.find(wanted)
-            found[which] = distances(piece.segment.matrix[at], query)
+            found[which] = distances(piece.segment.swept.vectors(at), query)
         return found
 
     def nearest(
@@ -177,29 +200,28 @@ class VectorColumn:
     def _sweep_pieces(self, query: Floats, count: int, rows: Ints | None) -> Ranked:
         places, found = [], []
         for piece in read_pieces(self._table, self._column, _MAKER, self._cache, self._meter):
-            segment = piece.segment
+            swept = piece.segment.swept
             if rows is not None:
                 which, at = piece.find(rows)
-                segment = segment.some(at)
-                near = _sweep(segment, query, count)
+                swept = _Swept.of(swept.vectors(at))
+                near = _sweep(swept, query, count)
                 places.append(rows[which][near])
             else:
                 there = None if piece.positions is None else piece.positions >= 0
-                near = self._near(segment, query, count, there)
+                near = self._near(piece.segment, query, count, there)
                 places.append(piece.place(near))
-            found.append(distances(segment.matrix[near], query))
+            found.append(distances(swept.vectors(near), query))
         return _ranked(np.concatenate(places), np.concatenate(found), count)
 
-    def _near(self, segment: _Swept, query: Floats, count: int, there: Mask | None) -> Ints:
+    def _near(self, segment: _Segment, query: Floats, count: int, there: Mask | None) -> Ints:
         """The rows of a segment, those that are still there, that may be among the nearest."""
-        if segment.cells is not None:
-            near = _look_around(segment, segment.cells, query, count, there)
-            if near is not None:
-                return near
+        swept = segment.swept
+        if swept.cells is not None:
+            near = _look_around(swept, swept.cells, query, count, there)
+            return _sweep(swept, query, count, there) if near is None else near
         started = SYSTEM_CLOCK.monotonic()
-        near = _sweep(segment, query, count, there)
-        if segment.cells is None:
-            segment.spend(SYSTEM_CLOCK.monotonic() - started, self._meter.check)
+        near = _sweep(swept, query, count, there)
+        segment.spend(SYSTEM_CLOCK.monotonic() - started, self._meter.check)
         return near
 
     def _is_few(self, count: int) -> bool:
@@ -208,7 +230,7 @@ class VectorColumn:
         price = missing * self._dim * _SECONDS_PER_VALUE
         return count * _TAKE_SHARE < missing and self._cache.spent(self._key) <= price
 
-    def _taken(self, rows: Ints) -> npt.NDArray[np.float32]:
+    def _taken(self, rows: Ints) -> Matrix:
         started = SYSTEM_CLOCK.monotonic()
         found = self._table.take(rows, [self._column]).column(self._column)
         self._cache.spend(self._key, SYSTEM_CLOCK.monotonic() - started)
@@ -243,9 +265,9 @@ def _ranked(rows: Ints, found: Floats, count: int) -> Ranked:
     return best(ScoreFunc.NEAREST, rows, found, count)
 
 
-def _sweep(segment: _Swept, query: Floats, count: int, there: Mask | None = None) -> Ints:
+def _sweep(swept: _Swept, query: Floats, count: int, there: Mask | None = None) -> Ints:
     """The rows that may be among the nearest."""
-    total = len(segment.scales)
+    total = len(swept.scales)
     if total <= max(count, _SWEEP_ROWS_MIN):
         return np.arange(total) if there is None else np.flatnonzero(there)
     unit = _unit(query)
@@ -254,55 +276,59 @@ def _sweep(segment: _Swept, query: Floats, count: int, there: Mask | None = None
     def multiply(chunk: slice) -> None:
         # Not ``@``: its threads wait for each other wherever the machine has other work.
         with np.errstate(all="ignore"):
-            np.vecdot(segment.matrix[chunk], unit, out=similar[chunk])
-            similar[chunk] *= segment.scales[chunk]
+            np.vecdot(swept.matrix[chunk], unit, out=similar[chunk])
+            similar[chunk] *= swept.scales[chunk]
 
     in_chunks(total, max(1, _CHUNK_VALUES // len(unit)), multiply)
-    similar[segment.flawed] = -np.inf
+    similar[swept.flawed] = -np.inf
     if there is not None:
-        similar[~there] = -np.inf
+        similar[~swept.by_place(there)] = -np.inf
     bound = np.partition(similar, total - count)[total - count]
     near = np.flatnonzero(similar >= max(bound - rounding(len(unit)), np.float32(-2)))
-    return _with_blind(near, segment, there)
+    return _with_blind(swept.rows(near), swept, there)
 
 
-def _with_blind(near: Ints, segment: _Swept, there: Mask | None) -> Ints:
+def _with_blind(near: Ints, swept: _Swept, there: Mask | None) -> Ints:
     """Where 32 bits cannot tell, the exact distance does."""
-    blind = segment.blind if there is None else segment.blind[there[segment.blind]]
+    blind = swept.blind if there is None else swept.blind[there[swept.blind]]
     return np.union1d(near, blind) if len(blind) else near
 
 
 def _look_around(
-    segment: _Swept, cells: Cells, query: Floats, count: int, there: Mask | None
+    swept: _Swept, cells: Cells, query: Floats, count: int, there: Mask | None
 ) -> Ints | None:
     """The same by cells; None where they would leave too little out."""
     unit = _unit(query)
     angles = cells.angles_to(unit)
-    first = cells.around(angles, count)
-    first = first if there is None else first[there[first]]
+    first = _still(cells.around(angles, count), swept, there)
     if len(first) < count:
         return None
-    _, bound = _similar(segment, first, unit, count)
-    rows = cells.within(angles, bound, len(segment.scales) // _CELLS_SHARE)
-    if rows is None:
+    _, bound = _similar(swept, first, unit, count)
+    places = cells.within(angles, bound, len(swept.scales) // _CELLS_SHARE)
+    if places is None:
         return None
-    rows = rows if there is None else rows[there[rows]]
-    similar, bound = _similar(segment, rows, unit, count)
-    near = rows[similar >= bound - rounding(len(unit))].astype(np.int64)
-    return _with_blind(near, segment, there)
+    places = _still(places, swept, there)
+    similar, bound = _similar(swept, places, unit, count)
+    near = swept.rows(places[similar >= bound - rounding(len(unit))])
+    return _with_blind(near, swept, there)
+
+
+def _still(places: Ints, swept: _Swept, there: Mask | None) -> Ints:
+    """The places of rows that are still there."""
+    return places if there is None else places[there[swept.rows(places)]]
 
 
 def _similar(
-    segment: _Swept, rows: npt.NDArray[np.int32], unit: npt.NDArray[np.float32], count: int
+    swept: _Swept, places: Ints, unit: npt.NDArray[np.float32], count: int
 ) -> tuple[npt.NDArray[np.float32], float]:
-    """How similar some rows are, and the last of so many of the best."""
-    similar = segment.scales[rows]
+    """How similar the vectors at some places are, and the last of so many of the best."""
+    similar = swept.scales[places]
 
     def multiply(chunk: slice) -> None:
-        similar[chunk] *= np.vecdot(segment.matrix.take(rows[chunk], axis=0), unit)
+        similar[chunk] *= np.vecdot(swept.matrix.take(places[chunk], axis=0), unit)
 
-    in_chunks(len(rows), max(1, _TAKEN_VALUES // len(unit)), multiply)
-    return similar, float(np.partition(similar, len(rows) - count)[len(rows) - count])
+    in_chunks(len(places), max(1, _TAKEN_VALUES // len(unit)), multiply)
+    return similar, float(np.partition(similar, len(places) - count)[len(places) - count])
 
 
 def _unit(query: Floats) -> npt.NDArray[np.float32]:
