@@ -11,7 +11,7 @@ import pytest
 from omnigraph import pipeline
 from omnigraph.errors import GraphError, InvalidInput, ValidationFailure
 from omnigraph.graph.open import init_graph
-from omnigraph.pipeline import loading
+from omnigraph.pipeline import planning
 from omnigraph.pipeline.inputs import plan_splits
 from omnigraph.pipeline.loading import SparkLoad
 from omnigraph.testing.twins import SCHEMA, Twins
@@ -74,7 +74,7 @@ def test_a_file_that_vanishes_is_named_and_nothing_is_written(
         paths[1].unlink()
         return splits
 
-    monkeypatch.setattr(loading, "plan_splits", plan_and_lose)
+    monkeypatch.setattr(planning, "plan_splits", plan_and_lose)
     with pytest.raises(GraphError, match=r"1\.ndjson"):
         pipeline.load(graph, f"{tmp_path}/*.ndjson", mode="append", spark=spark)
     require_untouched(graph)

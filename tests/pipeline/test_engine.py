@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from omnigraph import pipeline
-from omnigraph.errors import InvalidInput
+from omnigraph.errors import GraphError, InvalidInput
 from omnigraph.graph.open import init_graph
 from omnigraph.pipeline import engine as engines
 from omnigraph.pipeline.engine import choose_for_export, choose_for_load
+from omnigraph.pipeline.mapping import Mapping, parse_mapping
 from omnigraph.pipeline.session import SparkOptions, _said, _with_conf, open_session
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
 
@@ -89,6 +89,33 @@ def test_a_master_that_spark_does_not_know_is_refused_without_a_jvm(master: str)
     with pytest.raises(InvalidInput, match="is not a master of Spark") as refused:
         open_session(SparkOptions(master=master))
     assert refused.value.code == "spark.bad_master"
+
+
+def mapping(path: str, type_name: str) -> Mapping:
+    into = [{"type": type_name, "properties": {"name": "name"}}]
+    return parse_mapping({"sources": [{"path": path, "into": into}]}, Path())
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("nothing-*.ndjson", "there is no file nothing-"),
+        ({"Persn": "a.csv"}, "no type 'Persn'"),
+        (mapping("no.csv", "Person"), "no file"),
+        (mapping("a.ndjson", "Persn"), "Persn"),
+    ],
+)
+def test_what_is_wrong_with_an_input_at_first_sight_is_told_without_a_jvm(
+    small: Path, monkeypatch: pytest.MonkeyPatch, source: Any, said: str
+) -> None:
+    def start(*_: object) -> None:
+        pytest.fail("Spark was started")
+
+    monkeypatch.chdir(small.parent)
+    monkeypatch.setattr(pipeline, "open_session", start)
+    graph = init_graph(small.parent / "g.omni", "node Person { name: String @key }")
+    with pytest.raises(GraphError, match=said):
+        pipeline.load(graph, source, mode="append", engine="spark")
 
 
 def test_a_spark_beside_the_engine_local_is_refused(tmp_path: Path, small: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.errors import Unsupported
-from omnigraph.pipeline.java import find_java
+from omnigraph.pipeline.java import find_java, home_for_spark
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,3 +78,28 @@ def test_the_packaged_java_runs_without_the_module_that_it_lacks(
     )
     assert f'"{found.version}.'.encode() in told.stderr
     assert find_java().home == found.home, "made once"
+
+
+def test_spark_starts_java_without_the_module_that_java_would_warn_about(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = _fake_java(bare / "home", "17.0.1")
+    (home / "bin" / "java").write_text('#!/bin/sh\necho \'version "17.0.1"\' "$@" >&2\n')
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    quiet = home_for_spark(find_java())
+    asked = ["--add-modules=jdk.incubator.vector", "-Xmx1g", "a b"]
+    told = subprocess.run(
+        ["/bin/sh", quiet / "bin" / "java", *asked], capture_output=True, text=True, check=True
+    )
+    assert told.stderr == 'version "17.0.1" -Xmx1g a b\n'
+    monkeypatch.setenv("JAVA_HOME", str(quiet))
+    assert home_for_spark(find_java()) == quiet, "not wrapped twice"
+
+
+def test_where_no_script_can_be_kept_java_is_started_as_it_is(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = _fake_java(bare / "home", "17.0.1")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "bin" / "java"))
+    assert home_for_spark(find_java()) == home

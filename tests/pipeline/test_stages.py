@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from threading import Event
-from typing import TYPE_CHECKING
+import time
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from omnigraph import pipeline
 from omnigraph.cli.engines import meter_line
+from omnigraph.errors import GraphError
 from omnigraph.graph.open import init_graph
 from omnigraph.pipeline.stages import Stage, Stages
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 
@@ -64,3 +68,35 @@ def test_a_load_on_spark_is_told_how_many_of_its_tasks_are_done(
     pipeline.load(graph, {"Person": people}, mode="append", spark=spark, watch=told.append)
     assert [stage.name for stage in told if stage.done] == ["read", "check", "stage"]
     assert any(0 < stage.share < 1 for stage in told), "some of its tasks, not all"
+
+
+def test_a_load_on_spark_is_listed_while_it_runs_and_who_cancels_it_stops_its_job(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    graph = init_graph(tmp_path / "g.omni", "node Person { name: String @key }")
+    begun = tmp_path / "begun"
+
+    def wait(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        begun.touch()
+        for batch in batches:
+            time.sleep(0.5)
+            yield batch
+
+    many = spark.range(1_000, numPartitions=1_000).selectExpr("concat('p', id) AS name")
+    listed: list[dict[str, Any]] = []
+
+    def cancel() -> None:
+        while not begun.exists():
+            time.sleep(0.01)
+        for operation in graph.operations.list():
+            listed.append(operation.to_json())
+            graph.operations.cancel(operation.id)
+
+    canceller = Thread(target=cancel)
+    canceller.start()
+    with pytest.raises(GraphError) as stopped:
+        pipeline.load(graph, {"Person": many.mapInArrow(wait, "name string")}, mode="append")
+    canceller.join()
+    assert stopped.value.code == "operation.cancelled"
+    assert [(each["kind"], each["target"]) for each in listed] == [("load", "main")]
+    assert (graph.status().nodes, graph.operations.list()) == (0, [])

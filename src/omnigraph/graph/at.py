@@ -131,6 +131,11 @@ class GraphAt:
         return self._target
 
     @property
+    def actor(self) -> str | None:
+        """Who reads; and who writes when a call does not say."""
+        return self._actor
+
+    @property
     def gate(self) -> Gate:
         """What asks policy, for the packages above that do a verb in another way."""
         return self._gate

@@ -364,11 +364,6 @@ class Graph(GraphAt):
 
         return describe(self._gate.read_names())
 
-    @property
-    def actor(self) -> str | None:
-        """Who writes when a call does not say."""
-        return self._actor
-
     def close(self) -> None:
         """Write down what is cheaper to keep than to find again. Closing twice is fine."""
         if not self._engine.root.read_only:

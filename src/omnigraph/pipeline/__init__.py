@@ -3,12 +3,12 @@
 ``load`` and ``export`` are the verbs, ``register`` makes the data source ``omnigraph`` known to a
 session; ``engine`` decides between this process and Spark.
 
-``java`` and ``session`` find a Spark to work with. A load goes through ``inputs`` (which task reads
-what), ``spill`` (on executors: typed rows into scratch files, ``pieces``), ``material`` (everything
-that was read), ``incoming`` (which records count, and what the branch has of them),
-``uniqueness``, ``existence`` and ``verdict`` (what is wrong, counted and in words), ``staging`` (on
-executors: data files and deletion vectors) and ``job``, the writer that the attempt runs;
-``loading`` puts them together.
+``java`` and ``session`` find a Spark to work with. A load goes through ``planning`` and ``inputs``
+(which task reads what), ``spill`` (on executors: typed rows into scratch files, ``pieces``),
+``material`` (everything that was read), ``incoming`` (which records count, and what the branch has
+of them), ``uniqueness``, ``existence`` and ``verdict`` (what is wrong, counted and in words),
+``staging`` (on executors: data files and deletion vectors) and ``job``, the writer that the attempt
+runs; ``loading`` puts them together.
 ``tasks``, ``grouping`` and ``frames`` are how work reaches executors and comes back, ``exchange``
 how rows that belong together meet, ``site`` how executors reach the graph. ``mapping`` and ``yaml``
 read a ``pipeline.yaml``, ``mapped`` its sources. ``source`` and ``sink`` are the data source,
@@ -133,7 +133,7 @@ def load(
     order = SparkLoad(
         watch=watch, handling=handling, allow=lambda types: gate.change(branch, types=types)
     )
-    return load_on_spark(_session(spark), graph.engine, request, order)
+    return load_on_spark(lambda: _session(spark), graph.engine, request, order)
 
 
 def export(
@@ -156,7 +156,8 @@ def export(
         return graph.export(out, format=format, types=types)
     seen = _at_hand(graph).gate.export(graph.target)
     request = ExportRequest(out, graph.target, types, format)
-    return export_on_spark(_session(spark), seen, request, watch)
+    with graph.engine.running.during("export", graph.target, graph.actor):
+        return export_on_spark(lambda: _session(spark), seen, request, watch)
 
 
 def _is_named(spark: object, engine: str) -> bool:

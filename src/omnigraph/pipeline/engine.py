@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from omnigraph.errors import GraphError, InvalidInput
-from omnigraph.pipeline.inputs import list_files, size_of
+from omnigraph.pipeline.inputs import is_frame, list_files, size_of
 from omnigraph.pipeline.java import find_java
 from omnigraph.pipeline.mapping import Mapping as SourceMapping
 from omnigraph.pipeline.session import is_installed, is_submitted
@@ -61,7 +61,7 @@ def needs_spark(source: Any) -> bool:
     if isinstance(source, SourceMapping):
         return True
     parts = source.values() if isinstance(source, Mapping) else [source]
-    return any(type(part).__module__.startswith("pyspark.") for part in parts)
+    return any(is_frame(part) for part in parts)
 
 
 def _parse(asked: str) -> EngineName:

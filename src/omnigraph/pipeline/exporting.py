@@ -68,22 +68,23 @@ class Slice:
 
 
 def export_on_spark(
-    spark: SparkSession,
+    start: Callable[[], SparkSession],
     engine: Engine,
     request: ExportRequest,
     watch: Callable[[Stage], None] | None = None,
 ) -> SparkExportResult:
-    """Write a target out into a directory."""
+    """Write a target out into a directory. ``start`` gives the session, once it is needed."""
     out = _require_directory(request)
     snapshot = engine.snapshot(request.target)
     entities = choose_types(snapshot.catalog, request.types)
     goals = {entity.id: out / f"{entity.name}.{request.format}" for entity in entities}
     for goal in goals.values():
         _require_absent(goal)
-    stages = Stages(watch, share_of_tasks(spark))
     slices = [one for entity in entities for one in _slices(snapshot, entity)]
     working = out / f"_exporting-{new_ulid()}"
     rows = sum(snapshot.manifest.pins[entity.id].rows for entity in entities)
+    spark = start()
+    stages = Stages(watch, share_of_tasks(spark))
     try:
         with stages.running("export", rows):
             for entity in entities:

@@ -35,6 +35,7 @@ __all__ = [
     "Section",
     "Split",
     "expand",
+    "is_frame",
     "list_files",
     "open_section",
     "plan_splits",
@@ -90,6 +91,11 @@ def list_files(paths: Iterable[str | Path]) -> list[str]:
             )
         found += files
     return found
+
+
+def is_frame(source: Any) -> bool:
+    """Whether it is a Spark data frame; does not import PySpark for that."""
+    return type(source).__module__.startswith("pyspark.")
 
 
 def expand(source: Any) -> Any:

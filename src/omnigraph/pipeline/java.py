@@ -1,7 +1,8 @@
 """Finding a Java for Spark: ``JAVA_HOME``, then the PATH, then the one that pip can install.
 
-The packaged runtime (``omnigraph-py[jre]``) lacks a module that Spark asks for on its command line
-and does not need, so it is started through a small script that leaves the request out.
+Spark asks on its command line for a module that it does not need: the packaged runtime
+(``omnigraph-py[jre]``) lacks it, and every other Java prints a warning about it which no option
+turns off. So Java is started through a small script that leaves the request out.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from omnigraph.errors import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["JAVA_MIN", "Java", "find_java"]
+__all__ = ["JAVA_MIN", "Java", "find_java", "home_for_spark"]
 
 # What this release of Spark runs on.
 JAVA_MIN = 17
@@ -69,6 +70,16 @@ def find_java() -> Java:
     )
 
 
+def home_for_spark(java: Java) -> Path:
+    """What ``JAVA_HOME`` should be while Spark starts; where no script can be kept, as it is."""
+    if java.home.parent == _scripts():
+        return java.home
+    try:
+        return _wrapped(java.home / "bin" / "java")
+    except OSError:
+        return java.home
+
+
 def _from_environment() -> Path | None:
     home = os.environ.get("JAVA_HOME")
     return Path(home) if home else None
@@ -96,8 +107,7 @@ _PLACES: tuple[tuple[str, Callable[[], Path | None]], ...] = (
 
 def _wrapped(java: Path) -> Path:
     """A home whose ``bin/java`` starts the given one without the module that it does not have."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = cache / "omnigraph" / f"java-{sha256(str(java).encode()).hexdigest()[:12]}"
+    home = _scripts() / f"java-{sha256(str(java).encode()).hexdigest()[:12]}"
     script = home / "bin" / "java"
     body = _SCRIPT.format(java=java)
     if not script.exists() or script.read_text() != body:
@@ -108,6 +118,11 @@ def _wrapped(java: Path) -> Path:
         fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
         fresh.replace(script)
     return home
+
+
+def _scripts() -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "omnigraph"
 
 
 def _version_of(java: Path) -> int | None:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.errors import GraphError, InvalidInput
-from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.errors import GraphError
 from omnigraph.operations.load.run import commit_load, find_base
 from omnigraph.operations.load.tables import check_columns
 from omnigraph.pipeline.frames import Desk
-from omnigraph.pipeline.inputs import list_files, plan_splits
 from omnigraph.pipeline.job import Handling, LoadJob
-from omnigraph.pipeline.mapping import Mapping as MappingFile
 from omnigraph.pipeline.material import assemble
 from omnigraph.pipeline.pieces import SCRATCH
+from omnigraph.pipeline.planning import plan_reading
 from omnigraph.pipeline.site import Site
 from omnigraph.pipeline.spill import CHUNK_BYTES, Reading, read_mapped, read_rows, read_split
 from omnigraph.pipeline.stages import Stage, Stages
@@ -28,16 +24,17 @@ from omnigraph.runtime.ids import is_ulid, new_ulid, ulid_micros
 from omnigraph.runtime.limits import DAY_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from omnigraph.catalog.model import Catalog, EntityType
+    from omnigraph.catalog.model import EntityType
     from omnigraph.operations.engine import Engine
     from omnigraph.operations.load.request import LoadRequest, LoadResult
     from omnigraph.pipeline.mapped import MappedFrame
     from omnigraph.pipeline.material import Material
+    from omnigraph.pipeline.planning import Plan
 
 __all__ = ["SparkLoad", "SparkLoadResult", "load_on_spark"]
 
@@ -77,35 +74,45 @@ class SparkLoadResult:
 
 
 def load_on_spark(
-    spark: SparkSession, engine: Engine, request: LoadRequest, order: SparkLoad | None = None
+    start: Callable[[], SparkSession],
+    engine: Engine,
+    request: LoadRequest,
+    order: SparkLoad | None = None,
 ) -> SparkLoadResult:
-    """Load an input as one commit, or leave the graph as it is."""
+    """Load an input as one commit, or leave the graph as it is.
+
+    ``start`` gives the session. It is called once everything was looked at that needs no Spark:
+    who has mistyped a path does not wait for a JVM to be told so.
+    """
     order = order or SparkLoad()
     base = find_base(engine, request)
-    catalog = base.snapshot.catalog
-    desk = Desk(spark, Site.of(engine.root), new_ulid(engine.root.clock))
-    stages = Stages(order.watch, share_of_tasks(spark))
-    _remove_old_scratch(engine)
-    try:
-        with stages.running("read") as running:
-            reading = Reading(
-                desk.site,
-                desk.job,
-                catalog,
-                request.mode,
-                engine.root.limits,
-                digest=request.idempotency_key is not None,
-                chunk_bytes=order.chunk_bytes,
-            )
-            material = _read(spark, reading, request, order)
-            running.rows = material.records
-        if order.allow is not None:
-            order.allow(sorted(entity.name for entity in material.entities.values()))
-        job = LoadJob(desk, request, material, base.snapshot, stages, order.handling)
-        result = commit_load(engine, request, base, job, material.digest, long=True)
-    finally:
-        with suppress(GraphError):
-            engine.root.objects.delete_prefix(f"{SCRATCH}/{desk.job}")
+    site = Site.of(engine.root)
+    plan = plan_reading(request, base.snapshot.catalog, site.tables, order.split_bytes)
+    with engine.running.during("load", request.branch, request.actor):
+        spark = start()
+        desk = Desk(spark, site, new_ulid(engine.root.clock))
+        stages = Stages(order.watch, share_of_tasks(spark))
+        _remove_old_scratch(engine)
+        try:
+            with stages.running("read") as running:
+                reading = Reading(
+                    site,
+                    desk.job,
+                    base.snapshot.catalog,
+                    request.mode,
+                    engine.root.limits,
+                    digest=request.idempotency_key is not None,
+                    chunk_bytes=order.chunk_bytes,
+                )
+                material = _read(desk, reading, plan)
+                running.rows = material.records
+            if order.allow is not None:
+                order.allow(sorted(entity.name for entity in material.entities.values()))
+            job = LoadJob(desk, request, material, base.snapshot, stages, order.handling)
+            result = commit_load(engine, request, base, job, material.digest, long=True)
+        finally:
+            with suppress(GraphError):
+                engine.root.objects.delete_prefix(f"{SCRATCH}/{desk.job}")
     report = order.handling.report if job.violations else None
     return SparkLoadResult(result, tuple(stages.over), job.put_aside, job.violations, report)
 
@@ -123,41 +130,21 @@ def _remove_old_scratch(engine: Engine) -> None:
 # --- reading -----------------------------------------------------------------------------------
 
 
-def _read(
-    spark: SparkSession, reading: Reading, request: LoadRequest, order: SparkLoad
-) -> Material:
-    """Read everything that the request names, into pieces."""
-    files: list[tuple[str, str | None]] = []
-    frames: list[tuple[EntityType, DataFrame]] = []
-    named: list[EntityType] = []
-    for entity, source in _sources(request, reading.catalog):
-        if entity is not None:
-            named.append(entity)
-        if _is_spark_frame(source):
-            frames.append((_require_type(entity), source))
-        else:
-            type_name = entity.name if entity is not None else None
-            files += [(file, type_name) for file in list_files(_paths(source))]
-    mapped = _map(spark, reading, request)
-    splits = plan_splits(
-        files,
-        format=request.format,
-        tables=reading.site.tables,
-        split_bytes=order.split_bytes,
-    )
-    answers = run_tasks(spark, splits, partial(read_split, reading))
-    first = len(splits)
-    for entity, frame in frames:
+def _read(desk: Desk, reading: Reading, plan: Plan) -> Material:
+    """Read everything that was planned, into pieces."""
+    mapped = _map(desk.spark, reading, plan)
+    answers = run_tasks(desk.spark, plan.splits, partial(read_split, reading))
+    first = len(plan.splits)
+    for entity, frame in plan.frames:
         answers += _read_frame(reading, entity, frame, first)
         first = _next_split(first, answers)
     origins = []
     for part in mapped:
         origins.append((first, part.origin))
-        named.append(part.entity)
         read = partial(_read_mapped_partition, reading, part.entity, first)
         answers += told(part.frame.mapInArrow(read, "told string"))
         first = _next_split(first, answers)
-    return replace(assemble(answers, reading.catalog, named), origins=tuple(origins))
+    return replace(assemble(answers, reading.catalog, plan.named), origins=tuple(origins))
 
 
 def _next_split(first: int, answers: list[dict[str, Any]]) -> int:
@@ -165,12 +152,12 @@ def _next_split(first: int, answers: list[dict[str, Any]]) -> int:
     return max([first, *(split + 1 for split in splits)])
 
 
-def _map(spark: SparkSession, reading: Reading, request: LoadRequest) -> list[MappedFrame]:
-    if not isinstance(request.source, MappingFile):
+def _map(spark: SparkSession, reading: Reading, plan: Plan) -> list[MappedFrame]:
+    if plan.mapping is None:
         return []
     from omnigraph.pipeline.mapped import map_frames  # noqa: PLC0415 - loads PySpark
 
-    return map_frames(spark, request.source, reading.catalog, request.mode)
+    return map_frames(spark, plan.mapping, reading.catalog)
 
 
 def _read_mapped_partition(
@@ -201,52 +188,3 @@ def _partition() -> int:
 
     context = TaskContext.get()
     return context.partitionId() if context is not None else 0
-
-
-def _sources(request: LoadRequest, catalog: Catalog) -> list[tuple[EntityType | None, Any]]:
-    source = request.source
-    if isinstance(source, MappingFile):
-        return []
-    if isinstance(source, Mapping):
-        return [(_named(catalog, name), part) for name, part in source.items()]
-    return [(None if request.type is None else _named(catalog, request.type), source)]
-
-
-def _named(catalog: Catalog, name: str) -> EntityType:
-    entity = catalog.entity(name)
-    if entity is None:
-        known = [found.name for found in catalog.types.values()]
-        raise InvalidInput(
-            "load.unknown_type",
-            f"the schema has no type {name!r}",
-            remedy=did_you_mean(name, known) or f"there are {', '.join(known[:20])}",
-        )
-    return entity
-
-
-def _require_type(entity: EntityType | None) -> EntityType:
-    if entity is None:
-        raise InvalidInput(
-            "load.type_missing",
-            "a data frame does not say of which type its rows are",
-            remedy='name the type: {"Person": frame}, or type=',
-        )
-    return entity
-
-
-def _paths(source: Any) -> list[str | Path]:
-    if isinstance(source, str | Path):
-        return [source]
-    if isinstance(source, Iterable):
-        paths = list(source)
-        if all(isinstance(path, str | Path) for path in paths):
-            return paths
-    raise InvalidInput(
-        "load.bad_source",
-        f"a {type(source).__name__} cannot be loaded by Spark",
-        remedy="give paths, patterns or Spark data frames; the engine local takes more",
-    )
-
-
-def _is_spark_frame(source: Any) -> bool:
-    return type(source).__module__.startswith("pyspark.")

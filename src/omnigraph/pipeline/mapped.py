@@ -15,12 +15,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Window
 from pyspark.sql import functions as f
 
-from omnigraph.catalog.model import ID
-from omnigraph.errors import InvalidInput, NotFound
-from omnigraph.integrity.changes import Mode
+from omnigraph.errors import InvalidInput
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.operations.load.formats import format_of
-from omnigraph.operations.load.tables import check_columns
 from omnigraph.pipeline.columns import find_entity
 from omnigraph.pipeline.inputs import list_files
 from omnigraph.pipeline.mapping import AT, BROKEN, CASTS, DELETE
@@ -80,33 +77,18 @@ class MappedFrame:
     origin: Origin
 
 
-def map_frames(
-    spark: SparkSession, mapping: Mapping, catalog: Catalog, mode: Mode
-) -> list[MappedFrame]:
-    """The frames of a mapping. What is wrong with it is told before anything is read."""
+def map_frames(spark: SparkSession, mapping: Mapping, catalog: Catalog) -> list[MappedFrame]:
+    """The frames of a mapping that fits the schema. Columns that are not there are told before
+    anything is read."""
     found = []
     for source in mapping.sources:
-        if source.delete is not None and mode is not Mode.MERGE:
-            raise InvalidInput(
-                "mapping.delete_mode",
-                "a mapping that deletes can only be loaded by mode merge",
-                remedy="choose merge, or leave delete out",
-            )
         rows = _read(spark, source)
         origin = Origin(rows.select(_FILE, _START, AT))
         wanted = _narrowed(rows, source)
         for target in source.into:
-            entity = _entity(catalog, target)
-            found.append(MappedFrame(entity, _picked(wanted, target, entity, source), origin))
+            entity = find_entity(catalog, target.type)
+            found.append(MappedFrame(entity, _picked(wanted, target), origin))
     return found
-
-
-def _entity(catalog: Catalog, target: Target) -> EntityType:
-    try:
-        return find_entity(catalog, target.type)
-    except NotFound as error:
-        said = f"{place_of(target.type)}{error.message}"
-        raise NotFound(error.code, said, remedy=error.remedy) from error
 
 
 def _read(spark: SparkSession, source: MappedSource) -> DataFrame:
@@ -152,15 +134,7 @@ def _narrowed(rows: DataFrame, source: MappedSource) -> DataFrame:
     return rows.where(broken | (f.col("_rank") == 1)).drop("_rank")
 
 
-def _picked(rows: DataFrame, target: Target, entity: EntityType, source: MappedSource) -> DataFrame:
-    wrong = check_columns(entity, list(target.values))
-    if wrong:
-        raise InvalidInput(
-            "mapping.bad_target",
-            f"{place_of(target.type)}{entity.name}, {wrong[0].property}: {wrong[0].message}",
-            remedy="map properties of the type; an edge also needs from and to",
-        )
-    _require_identity(entity, target, source)
+def _picked(rows: DataFrame, target: Target) -> DataFrame:
     if target.where is not None:
         rows = rows.where(f.col(BROKEN).isNotNull() | _sql(rows, target.where))
     values = [_text(rows, value).alias(name) for name, value in target.values.items()]
@@ -168,16 +142,6 @@ def _picked(rows: DataFrame, target: Target, entity: EntityType, source: MappedS
     # Analysed here, where the mapping can be blamed for it.
     _ = picked.schema
     return picked
-
-
-def _require_identity(entity: EntityType, target: Target, source: MappedSource) -> None:
-    if source.delete is None or entity.key is not None or ID.name in target.values:
-        return
-    raise InvalidInput(
-        "mapping.delete_without_id",
-        f"{place_of(target.type)}{entity.name} has no key, so a row cannot say which one to delete",
-        remedy="map its id",
-    )
 
 
 def _text(rows: DataFrame, value: Value) -> Column:

@@ -7,15 +7,16 @@ import os
 import re
 import sys
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput, StorageFault, Unsupported
-from omnigraph.pipeline.java import find_java
+from omnigraph.pipeline.java import find_java, home_for_spark
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -70,8 +71,10 @@ def open_session(options: SparkOptions | None = None) -> SparkSession:
     active = sessions.getActiveSession()
     if active is not None:
         return _require_fitting(active, options)
-    _prepare_environment(options)
-    return _start(sessions, options)
+    # Workers must run the Python that knows this package.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with _java(options):
+        return _start(sessions, options)
 
 
 def _require_master(master: str | None) -> None:
@@ -110,13 +113,21 @@ def _require_fitting(active: SparkSession, options: SparkOptions) -> SparkSessio
     return active
 
 
-def _prepare_environment(options: SparkOptions) -> None:
-    # Workers must run the Python that knows this package.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if is_submitted():
+@contextmanager
+def _java(options: SparkOptions) -> Iterator[None]:
+    """While Spark starts, ``JAVA_HOME`` is a Java for it; others may want theirs back."""
+    here = options.remote is None or options.remote.startswith(_LOCAL)
+    if is_submitted() or not here:
+        yield
         return
-    if options.remote is None or options.remote.startswith(_LOCAL):
-        os.environ["JAVA_HOME"] = str(find_java().home)
+    before = os.environ.get("JAVA_HOME")
+    os.environ["JAVA_HOME"] = str(home_for_spark(find_java()))
+    try:
+        yield
+    finally:
+        del os.environ["JAVA_HOME"]
+        if before is not None:
+            os.environ["JAVA_HOME"] = before
 
 
 def _start(sessions: Any, options: SparkOptions) -> SparkSession:

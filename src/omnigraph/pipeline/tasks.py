@@ -10,16 +10,20 @@ import json
 import re
 from contextlib import contextmanager
 from functools import partial
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
 from omnigraph import errors
 from omnigraph.errors import GraphError, StorageFault
+from omnigraph.runtime.cancellation import check_cancelled, current_cancellation
+from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["collect", "run_tasks", "share_of_tasks", "spread", "tell", "told"]
@@ -27,6 +31,7 @@ __all__ = ["collect", "run_tasks", "share_of_tasks", "spread", "tell", "told"]
 T = TypeVar("T")
 
 _TOLD = "told string"
+_WATCH_SECONDS = 0.25
 # How a typed error is written into the text that Spark passes on.
 _MARK = "omnigraph-error:"
 _MARKED = re.compile(rf"{_MARK}(\{{.*?\}}):end", re.DOTALL)
@@ -80,19 +85,22 @@ def told(frame: DataFrame) -> list[dict[str, Any]]:
 
 def collect(frame: DataFrame) -> pa.Table:
     """All rows of a small frame."""
-    with _translated_failures():
-        return frame.toArrow()
+    check_cancelled()
+    try:
+        with _translated_failures(), _stopped_when_cancelled(frame.sparkSession):
+            return frame.toArrow()
+    except GraphError:
+        # Of a job that was stopped Spark says that it failed.
+        check_cancelled()
+        raise
 
 
 def share_of_tasks(spark: SparkSession) -> Callable[[], float] | None:
     """How much is done of the tasks that Spark knows of now; None where it does not tell."""
-    from pyspark.errors import PySparkException  # noqa: PLC0415 - who has a session has it
-
-    try:
-        tracker = spark.sparkContext.statusTracker()
-    except PySparkException:
-        # Over Spark Connect there is no such context.
+    context = _context(spark)
+    if context is None:
         return None
+    tracker = context.statusTracker()
 
     def share() -> float:
         jobs = [tracker.getJobInfo(job) for job in tracker.getActiveJobsIds()]
@@ -102,6 +110,44 @@ def share_of_tasks(spark: SparkSession) -> Callable[[], float] | None:
         return sum(stage.numCompletedTasks for stage in stages) / total if total else 0.0
 
     return share
+
+
+@contextmanager
+def _stopped_when_cancelled(spark: SparkSession) -> Iterator[None]:
+    """Who cancels the operation that runs here stops its job, too."""
+    token = current_cancellation()
+    if token is None:
+        yield
+        return
+    tag, over, context = f"omnigraph-{new_short_id()}", Event(), _context(spark)
+    # A session here keeps its own tags from the thread that runs the job.
+    stop = spark.interruptTag if context is None else context.cancelJobsWithTag
+
+    def watch() -> None:
+        while not over.wait(_WATCH_SECONDS):
+            if token.cancelled:
+                # Again, until it is over: what has not begun yet cannot be stopped.
+                stop(tag)
+
+    watcher = Thread(target=watch, daemon=True)
+    spark.addTag(tag) if context is None else context.addJobTag(tag)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+        spark.removeTag(tag) if context is None else context.removeJobTag(tag)
+
+
+def _context(spark: SparkSession) -> SparkContext | None:
+    """The context of a session of this process; over Spark Connect there is none."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - who has a session has it
+
+    try:
+        return spark.sparkContext
+    except PySparkException:
+        return None
 
 
 # --- failures ----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from omnigraph.errors import GraphError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Cancellation", "cancellable", "check_cancelled"]
+__all__ = ["Cancellation", "cancellable", "check_cancelled", "current_cancellation"]
 
 
 class Cancellation:
@@ -43,9 +43,14 @@ def cancellable(token: Cancellation) -> Iterator[None]:
         _current.reset(before)
 
 
+def current_cancellation() -> Cancellation | None:
+    """The token of the call that runs here, for a thread that watches over it."""
+    return _current.get()
+
+
 def check_cancelled() -> None:
     """Go on, or stop because somebody has cancelled the call that runs here."""
-    token = _current.get()
+    token = current_cancellation()
     if token is not None and token.cancelled:
         raise GraphError(
             "operation.cancelled",

@@ -108,7 +108,7 @@ class Twins:
     def load_on_spark(self, source: Any, mode: str = "merge", **options: Any) -> Outcome:
         request = LoadRequest(source, Mode(mode), **options)
         return outcome_of(
-            lambda: load_on_spark(self._spark, self.spark.engine, request, self.order).load
+            lambda: load_on_spark(lambda: self._spark, self.spark.engine, request, self.order).load
         )
 
     def compare(self) -> None:

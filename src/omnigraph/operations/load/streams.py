@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,13 +14,17 @@ from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:
     import hashlib
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Broken", "Stream", "Tap", "open_stream", "stream_name"]
 
 # Compression is told by the first bytes; names lie.
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _MAGIC_LENGTH = 4
+_PACKED_BYTES = 256 * 2**10
+_STEP_BYTES = 64 * 2**10
+# How zlib is told that there is the header of gzip around what it unpacks.
+_GZIP = 16 + zlib.MAX_WBITS
 
 
 class Broken(Exception):
@@ -37,10 +42,17 @@ class _Reading(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        found = self._take(size)
-        while found and len(found) < size and (more := self._take(size - len(found))):
-            found += more
-        return found
+        first = self._take(size)
+        if not first or len(first) >= size:
+            return first
+        found = bytearray(first)
+        try:
+            while len(found) < size and (more := self._take(size - len(found))):
+                found += more
+        except Broken:
+            # What stands before the damage counts; asked again, it is told.
+            pass
+        return bytes(found)
 
     def _take(self, size: int) -> bytes:
         raise NotImplementedError
@@ -74,19 +86,81 @@ class Tap(_Reading):
         return data
 
 
-class _Unpacked(_Reading):
-    """The bytes of a compressed stream."""
+class _Zstd(_Reading):
+    """The bytes of a stream that zstd has packed.
 
-    def __init__(self, tap: Tap, codec: str) -> None:
+    In small steps: of a step that fails nothing is had, and the records before the damage count.
+    """
+
+    def __init__(self, tap: Tap) -> None:
         super().__init__()
-        self._stream = pa.CompressedInputStream(pa.PythonFile(tap, mode="r"), codec)
-        self._codec = codec
+        self._stream = pa.CompressedInputStream(pa.PythonFile(tap, mode="r"), "zstd")
+        self._trouble: str | None = None
 
     def _take(self, size: int) -> bytes:
+        if self._trouble is None:
+            try:
+                return bytes(self._stream.read(_STEP_BYTES if size < 0 else min(size, _STEP_BYTES)))
+            except OSError as error:
+                self._trouble = str(error).lower()
+        raise Broken(f"zstd: {self._trouble}")
+
+
+class _Gzip(_Reading):
+    """The bytes of a stream that gzip has packed, in one member or several.
+
+    What can be unpacked before the damage is given first.
+    """
+
+    def __init__(self, tap: Tap) -> None:
+        super().__init__()
+        self._tap = tap
+        self._inflate = zlib.decompressobj(_GZIP)
+        self._packed = b""
+        self._trouble: str | None = None
+
+    def _take(self, size: int) -> bytes:
+        while self._trouble is None:
+            packed = self._packed or self._tap.read(_PACKED_BYTES)
+            if not packed:
+                if self._inflate.eof:
+                    return b""
+                self._trouble = "it ends too early"
+                found = self._inflate.flush()
+            else:
+                found = self._unpack(packed, size)
+            if found:
+                return found
+        raise Broken(f"gzip: {self._trouble}")
+
+    def _unpack(self, packed: bytes, size: int) -> bytes:
+        if self._inflate.eof:
+            # Behind a member stands another one, or zeros that fill up a block.
+            self._packed = packed.lstrip(b"\0")
+            self._inflate = zlib.decompressobj(_GZIP) if self._packed else self._inflate
+            return b""
+        before = self._inflate.copy()
         try:
-            return bytes(self._stream.read(size))
-        except OSError as error:
-            raise Broken(f"{self._codec}: {str(error).lower()}") from error
+            found = self._inflate.decompress(packed, max(size, 0))
+        except zlib.error as error:
+            self._trouble = str(error).lower()
+            return _salvage(before, packed)
+        self._packed = self._inflate.unconsumed_tail or self._inflate.unused_data
+        return found
+
+
+def _salvage(inflate: zlib._Decompress, packed: bytes) -> bytes:
+    """What can be unpacked before the damage."""
+    found = bytearray()
+    try:
+        for at in range(len(packed)):
+            found += inflate.decompress(packed[at : at + 1])
+    except zlib.error:
+        pass
+    return bytes(found)
+
+
+_CODECS: dict[str, Callable[[Tap], _Reading]] = {"gzip": _Gzip, "zstd": _Zstd}
 
 
 @contextmanager
@@ -96,7 +170,7 @@ def open_stream(source: Any, digest: hashlib._Hash | None = None) -> Iterator[tu
     try:
         tap = Tap(opened, digest)
         codec = _codec_of(tap.peek(_MAGIC_LENGTH))
-        yield tap, tap if codec is None else _Unpacked(tap, codec)
+        yield tap, tap if codec is None else _CODECS[codec](tap)
     finally:
         if opened is not source:
             opened.close()

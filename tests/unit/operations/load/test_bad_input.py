@@ -235,6 +235,19 @@ def test_a_damaged_stream_is_told_and_nothing_of_it_is_kept(
     assert error.details["record"] >= 1
 
 
+@pytest.mark.parametrize("damage", ["cut", "changed"])
+def test_of_a_damaged_gzip_every_record_before_the_damage_is_counted(
+    graph: Graph, tools: Any, damage: str
+) -> None:
+    """Also where the file is shorter than what is read at once."""
+    head = tools.lines(*(tools.person(f"p{n}") for n in range(500)))
+    tail = gzip.compress(tools.lines(tools.person("last")))
+    damaged = tail[:4] if damage == "cut" else tail[:10] + b"\xff" + tail[11:]
+    error = tools.refused(graph, gzip.compress(head) + damaged)
+    assert error.details["record"] == 501
+    assert "after record 500" in error.message
+
+
 def test_a_record_of_100_mb_is_refused_before_it_is_read_whole(graph: Graph, tools: Any) -> None:
     class Endless:
         """A file whose second line goes on for 100 MB; counts what was asked for."""
