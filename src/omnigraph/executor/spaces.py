@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, PropertyId
 from omnigraph.datatypes.arrow import arrow_type
-from omnigraph.errors import StorageFault
 from omnigraph.executor.cache import pin_key
 from omnigraph.executor.column import Column, Vector, joined_array
 from omnigraph.executor.pushdown import split
+from omnigraph.executor.topology import node_missing
 from omnigraph.ir.expressions import And
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 
@@ -221,13 +221,7 @@ class IdSpace:
         shelf.add(self.numbers_of(table.column("id")), table, self.size)
         if len(absent := shelf.missing(rows, self.size)):
             # Its place would be -1, which numpy takes for the last row: another's values.
-            raise StorageFault(
-                "table.row_missing",
-                f"table {self._table.pin.path}: an edge ends at {self.texts(absent)[0]!r}, "
-                "which is not found",
-                details={"table": self._table.pin.path, "ids": self.texts(absent[:10])},
-                remedy="The graph, or an index of it, is damaged; read an older commit or a copy.",
-            )
+            raise node_missing(self._table.pin.path, self.texts(absent))
 
     def _scan(self, names: Sequence[str], column: str, ids: Sequence[str]) -> pa.Table:
         wanted = pa.array(ids, pa.string())

@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
+from omnigraph.errors import StorageFault
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
     import pyarrow as pa
 
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 # The neighbour, below the node whose neighbour it is.
 _LOW_HALF = np.int64(0xFFFFFFFF)
 
-__all__ = ["Csr", "Direction", "Endpoints", "Topology", "endpoints_key"]
+__all__ = ["Csr", "Direction", "Endpoints", "Topology", "endpoints_key", "node_missing"]
 
 
 class Direction(StrEnum):
@@ -123,8 +127,8 @@ class Topology:
 
     def _make(self, direction: Direction, *, with_edges: bool) -> Csr:
         ends = self.endpoints()
-        whole = np.flatnonzero((ends.source >= 0) & (ends.target >= 0)).astype(np.int32)
-        start, end, edge = ends.source[whole], ends.target[whole], whole
+        start, end = ends.source, ends.target
+        edge = np.arange(len(start), dtype=np.int32)
         nodes = self._sources.rows
         match direction:
             case Direction.IN:
@@ -147,19 +151,29 @@ class Topology:
 
     def _read_endpoints(self) -> Endpoints:
         sources, targets = [], []
-        source_ids = self._sources.column("id").array
-        target_ids = self._targets.column("id").array
         for batch in self._edges.batches(["src", "dst"]):
-            sources.append(_positions(batch.column("src"), source_ids))
-            targets.append(_positions(batch.column("dst"), target_ids))
+            sources.append(_positions(batch.column("src"), self._sources))
+            targets.append(_positions(batch.column("dst"), self._targets))
         found = Endpoints(_joined(sources), _joined(targets))
         self._context.meter.hold(found.nbytes)
         return found
 
 
-def _positions(ids: pa.Array, known: pa.Array) -> SmallInts:
-    places = pc.index_in(ids, value_set=known)
-    return np.asarray(places.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
+def node_missing(path: str, ids: Sequence[str]) -> StorageFault:
+    """An edge without its node: whoever comes upon one stops, since no answer would be right."""
+    return StorageFault(
+        "table.row_missing",
+        f"table {path}: an edge ends at {ids[0]!r}, which is not found",
+        details={"table": path, "ids": list(ids[:10])},
+        remedy="The graph, or an index of it, is damaged; read an older commit or a copy.",
+    )
+
+
+def _positions(ids: pa.Array, nodes: PinnedColumns) -> SmallInts:
+    places = pc.index_in(ids, value_set=nodes.column("id").array)
+    if places.null_count:
+        raise node_missing(nodes.key[0], pc.unique(ids.filter(places.is_null())).to_pylist())
+    return np.asarray(places.to_numpy(zero_copy_only=False), np.int32)
 
 
 def _joined(parts: list[SmallInts]) -> SmallInts:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph.errors import LimitExceeded
+from omnigraph.errors import LimitExceeded, StorageFault
 from omnigraph.executor import hops
 from omnigraph.executor.budget import Budget
 from omnigraph.executor.cache import ByteCache
@@ -84,10 +84,11 @@ def test_an_edge_is_followed_from_both_ends_and_a_loop_once(pairs: list[tuple[in
     assert found == expected
 
 
-def test_edges_to_nodes_that_are_not_there_are_left_out() -> None:
+def test_an_edge_without_its_node_is_refused_and_not_left_out() -> None:
     found = topology([(0, 1), (1, 4)], nodes=["n0", "n1"])
-    assert around(found.pairs(Direction.OUT), 1) == []
-    assert found.endpoints().target.tolist() == [1, -1]
+    with pytest.raises(StorageFault, match="n4") as refused:
+        found.pairs(Direction.OUT)
+    assert refused.value.code == "table.row_missing"
 
 
 def test_what_was_made_once_is_kept() -> None:

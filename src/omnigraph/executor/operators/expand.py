@@ -113,8 +113,7 @@ def run_edge_ends(node: plan.EdgeEnds, run: Run, given: Given) -> Bindings:
     if not rows.count:
         return _empty(output_slots(node))
     source, target = run.adjacency(node.hop.edge_type).ends(rows.columns[node.edge])
-    index = np.flatnonzero((source >= 0) & (target >= 0))
-    source, target = source[index], target[index]
+    index = np.arange(rows.count)
     if node.hop.undirected:
         back = np.flatnonzero(source != target)
         index = np.concatenate([index, index[back]])
