@@ -13,15 +13,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.errors import StorageFault
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy.typing as npt
-    import pyarrow as pa
 
     from omnigraph.executor.columns import PinnedColumns
     from omnigraph.executor.context import Context
@@ -32,8 +32,18 @@ if TYPE_CHECKING:
 
 # The neighbour, below the node whose neighbour it is.
 _LOW_HALF = np.int64(0xFFFFFFFF)
+# How many edges, for each node that there is, have their ends found at once.
+_EDGES_PER_NODE = 4
 
-__all__ = ["Csr", "Direction", "Endpoints", "Topology", "endpoints_key", "node_missing"]
+__all__ = [
+    "Csr",
+    "Direction",
+    "Endpoints",
+    "Topology",
+    "endpoints_key",
+    "in_runs",
+    "node_missing",
+]
 
 
 class Direction(StrEnum):
@@ -151,9 +161,12 @@ class Topology:
 
     def _read_endpoints(self) -> Endpoints:
         sources, targets = [], []
-        for batch in self._edges.batches(["src", "dst"]):
-            sources.append(_positions(batch.column("src"), self._sources))
-            targets.append(_positions(batch.column("dst"), self._targets))
+        # Finding ids begins with a table of all nodes: as many edges share one as make it worth it.
+        most_nodes = max(self._sources.rows, self._targets.rows)
+        batches = self._edges.batches(["src", "dst"])
+        for edges in in_runs(batches, _EDGES_PER_NODE * most_nodes):
+            sources.append(_positions(edges.column("src"), self._sources))
+            targets.append(_positions(edges.column("dst"), self._targets))
         found = Endpoints(_joined(sources), _joined(targets))
         self._context.meter.hold(found.nbytes)
         return found
@@ -169,11 +182,25 @@ def node_missing(path: str, ids: Sequence[str]) -> StorageFault:
     )
 
 
-def _positions(ids: pa.Array, nodes: PinnedColumns) -> SmallInts:
+def in_runs(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """The same rows in tables of so many at least, but for the last one."""
+    run: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        run.append(batch)
+        count += batch.num_rows
+        if count >= rows:
+            yield pa.Table.from_batches(run)
+            run, count = [], 0
+    if run:
+        yield pa.Table.from_batches(run)
+
+
+def _positions(ids: pa.ChunkedArray, nodes: PinnedColumns) -> SmallInts:
     places = pc.index_in(ids, value_set=nodes.column("id").array)
     if places.null_count:
         raise node_missing(nodes.key[0], pc.unique(ids.filter(places.is_null())).to_pylist())
-    return np.asarray(places.to_numpy(zero_copy_only=False), np.int32)
+    return np.asarray(places.to_numpy(), np.int32)
 
 
 def _joined(parts: list[SmallInts]) -> SmallInts:

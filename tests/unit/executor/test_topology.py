@@ -18,7 +18,7 @@ from omnigraph.executor.columns import PinnedColumns
 from omnigraph.executor.context import Context
 from omnigraph.executor.hops import count_neighbours, neighbours, neighbours_once, reach
 from omnigraph.executor.naive.hops import reach as naive_reach
-from omnigraph.executor.topology import Csr, Direction, Topology
+from omnigraph.executor.topology import Csr, Direction, Topology, in_runs
 from omnigraph.runtime.clock import micros_to_datetime
 from omnigraph.testing.memory_tables import MemoryTable
 
@@ -89,6 +89,15 @@ def test_an_edge_without_its_node_is_refused_and_not_left_out() -> None:
     with pytest.raises(StorageFault, match="n4") as refused:
         found.pairs(Direction.OUT)
     assert refused.value.code == "table.row_missing"
+
+
+def test_ids_of_many_small_batches_are_found_a_run_at_a_time() -> None:
+    """Each search begins with a table of all nodes."""
+    batches = [pa.record_batch({"n": [place] * 3}) for place in range(10)]
+    runs = list(in_runs(batches, 10))
+    assert [run.num_rows for run in runs] == [12, 12, 6]
+    assert pa.concat_tables(runs) == pa.Table.from_batches(batches)
+    assert list(in_runs([], 10)) == []
 
 
 def test_what_was_made_once_is_kept() -> None:
