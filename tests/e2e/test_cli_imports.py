@@ -17,6 +17,7 @@ def modules_loaded_by(*arguments: str) -> set[str]:
         "import sys\n"
         "from omnigraph.cli.main import main\n"
         "code = main()\n"
+        "import gc; assert gc.get_freeze_count(), 'the end would search all that was loaded'\n"
         "print('\\n'.join(sys.modules), file=sys.stderr)\n"
         "sys.exit(code)\n"
     )

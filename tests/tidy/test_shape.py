@@ -48,3 +48,14 @@ def test_module_names_say_what_is_inside() -> None:
         if EMPTY_WORDS & {path.stem, *path.relative_to(ROOT).parts}
     ]
     assert not vague, vague
+
+
+def test_values_are_frozen_by_our_own_decorator() -> None:
+    """The standard library's costs twenty times as much at every start (ADR-0030)."""
+    slow = [
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        if path.name != "frozen.py"
+        and "@dataclass(frozen=True, slots=True)\n" in path.read_text(encoding="utf-8")
+    ]
+    assert not slow, f"write @frozen of omnigraph.frozen instead: {slow}"

@@ -7,7 +7,6 @@ for in the steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -43,6 +42,7 @@ from omnigraph.catalog.steps import (
     UpdateTypeMetadata,
 )
 from omnigraph.datatypes.types import VectorType
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -156,7 +156,7 @@ def _dropped_types(accepted: Catalog, desired: Catalog, mode: DropMode) -> Itera
 # --- one type ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Pair:
     old: EntityType
     new: EntityType

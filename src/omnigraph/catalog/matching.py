@@ -9,8 +9,9 @@ is needed. What a single character means is left to Python.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,35 +26,35 @@ class TooMuchWork(Exception):
     """The pattern and the text take more steps than are spent on them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Single:
     """One character."""
 
     test: re.Pattern[str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A place between characters: ``^``, ``$``, ``\\b``."""
 
     test: re.Pattern[str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sequence:
     """One part after the other."""
 
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """One part or another."""
 
     options: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repeat:
     """A part several times; without an upper bound as often as it likes."""
 

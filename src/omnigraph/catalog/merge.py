@@ -8,7 +8,7 @@ two things, somebody has to choose: until then ours stays, and the clash is told
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
@@ -25,6 +25,7 @@ from omnigraph.catalog.model import (
 from omnigraph.catalog.source import print_catalog
 from omnigraph.datatypes.types import DataType, EnumType, ScalarType, spell_type
 from omnigraph.errors import SchemaFailure
+from omnigraph.frozen import frozen
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 
@@ -64,7 +65,7 @@ class Issue(NamedTuple):
 Preferences: TypeAlias = "Mapping[Issue, bool]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clash:
     """Something about which the two schemas do not agree."""
 

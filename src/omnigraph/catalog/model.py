@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NewType
 
 from omnigraph.datatypes.types import STRING, DataType, spell_type
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,7 +46,7 @@ class EntityKind(StrEnum):
     EDGE = "edge"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Annotations:
     """Annotations in source order: name, positional values, keyword values."""
 
@@ -68,7 +69,7 @@ class Annotations:
 NO_ANNOTATIONS = Annotations(())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Property:
     """A property. ``column`` is its Lance column: given at birth and kept through renames."""
 
@@ -86,7 +87,7 @@ class Property:
         return args[0] if args else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Range:
     """``@range``: both bounds included, a missing one open."""
 
@@ -95,7 +96,7 @@ class Range:
     high: int | float | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     """``@check``: the whole value must match the pattern."""
 
@@ -170,7 +171,7 @@ def stored_properties(entity: EntityType) -> tuple[Property, ...]:
     return (ID, *ends, *entity.properties)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Interface:
     """Kept for printing; its properties are already expanded into the nodes that implement it.
 

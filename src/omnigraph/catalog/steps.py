@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from omnigraph.catalog.canonical import annotations_json
 from omnigraph.datatypes.types import spell_type
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from omnigraph.catalog.codes import MigrationCode
@@ -122,7 +123,7 @@ class Rule:
         return body
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """The type that a step is about. Interfaces have no identity: theirs is empty."""
 
@@ -422,7 +423,7 @@ Step: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MigrationPlan:
     """Steps in the order in which they run; none of them runs when one is unsupported."""
 

@@ -9,7 +9,6 @@ import platform
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
@@ -19,6 +18,7 @@ from omnigraph.cli.config import read_config
 from omnigraph.cli.credentials import check_credentials
 from omnigraph.cli.terminal import spells_unicode
 from omnigraph.errors import GraphError
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ class State(StrEnum):
     BAD = "bad"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One thing that was looked at."""
 

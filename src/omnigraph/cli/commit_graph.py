@@ -7,8 +7,9 @@ opens a lane, or points to one, just below it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Node", "draw"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """A commit to draw: who its parents are, and the lines that stand beside it."""
 

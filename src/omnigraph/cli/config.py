@@ -7,12 +7,13 @@ program can live with a newer file. Profiles and aliases are checked when they a
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.cli.render import Format
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,7 +44,7 @@ _NAMED = frozenset({"servers", "clusters", "profiles", "aliases"})
 _LAYOUTS = ("truncate", "wrap")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Defaults:
     """What holds when a command line does not say."""
 
@@ -55,7 +56,7 @@ class Defaults:
     wraps: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profile:
     """A name for an address; exactly one of the three is set."""
 
@@ -74,7 +75,7 @@ class Profile:
         return self.server or self.cluster or self.store or ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Alias:
     """A name for a stored query of a server, with some of its parameters."""
 
@@ -87,7 +88,7 @@ class Alias:
     format: Format | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Config:
     """The file, read."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from omnigraph.cli.render import plural
 from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -92,6 +93,6 @@ def stage_lines(stages: Sequence[Stage]) -> list[str]:
     told = []
     for stage in stages:
         rate = f" ({stage.rate:,.0f}/s)" if stage.rate >= 1 else ""
-        rows = f", {stage.rows:,} row{'' if stage.rows == 1 else 's'}{rate}" if stage.rows else ""
+        rows = f", {plural(stage.rows, 'row')}{rate}" if stage.rows else ""
         told.append(f"  {stage.name:<8} {stage.seconds:6.1f} s{rows}")
     return told

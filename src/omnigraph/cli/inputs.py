@@ -6,13 +6,13 @@ import datetime as dt
 import errno
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 from omnigraph.runtime.clock import datetime_to_micros
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ __all__ = [
 _STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryText:
     """A query text, and what to call it in messages."""
 

@@ -17,6 +17,7 @@ from omnigraph.cli.config import Config, read_config
 from omnigraph.cli.render import Format, Page, Rows, page_of, render_rows
 from omnigraph.cli.terminal import spells_unicode, write_error, write_lines
 from omnigraph.errors import InvalidInput, Unsupported
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -126,7 +127,7 @@ class Invocation:
         return json.dumps(body, indent=2, ensure_ascii=not spells_unicode(sys.stdout))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Senses:
     """Which of the shared flags make sense for a verb."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, assert_never
@@ -17,6 +16,7 @@ from omnigraph.cli.terminal import (
     shorten,
     spells_unicode,
 )
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,7 +41,7 @@ class Format(StrEnum):
     JSON = "json"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """What the lines are laid out for; ``columns`` is None where they may be of any length."""
 
@@ -62,7 +62,7 @@ def page_of(stream: TextIO | None) -> Page:
     return Page(columns_of(stream), spells_unicode(stream))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rows:
     """Rows with what is known about them. ``values`` hold wire values (see ``to_wire``)."""
 
@@ -137,8 +137,8 @@ def block(pairs: Iterable[tuple[str, Any]], page: Page) -> Iterator[str]:
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 row``, ``2 rows``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """``1 row``, ``2,000 rows``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _cell(value: Any) -> str:

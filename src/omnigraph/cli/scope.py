@@ -7,11 +7,11 @@ In order: exactly one of an argument, ``--store``, ``--server`` and ``--profile`
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from omnigraph.cli.config import Config, Profile
@@ -24,14 +24,14 @@ PROFILE_VARIABLE = "OMNIGRAPH_PROFILE"
 _WEB = ("http://", "https://")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoreScope:
     """The storage of one graph."""
 
     uri: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerScope:
     """A server, and which of its graphs; None leaves the choice to the server."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlsplit
 
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 
 __all__ = ["Address", "is_remote"]
 
@@ -17,7 +17,7 @@ def is_remote(uri: object) -> bool:
     return str(uri).lower().startswith(tuple(f"{scheme}://" for scheme in _SCHEMES))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     """The root of a server, and the name of a graph there; None: the one that it serves."""
 

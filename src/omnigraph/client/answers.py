@@ -6,11 +6,12 @@ only named. Values of changes and conflicts stay in their wire form.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput
 from omnigraph.executor.result import ReadTarget
+from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import Mode
 from omnigraph.operations.describe import Status
 from omnigraph.operations.explain import Explanation
@@ -169,7 +170,7 @@ def status_of(body: Mapping[str, Any]) -> Status:
     return Status(**{**body, "pending": tuple(Pending(**each) for each in body["pending"])})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteOperation:
     """A query that runs on the server."""
 
@@ -202,7 +203,7 @@ class RemoteOperation:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteExplanation(Explanation):
     """A plan that the server told; the rows of a profile stay there."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.model import EntityKind
 from omnigraph.client.requests import Steps, get, path_of
 from omnigraph.client.results import spool
+from omnigraph.frozen import frozen
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 from omnigraph.operations.blob import Blob
@@ -33,7 +33,7 @@ def place_of(target: Target) -> dict[str, str]:
     return {"branch" if is_branch_target(text) else "snapshot": text}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Held:
     """A blob that came whole."""
 

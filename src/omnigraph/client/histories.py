@@ -19,6 +19,7 @@ from omnigraph.catalog.model import (
 from omnigraph.catalog.steps import MigrationPlan
 from omnigraph.client.answers import named_commit
 from omnigraph.datatypes.types import STRING
+from omnigraph.frozen import frozen
 from omnigraph.operations.changes.blame import EntityHistory
 from omnigraph.operations.changes.commit import ChangeBlock, CommitChanges
 from omnigraph.operations.changes.feed import FeedPage
@@ -54,7 +55,7 @@ __all__ = [
 # --- changes -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteChange(EntityChange):
     """A change as it was told; values are in wire form."""
 
@@ -265,7 +266,7 @@ def _conflicts(body: Mapping[str, Any]) -> Any:
 # --- schema changes ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemotePlan(MigrationPlan):
     """The server's plan; ``steps`` are planned here, from the same two schemas, to be shown."""
 
@@ -275,7 +276,7 @@ class RemotePlan(MigrationPlan):
         return {key: self.body[key] for key in ("supported", "step_count", "steps")}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteSchemaResult(SchemaResult):
     body: Mapping[str, Any] = field(default_factory=dict)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
+
+from omnigraph.frozen import frozen
 
 __all__ = ["Answer", "Request", "Steps", "delete", "get", "path_of", "post"]
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What came back, and succeeded: a JSON body, or bytes of another kind."""
 
@@ -30,7 +32,7 @@ class Answer:
 Steps: TypeAlias = Generator["Request", Answer, T]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """One call. ``repeatable`` says that a second one has no second effect."""
 

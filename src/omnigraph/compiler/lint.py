@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.compiler.lint_rules import CHECKS, CheckedQuery, Finding, QueryFile
 from omnigraph.compiler.lower import lower_query
+from omnigraph.frozen import frozen
 from omnigraph.ir.queries import QueryIR, ReadIR, ResultColumn, TypeUse
 from omnigraph.language.diagnostics import Severity, render
 from omnigraph.language.gq.ast import Read
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LintReport", "QueryResult", "lint"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryResult:
     """One query: whether it fits, and what it reads and writes if it does."""
 
@@ -46,7 +46,7 @@ class QueryResult:
         return body
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LintReport:
     """All that was found in a file, in the order of its text."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from omnigraph.datatypes.types import (
@@ -26,6 +25,7 @@ from omnigraph.datatypes.types import (
     is_numeric,
 )
 from omnigraph.datatypes.values import ValueProblem, coerce_json
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import Const
 from omnigraph.language.diagnostics import did_you_mean
 
@@ -39,7 +39,7 @@ _F32 = ScalarType(Scalar.F32)
 _SHOWN_MEMBERS = 12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Misfit:
     """Why a literal does not fit."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from omnigraph.datatypes.types import INTEGER_RANGES, DataType, Scalar, ScalarType, spell_type
+from omnigraph.frozen import frozen
 from omnigraph.ir import expressions as ir
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Operand", "describe", "is_blob", "is_integer", "is_null"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operand:
     """An expression of the IR, and the text that it came from."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from omnigraph.frozen import frozen
 
 __all__ = [
     "BOOL",
@@ -43,28 +44,28 @@ class Scalar(StrEnum):
     BLOB = "Blob"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScalarType:
     """One built-in scalar."""
 
     scalar: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EnumType:
     """A string out of a closed set. Values are sorted and unique: their order means nothing."""
 
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListType:
     """A list of scalars."""
 
     item: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VectorType:
     """A fixed-size vector of 32-bit floats."""
 

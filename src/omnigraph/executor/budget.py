@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 
 from omnigraph.errors import GraphError, LimitExceeded
+from omnigraph.frozen import frozen
 from omnigraph.runtime.cancellation import Cancellation
 from omnigraph.runtime.clock import SYSTEM_CLOCK, Clock
 
@@ -54,7 +55,7 @@ def _default_memory_bytes() -> int:
     return machine_memory_bytes() // _MEMORY_SHARE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budget:
     """The limits of one query; None lifts a limit."""
 

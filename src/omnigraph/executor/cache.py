@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from omnigraph.executor.budget import machine_memory_bytes
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -40,7 +41,7 @@ class Sized(Protocol):
 S = TypeVar("S", bound=Sized)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CacheUse:
     """How full the cache is, and how often it helped."""
 

@@ -8,7 +8,6 @@ asked for and stays with the column.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.executor.naive.values import canonical, sort_key
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ _PLAIN_TEXT_MAX = 2**31 - 2**20
 _CODES_SHARE = 4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextCodes:
     """A text column as numbers: equal texts have equal codes, and codes are ordered as texts are.
 
@@ -71,7 +71,7 @@ class _Texts:
         return str(self._texts[place])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ordered:
     """Values as numbers with the order and equality of the language; NULLs are marked apart."""
 

@@ -7,7 +7,6 @@ What has no exact form in numpy or Arrow is compared value by value.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from omnigraph.executor.truth import (
     from_values,
     masked,
 )
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import CompareOp
 from omnigraph.planner.domain import MIRRORED, fit_integer
 from omnigraph.runtime.clock import datetime_to_micros
@@ -40,7 +40,7 @@ _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 _EXACT_IN_FLOAT = 2**53
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant:
     """One value for all rows, in its canonical form."""
 
@@ -48,7 +48,7 @@ class Constant:
     dtype: DataType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operand:
     """A value for each row, and its type."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.datatypes.types import ListType, Scalar
 from omnigraph.errors import InvariantBroken
 from omnigraph.executor.result import Cells
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import EntityRef, PropertyRef, type_of
 from omnigraph.planner.passes.projection import entity_properties
 
@@ -40,7 +40,7 @@ _BATCH_BYTES = 1 << 26
 _NAMES = {ID.id: "id", SRC.id: "from", DST.id: "to"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Column:
     """One column: an expression, its type, and for an entity its fields by property."""
 

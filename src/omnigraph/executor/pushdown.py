@@ -11,7 +11,6 @@ true. So a negation is not pushed as such: it is pushed as what makes its operan
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -26,6 +25,7 @@ from omnigraph.datatypes.types import (
     Scalar,
     ScalarType,
 )
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import (
     And,
     Compare,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["Pushdown", "split"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pushdown:
     """A predicate in two halves. ``pushed`` None is always true, ``residual`` None as well."""
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from omnigraph.datatypes.values import BLOB_PREFIX, spell_datetime
 from omnigraph.errors import Unsupported
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +62,7 @@ class Cells:
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadTarget:
     """What was asked for: a branch, or a snapshot (a commit id, a tag, a point in time)."""
 

@@ -8,7 +8,6 @@ made. All of it is derived from the pins of the edges and of their nodes, and ke
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.errors import StorageFault
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -64,7 +64,7 @@ class Direction(StrEnum):
                 return Direction.BOTH
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Endpoints:
     """The positions of the nodes that each edge joins, in the order of the edge table."""
 
@@ -76,7 +76,7 @@ class Endpoints:
         return int(self.source.nbytes + self.target.nbytes)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Csr:
     """Neighbours by node; ``edge`` is None where edges do not matter."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from omnigraph.catalog.model import DST, SRC, EdgeType
 from omnigraph.datatypes.types import FLOATS, EnumType, ListType, ScalarType, VectorType
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType, Property, TypeId
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Required:
     """The property has a value."""
 
@@ -36,7 +36,7 @@ class Required:
     name = "required"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Member:
     """The value is one of the enum's."""
 
@@ -45,7 +45,7 @@ class Member:
     name = "enum"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InRange:
     """The value lies between the bounds, both included; a missing bound is open."""
 
@@ -55,7 +55,7 @@ class InRange:
     name = "range"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matches:
     """The whole value matches the pattern."""
 
@@ -64,7 +64,7 @@ class Matches:
     name = "check"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finite:
     """A float, or every item of a list of floats, is a number: neither NaN nor infinite."""
 
@@ -72,7 +72,7 @@ class Finite:
     name = "finite"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoNullItems:
     """A list holds no NULL."""
 
@@ -80,7 +80,7 @@ class NoNullItems:
     name = "list"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WholeVector:
     """A vector is finite and not all zero: neither has a direction."""
 
@@ -88,7 +88,7 @@ class WholeVector:
     name = "vector"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Key:
     """Ids are unique, in the batch and in the branch; the mode says what a clash means."""
 
@@ -96,7 +96,7 @@ class Key:
     name = "key"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unique:
     """No two entities share these values; a NULL among them never clashes."""
 
@@ -104,7 +104,7 @@ class Unique:
     name = "unique"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Endpoint:
     """The node that an edge names exists."""
 
@@ -113,7 +113,7 @@ class Endpoint:
     name = "endpoint"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cardinality:
     """How many edges of the type may leave one source node."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import ValidationFailure
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,7 +18,7 @@ __all__ = ["VIOLATIONS_SHOWN_MAX", "Report", "Violation"]
 VIOLATIONS_SHOWN_MAX = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Violation:
     """One rule broken by one entity. ``record`` counts from 1 in the input; None: not from one."""
 

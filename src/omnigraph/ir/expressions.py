@@ -8,11 +8,11 @@ are both numeric, or are a String beside an enum.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NewType
 
 from omnigraph.datatypes.types import BOOL, DATETIME, F64, DataType, ListType, Scalar, ScalarType
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from omnigraph.ir.queries import Block
@@ -88,7 +88,7 @@ class ScoreFunc(StrEnum):
     BM25 = "bm25"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Const:
     """A literal, already of its final type; the value None is a typed NULL."""
 
@@ -96,19 +96,19 @@ class Const:
     dtype: DataType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ParamRef:
     name: str
     dtype: DataType
     nullable: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Now:
     """The instant at which the query began, a DateTime in UTC."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PropertyRef:
     """A property of the entity in a slot; ``prop`` may be ``@id``, ``@src`` or ``@dst``."""
 
@@ -118,7 +118,7 @@ class PropertyRef:
     nullable: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntityRef:
     """The whole entity in a slot, as a struct of its properties."""
 
@@ -126,7 +126,7 @@ class EntityRef:
     type_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MakeList:
     """A list whose items are constants or parameters."""
 
@@ -134,14 +134,14 @@ class MakeList:
     item_type: DataType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compare:
     op: CompareOp
     left: Expr
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StringMatch:
     """Exact and case-sensitive; never a pattern."""
 
@@ -150,7 +150,7 @@ class StringMatch:
     needle: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListContains:
     """Whether a list property holds an item."""
 
@@ -158,7 +158,7 @@ class ListContains:
     item: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InList:
     """Whether an item is among the options (a MakeList or a list parameter); NULL item: NULL."""
 
@@ -166,28 +166,28 @@ class InList:
     options: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IsNull:
     operand: Expr
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class And:
     operands: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Or:
     operands: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Not:
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exists:
     """Whether the block has a row for the outer row; the block reads outer slots. Never NULL."""
 
@@ -195,7 +195,7 @@ class Exists:
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlockAggregate:
     """A fold over the block's rows for the outer row. count of none is 0, the others NULL."""
 
@@ -206,7 +206,7 @@ class BlockAggregate:
     dtype: DataType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextMatch:
     """A text predicate on a String property. ``max_edits`` is for fuzzy."""
 
@@ -216,7 +216,7 @@ class TextMatch:
     max_edits: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Score:
     """``nearest``: cosine distance, smaller is closer. ``bm25``: relevance, larger is better.
 
@@ -228,7 +228,7 @@ class Score:
     query: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RankFusion:
     """Reciprocal rank fusion over the query's rows: sum of 1 / (k + rank), larger is better."""
 
@@ -236,7 +236,7 @@ class RankFusion:
     k: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Aggregate:
     """A fold over a group of result rows; ``operand`` None counts rows. NULLs are skipped."""
 

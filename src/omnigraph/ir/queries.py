@@ -16,8 +16,9 @@ are broken by the group keys; ``distinct`` groups by all columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from omnigraph.datatypes.types import DataType
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ParamSpec:
     """A declared parameter."""
 
@@ -52,7 +53,7 @@ class ParamSpec:
     nullable: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeUse:
     """A graph type that a query may read or write."""
 
@@ -61,7 +62,7 @@ class TypeUse:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntitySlot:
     """A variable of a block: which type its entities have. ``name`` is for people only."""
 
@@ -70,7 +71,7 @@ class EntitySlot:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hop:
     """A traversal along one edge type, always written source → target of the edge."""
 
@@ -83,7 +84,7 @@ class Hop:
     max_hops: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """A pattern. ``slots`` are the variables that this block introduces, nodes and bound edges
     alike.
@@ -96,19 +97,19 @@ class Block:
     filters: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Projection:
     name: str
     expr: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OrderKey:
     expr: Expr
     descending: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResultColumn:
     """A column of the result. ``kind`` is the wire vocabulary: string, bool, int, bigint, float,
     date, datetime, blob, vector, list, object."""
@@ -120,7 +121,7 @@ class ResultColumn:
     vector_dim: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadIR:
     """A read. When any projection is an Aggregate, the others are the group keys."""
 
@@ -136,7 +137,7 @@ class ReadIR:
     reads: tuple[TypeUse, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assignment:
     """A property and its new value; ``prop`` is a property id."""
 
@@ -144,7 +145,7 @@ class Assignment:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Insert:
     """``source`` and ``target`` are set for edges. Defaults are not filled in here: the writer
     does.
@@ -157,7 +158,7 @@ class Insert:
     target: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Update:
     """The entity under test is slot 0 of ``where`` and of the assigned values."""
 
@@ -167,7 +168,7 @@ class Update:
     where: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delete:
     type_id: str
     kind: str
@@ -177,7 +178,7 @@ class Delete:
 StatementIR = Insert | Update | Delete
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MutationIR:
     """A mutation; ``writes`` includes the edge types that a node delete cascades to."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from omnigraph.frozen import frozen
+
 __all__ = ["NO_SPAN", "Position", "Source", "Span"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """A half-open range of character offsets."""
 
@@ -23,7 +25,7 @@ class Span:
 NO_SPAN = Span(0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Position:
     """Line and column, both counted from 1, columns in characters."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -10,6 +9,7 @@ import pyarrow.compute as pc
 from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.datatypes.types import Scalar, ScalarType
 from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.versioning.names import MAIN
@@ -27,7 +27,7 @@ __all__ = ["Blob", "BlobRequest", "read_blob"]
 _CHUNK_BYTES = 2**20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlobRequest:
     """Which property of which entity, at which target."""
 
@@ -39,7 +39,7 @@ class BlobRequest:
     kind: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Blob:
     """A blob, and the commit that it was found at."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EntityKind
+from omnigraph.frozen import frozen
 from omnigraph.versioning.branches import list_branches
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Status", "describe"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Status:
     """What ``omnigraph status`` shows."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.executor.cache import shared_cache
 from omnigraph.executor.execute import execute
 from omnigraph.executor.profile import Profile
+from omnigraph.frozen import frozen
 from omnigraph.operations.prepared import SnapshotMemory, SnapshotSource
 from omnigraph.operations.query import QueryRequest, call_of, prepare, read_target, traversal_of
 from omnigraph.planner.explain import explain, render
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "explain_query", "profile_query"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explanation:
     """A plan on one snapshot; a profile has the measurements of a run, and its result."""
 

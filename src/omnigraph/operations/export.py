@@ -6,7 +6,6 @@ What is exported can be loaded again, and gives the same graph.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, EntityKind
 from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.operations.json_lines import json_lines, json_values
 from omnigraph.runtime.cancellation import check_cancelled
@@ -35,7 +35,7 @@ __all__ = ["FORMATS", "ExportRequest", "ExportResult", "choose_types", "export",
 FORMATS = ("ndjson", "csv", "parquet", "arrow")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExportRequest:
     """What to write out, and where to.
 
@@ -49,7 +49,7 @@ class ExportRequest:
     format: str = "ndjson"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExportResult:
     """What was written."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.frozen import frozen
 from omnigraph.pictures.history import Dot, draw_history
 from omnigraph.runtime.clock import format_micros
 from omnigraph.runtime.ids import CommitId, is_ulid
@@ -37,7 +37,7 @@ _PAGE_MAX = 10_000
 _FOREVER = 2**63
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitFilter:
     """Which commits of which branch. Times are microseconds; both ends are included."""
 
@@ -51,7 +51,7 @@ class CommitFilter:
     page_token: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitPage:
     commits: tuple[Commit, ...]
     next_page_token: str | None
@@ -76,7 +76,7 @@ class CommitPage:
         return body
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitGraph:
     """Commits with all their parents, newest first, and the branches and tags that name them."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.datatypes.types import EnumType, Scalar, ScalarType, VectorType
 from omnigraph.executor.search.vectors import EXACT_VALUES
+from omnigraph.frozen import frozen
 from omnigraph.ports.indexes import IndexKind, IndexSpec
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _UNCOVERED_PARTS = 16
 _SEGMENTS_MAX = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Declared:
     """An index that follows from the schema; ``prop`` is the property that it is for."""
 
@@ -45,7 +45,7 @@ class Action(StrEnum):
     SKIP = "skipped"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """What to do about one index: with which parts, and why."""
 

@@ -6,7 +6,6 @@ time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import NotFound
@@ -14,6 +13,7 @@ from omnigraph.executor.column import joined_array
 from omnigraph.executor.search.notes import PartLengths, read_notes, write_notes
 from omnigraph.executor.search.segments import offsets_of
 from omnigraph.executor.search.vectors import count_indexable
+from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.operations.index_plan import Action, Declared, Step, declared_indexes, plan_step
 from omnigraph.ports.indexes import IndexKind, NewSegment
@@ -46,7 +46,7 @@ __all__ = [
 MAINTENANCE = "omnigraph:maintenance"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexOutcome:
     """What was done about one declared index, and why."""
 
@@ -68,7 +68,7 @@ class IndexOutcome:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EnsureResult:
     """What ``ensure_indices`` did; no commit when there was nothing to do."""
 
@@ -84,7 +84,7 @@ class EnsureResult:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexStatus:
     """A declared index, and how much of its table it covers; ``lance_type`` None: not built."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import TypeId
 from omnigraph.compiler import bind_params, select_query
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 from omnigraph.integrity.evaluate import evaluate_changes
 from omnigraph.ir.queries import Insert, MutationIR
 from omnigraph.language.gq.parser import parse_queries
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["MutationRequest", "MutationResult", "run_mutation"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MutationRequest:
     """What to change, where, by whom, under which condition."""
 
@@ -54,7 +55,7 @@ class MutationRequest:
     source_name: str = "<query>"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MutationResult:
     """What a mutation did, or with ``dry_run`` would do; no commit when nothing changed."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.frozen import frozen
 from omnigraph.operations.merge.takeover import take_over
 from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.manifest import WriterKind
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ResetRequest", "ResetResult", "reset_branch"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResetRequest:
     branch: str
     to: str
@@ -28,7 +28,7 @@ class ResetRequest:
     if_commit: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResetResult:
     """Where a branch was moved; no commit when it held exactly that already."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from omnigraph.frozen import frozen
 from omnigraph.pictures.markup import escape
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _CHAR = 7.2
 _COLOURS = ("#0969da", "#1a7f37", "#9a6700", "#8250df", "#cf222e", "#1b7c83")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dot:
     """A commit to draw. ``names`` are the branches and tags that point to it."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from omnigraph.frozen import frozen
 from omnigraph.pictures.markup import escape
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _LINE, _CHAR, _PAD, _GAP = 16, 7.2, 8, 90
 _PROPERTIES_MAX = 12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Box:
     """A node type."""
 
@@ -31,7 +31,7 @@ class Box:
         return (*shown, *([f"… {more} more"] if more else []))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arrow:
     """An edge type, between node types by name."""
 
@@ -40,7 +40,7 @@ class Arrow:
     end: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Place:
     x: float
     y: float

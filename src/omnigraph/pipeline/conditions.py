@@ -7,12 +7,12 @@ so that whatever else is computed from the same frame is filtered as well, and s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EdgeType
 from omnigraph.errors import InvalidInput
 from omnigraph.executor.pushdown import split
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import And, Not, PropertyRef, StringMatch, StringOp
 from omnigraph.ir.walk import nodes
 from omnigraph.operations.query import QueryRequest, prepare
@@ -30,7 +30,7 @@ _NODE = "query rows() {{ match {{ $it: {name}\n{where}\n}} return {{ $it }} }}"
 _EDGE = "query rows() {{ match {{ $begin $it:{name} $end\n{where}\n}} return {{ $it }} }}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Condition:
     """An expression that a table evaluates, and the columns of which its indexes could answer it
     alone; none where no index can."""

@@ -12,7 +12,6 @@ what is asked for, and only that travels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.frozen import frozen
 from omnigraph.pipeline.grouping import grouped
 from omnigraph.pipeline.tasks import spread
 
@@ -44,7 +44,7 @@ _TIMES_LARGER = 4
 _BLOBS = "bucket int, name string, rows binary"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Feed:
     """Rows that go into an exchange. All feeds of one name have the same columns."""
 

@@ -7,7 +7,6 @@ name it; and how many edges leave it before and after.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, NodeType, TypeId
+from omnigraph.frozen import frozen
 from omnigraph.integrity.rules import Cardinality, rules_of
 from omnigraph.pipeline.exchange import KEY, Feed, exchange
 from omnigraph.pipeline.facts import FACTS, Findings, fact_rows, find
@@ -36,7 +36,7 @@ __all__ = ["check_existence"]
 _ENDS = (("from", SRC), ("to", DST))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Count:
     """Edges of type ``edge`` that leave nodes of type ``node``: how many there may be."""
 

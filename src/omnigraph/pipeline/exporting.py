@@ -8,12 +8,12 @@ wrote to. The directory must be one that the driver and all executors see.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import AlreadyExists, InvalidInput, StorageFault
+from omnigraph.frozen import frozen
 from omnigraph.operations.export import (
     FORMATS,
     ExportRequest,
@@ -42,7 +42,7 @@ __all__ = ["SparkExportResult", "export_on_spark"]
 _ROWS_PER_FILE = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkExportResult:
     """What was written, and how long the stages took."""
 
@@ -57,7 +57,7 @@ class SparkExportResult:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slice:
     """What one task writes: some parts of one table, as one file."""
 

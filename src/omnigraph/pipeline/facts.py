@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.frozen import frozen
 from omnigraph.integrity.violations import VIOLATIONS_SHOWN_MAX
 from omnigraph.pipeline.frames import File, Stored
 from omnigraph.pipeline.pieces import RECORD, pack, unpack
@@ -57,7 +58,7 @@ _SCHEMA = pa.schema(
 _LAST = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Findings:
     """How many facts of each kind there are, the first ones, and files with all of them."""
 

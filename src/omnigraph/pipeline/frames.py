@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.frozen import frozen
 from omnigraph.pipeline.pieces import RECORD, SCRATCH, pack
 from omnigraph.pipeline.tasks import tell, told
 from omnigraph.runtime.ids import new_short_id
@@ -26,7 +26,7 @@ __all__ = ["Desk", "File", "Stored"]
 _PIECE_MASK = -(1 << 32)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class File:
     """A scratch file: what its rows are, of which type, and of which piece, if of one."""
 
@@ -37,7 +37,7 @@ class File:
     piece: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stored:
     """Rows of one kind that were found, by type and piece."""
 
@@ -56,7 +56,7 @@ class Stored:
         return tuple(file.key for file in self.files if (file.t, file.piece) == (t, piece))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Desk:
     """Where one job works: its session, its graph, its name."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import glob
 import io
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 from omnigraph.operations.load.formats import FORMATS, format_of, is_lance
 from omnigraph.operations.load.streams import open_stream
 from omnigraph.pipeline.grouping import grouped
@@ -52,7 +53,7 @@ _MAGIC_LENGTH = 6
 _SPACE = b" \t\r\n\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Section:
     """A stretch of a file, or of a dataset. Without ``end`` and ``parts``: all of it."""
 
@@ -66,7 +67,7 @@ class Section:
     parts: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Split:
     """What one task reads, in order; splits are numbered in the order of the input."""
 

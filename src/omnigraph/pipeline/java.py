@@ -13,12 +13,12 @@ import re
 import shutil
 import stat
 import subprocess
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import Unsupported
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ exec "{java}" "$@"
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Java:
     """A Java that Spark can run on, by the directory that ``JAVA_HOME`` should name."""
 

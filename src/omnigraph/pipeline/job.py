@@ -16,6 +16,7 @@ import pyarrow as pa
 from omnigraph.catalog.model import EntityKind
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import Conflict
+from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.evaluate import IDS_NAMED_MAX, ids_exist
 from omnigraph.operations.load.request import LoadResult, TypeCount
@@ -55,7 +56,7 @@ __all__ = ["Handling", "Judged", "LoadJob"]
 _FILES_NAMED_MAX = 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Handling:
     """What becomes of bad records: nothing is loaded, or they are put aside.
 

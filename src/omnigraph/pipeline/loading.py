@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import GraphError
+from omnigraph.frozen import frozen
 from omnigraph.operations.load.run import commit_load, find_base
 from omnigraph.operations.load.tables import check_columns
 from omnigraph.pipeline.frames import Desk
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["SparkLoad", "SparkLoadResult", "load_on_spark"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkLoad:
     """What a load on Spark can be told besides what every load is told."""
 
@@ -51,7 +52,7 @@ class SparkLoad:
     allow: Callable[[Sequence[str]], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkLoadResult:
     """What a load did, and how long its stages took."""
 

@@ -24,11 +24,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.pipeline.yaml import parse_yaml, place_of
 
@@ -64,7 +65,7 @@ CASTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """Where a value comes from: one of a column, a constant, an expression of SQL."""
 
@@ -75,7 +76,7 @@ class Value:
     format: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """What the rows of a source become: entities of one type."""
 
@@ -85,7 +86,7 @@ class Target:
     where: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Latest:
     """Of the rows that agree in ``by``, only the one that is last by ``order`` counts."""
 
@@ -93,7 +94,7 @@ class Latest:
     order: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MappedSource:
     """Some files of one shape."""
 
@@ -106,7 +107,7 @@ class MappedSource:
     delete: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mapping:
     """A whole mapping."""
 

@@ -11,7 +11,6 @@ numbers sort as the input does, and become record numbers once it is known how m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import pyarrow as pa
 
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, TypeId
 from omnigraph.datatypes.types import Scalar, ScalarType
+from omnigraph.frozen import frozen
 from omnigraph.integrity.lookup import comparable
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ PIECE_BITS = 13
 _PLACE_BITS = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypePiece:
     """What a piece has of one type. Keys without rows are ids to delete."""
 
@@ -67,7 +67,7 @@ class TypePiece:
     minted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """What one task has read of the input at once."""
 

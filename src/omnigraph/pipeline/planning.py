@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import ID
 from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import Mode
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.operations.load.tables import check_columns
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "plan_reading"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """Files cut into what each task reads, data frames with their types, or a mapping."""
 

@@ -7,7 +7,6 @@ What no record is to blame for cannot be put aside.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 from omnigraph.pipeline.frames import Stored
 from omnigraph.pipeline.pieces import RECORD, unpack
 from omnigraph.pipeline.tasks import spread
@@ -42,7 +42,7 @@ _BAD_SCHEMA = pa.schema([("what", pa.string()), ("t", pa.int32()), (RECORD, pa.i
 _ROWS_AT_ONCE = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Suspects:
     """Files that name bad records of one type in one piece."""
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, TypeId
+from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.rules import Cardinality, Unique, rules_of
 from omnigraph.pipeline.feeds import ADDRESS, IDENTITY, spelled
@@ -42,7 +43,7 @@ _ROWS_MAX = 200_000
 _HITS = "what string, t int, id string, record bigint"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moved:
     """What differs in one table: the rows that only the older and only the newer version has."""
 
@@ -60,7 +61,7 @@ class Moved:
         return before.filter(pc.invert(pc.is_in(before, value_set=after)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """A record that the difference has to do with, and why."""
 
@@ -138,7 +139,7 @@ def _read(table: Table, rows: RowSet, entity: EntityType) -> pa.Table:
 # --- whether it concerns the load --------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """Whether some columns of what came in, spelled as one text, are among some texts."""
 

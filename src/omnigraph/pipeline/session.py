@@ -8,11 +8,12 @@ import re
 import sys
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput, StorageFault, Unsupported
+from omnigraph.frozen import frozen
 from omnigraph.pipeline.java import find_java, home_for_spark
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _MASTER = re.compile(
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkOptions:
     """Which Spark to work with. With nothing given: all cores of this machine.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.frozen import frozen
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ __all__ = ["Stage", "Stages"]
 _TICK_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stage:
     """A stage that is under way (``done`` is false) or over."""
 

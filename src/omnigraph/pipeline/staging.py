@@ -7,13 +7,13 @@ driver. A task that runs twice, or dies, leaves files behind that nobody refers 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.frozen import frozen
 from omnigraph.pipeline.pieces import RECORD, unpack
 from omnigraph.pipeline.tasks import run_tasks, spread, tell, told
 from omnigraph.ports.tables import Staged
@@ -37,7 +37,7 @@ _FRAGMENT_MASK = -(1 << 32)
 _HIDDEN = pa.schema([("t", pa.int32()), ("address", pa.int64())])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """The rows of one piece, with the files that say which of them exist and which do not count."""
 
@@ -46,7 +46,7 @@ class Source:
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bundle:
     """What one task stages: some pieces of one type, in order."""
 

@@ -8,9 +8,9 @@ query costs, never what it answers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from omnigraph.frozen import frozen
 from omnigraph.planner.plan import Access, EdgeEnds, Expand, Node, Plan, Scan, walk
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Memory(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """What was chosen, and why."""
 
@@ -94,7 +94,7 @@ def choose_access(plan: Plan, facts: Facts, memory: Memory, forced: Access | Non
     return Choice(Access.LOOKED_UP, f"looking up takes about {_ms(look_up)}, loading {_ms(load)}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Needed:
     """A part that a resident plan works with before its rows are known."""
 

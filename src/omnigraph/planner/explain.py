@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import PropertyId
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import PropertyRef, Score, StringMatch, StringOp, TextMatch
 from omnigraph.ir.printer import Speller
 from omnigraph.ir.queries import EntitySlot
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Explained", "explain", "render"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explained:
     """One operator. ``notes`` are facts by name; ``measured`` is what a run has shown."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import EntityRef
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Access(Enum):
         return "memory" if self is Access.RESIDENT else "lookups"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Given:
     """The rows of the block around this one; at the top, the one assignment of no slots."""
 
@@ -79,7 +80,7 @@ class Given:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """The rows of a block for each input row. Passes turn it into the operators below."""
 
@@ -88,7 +89,7 @@ class Match:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scan:
     """The entities of a type. ``ids`` are expressions for ids, or for lists of them."""
 
@@ -98,7 +99,7 @@ class Scan:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expand:
     """Follow a hop from ``start``, one of its nodes, to ``end``, the other.
 
@@ -122,7 +123,7 @@ class Expand:
         return self.start == self.hop.source
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EdgeEnds:
     """The nodes that a bound edge joins. Ends that have a value already must agree."""
 
@@ -133,7 +134,7 @@ class EdgeEnds:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filter:
     """Rows for which every condition is true."""
 
@@ -142,7 +143,7 @@ class Filter:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Join:
     """Pairs of rows of two patterns that share no slot; ``equal`` pairs of values must agree."""
 
@@ -152,7 +153,7 @@ class Join:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SemiJoin:
     """Rows for which the inner plan has a row (or, ``anti``, has none) with the same ``slots``."""
 
@@ -163,7 +164,7 @@ class SemiJoin:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Apply:
     """The value of a block expression for each row: a fold over the inner rows of its ``slots``."""
 
@@ -174,7 +175,7 @@ class Apply:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Keep:
     """Fewer slots; ``distinct`` each combination once."""
 
@@ -184,7 +185,7 @@ class Keep:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scores:
     """Scores and ranks of rows. ``ranked``: those by which the query is ordered, which leave out
     rows that they do not rank. ``first``: the one by which only the best rows are needed."""
@@ -196,7 +197,7 @@ class Scores:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """Rows folded by keys. Without keys there is one group, even of no rows, if there are folds.
 
@@ -211,7 +212,7 @@ class Group:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counted:
     """One group whose folds all count the entities of a type: the pin knows how many there are."""
 
@@ -220,7 +221,7 @@ class Counted:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sort:
     """A total order: the keys, then the ids of ``ties``, or the keys of the groups below.
 
@@ -234,7 +235,7 @@ class Sort:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """Some of the rows, by their place."""
 
@@ -244,7 +245,7 @@ class Page:
     rows: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Return:
     """The columns of the result."""
 
@@ -273,7 +274,7 @@ Node = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """The properties of a type that a plan reads: first for the pattern, then for the result."""
 

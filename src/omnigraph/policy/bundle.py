@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from omnigraph.frozen import frozen
 from omnigraph.policy.actions import SERVER_ACTIONS, Action
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Scope(StrEnum):
     UNPROTECTED = "unprotected"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """One rule: a group, actions, and where it holds. An empty tuple says "whichever"."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.frozen import frozen
 from omnigraph.policy.actions import Action
 from omnigraph.policy.questions import Extent, Question
 from omnigraph.policy.yaml_tree import parse_tree
@@ -21,7 +21,7 @@ __all__ = ["Case", "Outcome", "parse_cases", "run_cases"]
 _OPTIONAL = ("branch", "target_branch", "query", "types", "properties")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """A question and what it should be answered with."""
 
@@ -30,7 +30,7 @@ class Case:
     expect: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """A case and what it was answered with."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from omnigraph.policy.actions import Action
@@ -23,7 +24,7 @@ class Extent(StrEnum):
     ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """May this actor do this? Names are those of the graph: checked, not as they were typed."""
 
@@ -40,7 +41,7 @@ class Question:
     properties: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """The answer, and the rule that gave it; no rule when nothing allowed it."""
 

@@ -6,8 +6,9 @@ index never decides what the answer is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from omnigraph.frozen import frozen
 
 __all__ = ["IndexInfo", "IndexKind", "IndexSegment", "IndexSpec", "NewSegment"]
 
@@ -21,7 +22,7 @@ class IndexKind(StrEnum):
     VECTOR = "vector"  # vectors near to a vector
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexSpec:
     """An index that should be there."""
 
@@ -33,7 +34,7 @@ class IndexSpec:
         return f"{self.column}.{self.kind}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewSegment:
     """A segment to build: an index over some parts, by their places in ``Table.parts()``.
 
@@ -49,7 +50,7 @@ class NewSegment:
     notes: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexSegment:
     """One segment of an index; ``parts`` are the places of what it covers."""
 
@@ -57,7 +58,7 @@ class IndexSegment:
     parts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexInfo:
     """An index that is there.
 

@@ -16,8 +16,9 @@ are bytes, in and out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,7 +47,7 @@ ROW_ID = "_rowid"
 ROW_ADDRESS = "_rowaddr"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pin:
     """One version of one table, by identity."""
 
@@ -56,7 +57,7 @@ class Pin:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """Rows that were written together, at the place that they have in a scan.
 
@@ -69,7 +70,7 @@ class Part:
     written: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowSet:
     """Some rows of one version of a table, without reading them.
 
@@ -82,7 +83,7 @@ class RowSet:
     addresses: np.ndarray
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StagedFile:
     """A file that a staged change refers to; it must exist with this size when it is committed."""
 
@@ -90,7 +91,7 @@ class StagedFile:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Staged:
     """A change that is written but referenced by nothing.
 
@@ -117,7 +118,7 @@ class Staged:
         return Staged(body["path"], body["base_version"], body["operation"], files)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StagedSwap:
     """The rows of a manifest, written but not published: what only the adapter understands."""
 
@@ -125,7 +126,7 @@ class StagedSwap:
     handle: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filling:
     """Values for some columns of the rows that exist: ``compute`` gets the columns ``reads`` of a
     few rows at a time and returns ``columns``, in this order and with their new types."""

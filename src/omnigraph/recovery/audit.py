@@ -7,11 +7,12 @@ the swap reads again and finds the row that the winner added.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import Conflict, NotFound, StorageFault
+from omnigraph.frozen import frozen
 from omnigraph.versioning import layout
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Outcome(StrEnum):
     QUARANTINED = "quarantined"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuditRow:
     """What recovery did with one operation."""
 

@@ -12,11 +12,11 @@ roll-forward. ``<id>.alive.json``      the heartbeat: the only one that is ever 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import TypeId
 from omnigraph.errors import NotFound, StorageFault
+from omnigraph.frozen import frozen
 from omnigraph.ports.tables import Pin
 from omnigraph.recovery.owner import Owner
 from omnigraph.runtime.ids import CommitId, is_ulid, new_short_id
@@ -38,7 +38,7 @@ INTENT_FORMAT = 1
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedTable:
     """A table that the operation will advance, from which pin."""
 
@@ -46,7 +46,7 @@ class PlannedTable:
     pin: Pin
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Intent:
     """An operation in flight. ``publication`` lacks only the pins that it will move."""
 
@@ -89,7 +89,7 @@ class Intent:
             ) from error
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IntentKeys:
     """Which objects of one operation are there."""
 

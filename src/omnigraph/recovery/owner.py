@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from omnigraph.frozen import frozen
 from omnigraph.runtime.ids import new_short_id
 
 __all__ = ["Owner", "current_owner"]
@@ -16,7 +16,7 @@ __all__ = ["Owner", "current_owner"]
 _PID_MAX = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Owner:
     """A process, named so that a restarted machine or a reused process id cannot be mistaken for
     it.

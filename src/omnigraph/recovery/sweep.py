@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import Conflict, GraphError, NotFound, OperationVoid, StorageFault
+from omnigraph.frozen import frozen
 from omnigraph.recovery.audit import Audit, AuditRow, Outcome
 from omnigraph.recovery.fence import Fate, fate_of, fence
 from omnigraph.recovery.heal import Healer
@@ -34,7 +35,7 @@ __all__ = ["Pending", "Recovery"]
 _log = logging.getLogger("omnigraph.recovery")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pending:
     """An intent that is still there, and why."""
 

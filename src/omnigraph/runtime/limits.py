@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from omnigraph.frozen import frozen
 
 __all__ = ["DAY_SECONDS", "DEFAULT_LIMITS", "FEED_COMMITS", "Limits"]
 
@@ -22,7 +23,7 @@ def _quarter_of_memory() -> int:
     return total // 4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """Tests shrink these; nobody else needs to."""
 

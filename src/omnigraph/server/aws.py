@@ -11,11 +11,11 @@ import hmac
 import json
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 from omnigraph.runtime.clock import SYSTEM_CLOCK, micros_to_datetime
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _SECONDS_MAX = 10
 _CONTAINER = "http://169.254.170.2"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Credentials:
     """Who asks AWS; ``session`` belongs to credentials that end."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from omnigraph.frozen import frozen
 
 __all__ = [
     "ACTOR",
@@ -18,7 +19,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Header:
     """A header that an operation understands."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from omnigraph.errors import GraphError, InvalidInput
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,7 +41,7 @@ class ServedGraph:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quarantined:
     """A graph that should be served and cannot be; to whoever asks for it, it is not there."""
 

@@ -9,13 +9,14 @@ import queue
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
 
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 from omnigraph.graph.open import open_graph, open_policy
 from omnigraph.policy.guard import Guard
 from omnigraph.server.app import Server, choose_access
@@ -43,7 +44,7 @@ _READ_ONLY = "preset:read-only"
 _GRAPH_SUFFIX = ".omni"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServeRequest:
     """What to serve, to whom, and where.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from omnigraph.frozen import frozen
 
 __all__ = ["Limits"]
 
@@ -12,7 +13,7 @@ _MIB = 2**20
 _CORES = os.cpu_count() or 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """What one process takes on. Operators may raise these; the defaults suit two cores."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.compiler import compile_document
@@ -23,6 +22,7 @@ from omnigraph.datatypes.types import (
     VectorType,
 )
 from omnigraph.errors import GraphError, InvalidInput
+from omnigraph.frozen import frozen
 from omnigraph.ir.queries import MutationIR
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.source import Source
@@ -54,7 +54,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredQuery:
     """One query of a file."""
 

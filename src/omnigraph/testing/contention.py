@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from omnigraph.frozen import frozen
 from omnigraph.runtime.limits import DEFAULT_LIMITS
 from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.kit import new_engine
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Contention", "write_side_by_side"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contention:
     """What became of every write."""
 

@@ -19,10 +19,11 @@ import signal
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from omnigraph.frozen import frozen
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.testing.kit import FAST
 from omnigraph.testing.kit_steps import Outcome, Step, play, step
@@ -41,7 +42,7 @@ PATIENCE_SECONDS = 60.0
 _POLL_SECONDS = 0.005
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Script:
     """What a child does. ``fault`` is spelled as in ``OMNIGRAPH_FAULT``; it is armed when the step
     ``arm`` is played, or before the first step when there is none."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import StorageFault
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ class When(StrEnum):
     AFTER = "after"  # it happens, and the reply is lost
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """Fail the ``nth`` request (from 1) of a kind whose key starts with ``prefix``."""
 

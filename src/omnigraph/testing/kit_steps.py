@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.errors import GraphError, OutcomeUnknown
+from omnigraph.frozen import frozen
 from omnigraph.graph.open import clone_graph
 from omnigraph.operations.evolve.apply import SchemaRequest, apply_schema
 from omnigraph.operations.evolve.plan import DesiredSchema
@@ -45,7 +46,7 @@ WRITE_POINTS = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """A verb of ``VERBS`` and its arguments."""
 
@@ -59,7 +60,7 @@ def step(verb: str, **arguments: Any) -> Step:
     return Step(verb, arguments)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """How a step ended.
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import http.client
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from omnigraph.frozen import frozen
 from omnigraph.testing.s3 import S3Endpoint
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = ["S3Proxy", "S3Request", "start_proxy"]
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class S3Request:
     """One request: GET, PUT, LIST, DELETE, HEAD or POST, and the key (or prefix) that it names."""
 

@@ -9,12 +9,12 @@ import socket
 import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnigraph.adapters.objects import open_objects
 from omnigraph.errors import GraphError
+from omnigraph.frozen import frozen
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class S3Unavailable(RuntimeError):
     """The endpoint did not start. Tests that need it fail; they never skip."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class S3Endpoint:
     """Where the endpoint listens and what it wants to hear."""
 

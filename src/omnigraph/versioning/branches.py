@@ -6,10 +6,10 @@ publishes a tombstone through the one door, so a racing publish loses, and then 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import AlreadyExists, Conflict, InvalidInput, OutcomeUnknown
+from omnigraph.frozen import frozen
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_short_id, new_ulid
 from omnigraph.versioning import layout
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["BranchInfo", "create_branch", "delete_branch", "list_branches", "open_branches"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BranchInfo:
     """An open branch and its head."""
 

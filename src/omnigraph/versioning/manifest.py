@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import TypeId
 from omnigraph.errors import InvalidInput, StorageFault
+from omnigraph.frozen import frozen
 from omnigraph.ports.tables import Pin
 from omnigraph.runtime.ids import CommitId, is_ulid
 from omnigraph.runtime.plain import plain
@@ -64,7 +65,7 @@ _PHYSICAL = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitRef:
     """A commit and where its manifest is: the branch incarnation and the manifest version."""
 
@@ -73,7 +74,7 @@ class CommitRef:
     version: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counts:
     """How many entities a commit changed."""
 
@@ -93,7 +94,7 @@ class Counts:
         return self.edges_inserted + self.edges_updated + self.edges_deleted
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Void:
     """An operation that must never be published, and since when."""
 
@@ -101,7 +102,7 @@ class Void:
     since_micros: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Commit:
     """What a commit says of itself. ``ref`` is its home: a fork of a branch starts with a copy of
     the commit it forked from, whose home stays the parent branch."""

@@ -8,7 +8,7 @@ head, swaps, and makes sure that what it swapped in is what readers will find.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import (
@@ -21,6 +21,7 @@ from omnigraph.errors import (
     StaleHead,
     StorageFault,
 )
+from omnigraph.frozen import frozen
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import ulid_micros
 from omnigraph.versioning import layout
@@ -63,7 +64,7 @@ class OperationPublished(Conflict):
     """An operation that was about to be voided has landed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draft:
     """What the new commit will say, before its parent, time and place are known."""
 
@@ -81,7 +82,7 @@ class Draft:
     later_than_micros: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Publication:
     """Changes and preconditions of one commit."""
 

@@ -8,10 +8,11 @@ created again can never be mistaken for what it was before.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeVar
 
 from omnigraph.errors import NotFound, StorageFault
+from omnigraph.frozen import frozen
 from omnigraph.runtime.ids import CommitId, new_short_id
 from omnigraph.versioning import layout
 from omnigraph.versioning.names import BranchName, decode_name, encode_name, is_name
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["BranchRef", "RefStore", "TagRef"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BranchRef:
     """One numbered ref: an open branch, or the fact that it was deleted."""
 
@@ -38,7 +39,7 @@ class BranchRef:
     nonce: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TagRef:
     """A name for a commit, for ever."""
 

@@ -7,10 +7,11 @@ for again before every publish: a graph that was moved or removed under a living
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import AlreadyExists, NotFound, StorageFault, Unsupported
+from omnigraph.frozen import frozen
 from omnigraph.versioning import layout
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ Durability = str
 DURABILITIES = ("power", "process")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """What a graph remembers about how it wants to be treated."""
 
@@ -35,7 +36,7 @@ class Settings:
     retention_commits: int = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stamp:
     graph_id: str
     internal_schema_version: int

@@ -24,6 +24,7 @@ from omnigraph.errors import (
     PreconditionFailed,
     StaleHead,
 )
+from omnigraph.frozen import frozen
 from omnigraph.recovery.fence import Fate, fence
 from omnigraph.recovery.heart import HEART
 from omnigraph.recovery.intents import Intent, PlannedTable
@@ -393,7 +394,7 @@ class Attempts:
                 raise
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Ready:
     """A prepared change and the commit that it wants to become; ``staged_synced`` waits until its
     files are as durable as the graph wants them."""

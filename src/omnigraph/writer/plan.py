@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from omnigraph.frozen import frozen
 from omnigraph.versioning.manifest import CommitRef, Counts, Manifest, WriterKind, commit_id_of
 from omnigraph.versioning.names import parse_branch_name
 from omnigraph.versioning.texts import require_actor, require_message
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Prepared", "Request", "TableEffect", "View", "Writer", "parse_request"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """Who writes where, under which condition."""
 
@@ -44,7 +45,7 @@ def parse_request(request: Request) -> Request:
     return replace(request, if_commit=commit_id_of(request.if_commit))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     """The one accepted view that an attempt computes on."""
 
@@ -53,7 +54,7 @@ class View:
     snapshot: Snapshot
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableEffect:
     """A staged change of one table, on top of the pin that it was staged at."""
 
@@ -62,7 +63,7 @@ class TableEffect:
     staged: Staged
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prepared:
     """A change that is computed, validated and staged; nobody can see it yet.
 

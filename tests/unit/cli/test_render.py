@@ -135,4 +135,5 @@ def test_what_a_narrow_block_cannot_hold_beside_its_name_stands_below_it_whole()
 
 
 def test_counts_agree_with_their_noun() -> None:
-    assert [plural(count, "row") for count in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]
+    told = [plural(count, "row") for count in (0, 1, 2, 2000)]
+    assert told == ["0 rows", "1 row", "2 rows", "2,000 rows"]

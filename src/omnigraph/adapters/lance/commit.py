@@ -7,7 +7,6 @@ is its own; one that is found after an error is asked for the transaction that i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.lance import staging
@@ -19,6 +18,7 @@ from omnigraph.adapters.lance.failures import (
     table_raced,
 )
 from omnigraph.errors import Conflict, StorageFault
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from omnigraph.adapters.lance.handles import Handles
@@ -30,7 +30,7 @@ __all__ = ["Committed", "Committer"]
 _APPEND_RETRIES = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Committed:
     """A version that is certainly ours."""
 

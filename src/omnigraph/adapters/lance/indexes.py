@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.lance.door import load_dataset_module, load_lance
+from omnigraph.frozen import frozen
 from omnigraph.ports.indexes import IndexInfo, IndexKind, IndexSegment, IndexSpec
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _NOTES = "omnigraph.notes"
 _Record = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexChange:
     """Records of segments that come, and of those that go."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -19,6 +18,7 @@ from omnigraph.adapters.lance.door import load_lance
 from omnigraph.adapters.lance.indexes import IndexChange
 from omnigraph.adapters.lance.shape import Shape
 from omnigraph.errors import Conflict
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ class Kind(StrEnum):
     INDEX = "index"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operation:
     """A change in terms of fragments, each as Lance's own JSON."""
 

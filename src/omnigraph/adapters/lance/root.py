@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import StorageFault
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from omnigraph.ports.objects import ObjectStore
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Root"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Root:
     """A directory or a prefix in a bucket, and its files as objects."""
 

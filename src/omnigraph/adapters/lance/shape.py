@@ -12,12 +12,12 @@ that number says.
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from omnigraph.adapters.lance.door import load_lance
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Shape", "field_numbers", "reshape"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shape:
     """A schema with its numbers, in a form that crosses processes."""
 

@@ -8,8 +8,10 @@ know about instance profiles, web identities and the like.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +42,7 @@ _PATH_STYLE = frozenset({"aws_s3_force_path_style", "s3_force_path_style", "forc
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BucketOptions:
     """One set of options, in the two dialects. Neither is shown: both hold credentials."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import unquote, urlsplit
 
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 
 __all__ = ["Location", "Scheme", "parse_uri"]
 
@@ -19,7 +19,7 @@ class Scheme(StrEnum):
     MEMORY = "memory"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Location:
     """Where a graph lies. ``path`` is absolute on a disk; in a bucket it is the key prefix."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.model import EdgeType
+from omnigraph.frozen import frozen
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 
@@ -27,7 +27,7 @@ _DECLARED = re.compile(r"\$(\w+)\s*:\s*(\w+)")
 _TYPED_PLACE = re.compile(r"(?:\$\w+\s*:\s*|\b(?:insert|update|delete)\s+)$")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vocabulary:
     """What a schema and a graph have names for."""
 

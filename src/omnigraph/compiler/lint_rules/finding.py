@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import Diagnostic, Severity
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckedQuery", "Finding", "LintRule", "QueryFile"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckedQuery:
     """A query with its IR; without one when it does not fit the schema."""
 
@@ -27,7 +27,7 @@ class CheckedQuery:
     errors: tuple[Diagnostic, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryFile:
     """A file of queries that parses. ``large_types`` are names with their numbers of entities."""
 
@@ -36,7 +36,7 @@ class QueryFile:
     large_types: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """A diagnostic, with the queries, the type and the property that it speaks of."""
 
@@ -59,7 +59,7 @@ class Finding:
         return body
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LintRule:
     """A stable code and, in one line, what it warns of."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Rule"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """A stable code and, in one line, what must hold."""
 

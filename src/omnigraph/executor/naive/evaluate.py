@@ -10,7 +10,6 @@ match → retrieve (when ordered by a score) → group → order → offset and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
@@ -26,6 +25,7 @@ from omnigraph.executor.naive.search import Embed, RowIds, Scorer, fuse, is_rank
 from omnigraph.executor.naive.tables import StoredEntity, Tables
 from omnigraph.executor.naive.values import Entity, Row, SortKey, sort_key
 from omnigraph.executor.naive.walk import nodes, slots_read
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import Aggregate, RankFusion, Score, ScoreFunc, TextFunc, TextMatch
 from omnigraph.ir.queries import EntitySlot
 
@@ -69,7 +69,7 @@ def evaluate(  # noqa: PLR0913 - a query, what it reads and how it is run, all n
     return make_result(ir, catalog, query.answer())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _ResultRow:
     """A row of the result before it is projected: a group of rows, maybe of a single one.
 

@@ -7,11 +7,11 @@ candidates that the hop would refuse.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from omnigraph.errors import InvariantBroken
 from omnigraph.executor.naive.walk import slots_read
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Set
@@ -29,7 +29,7 @@ __all__ = ["Matcher"]
 _Node = TypeVar("_Node")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     """Fill a slot (None: check what the outer blocks have filled), then try what can be tried."""
 

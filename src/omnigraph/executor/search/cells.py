@@ -10,10 +10,11 @@ asks is told so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,7 @@ def build_seconds(rows: int, dim: int) -> float:
     return 2.0 * rows * dim * _count(rows) / _FLOPS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cells:
     """An order of rows: by cell, then by angle, and last those without a direction.
 

@@ -6,7 +6,6 @@ The meaning is that of ``executor.text``, which looks at one text at a time.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ from omnigraph.executor.search.distances import exact_sum
 from omnigraph.executor.search.segments import Piece
 from omnigraph.executor.search.similar import similar_words
 from omnigraph.executor.text import BM25_B, BM25_K1, tokenize
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import TextFunc
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ __all__ = ["Corpus", "Statistics", "TextQuery"]
 _NONE = np.empty(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextQuery:
     """What a text is asked for."""
 
@@ -46,7 +46,7 @@ class TextQuery:
         return tokenize(self.text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statistics:
     """What relevance knows of a whole column: its texts, NULLs left out, and their words."""
 

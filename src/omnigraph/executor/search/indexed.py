@@ -8,7 +8,6 @@ like any other text. ``tests/property`` looks for a text that it would miss.
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from omnigraph.executor.search.corpus import Corpus, Statistics
 from omnigraph.executor.search.notes import PartLengths, read_notes
 from omnigraph.executor.search.segments import Piece, parts_of, read_offsets, read_pieces
 from omnigraph.executor.search.words import WORDS, Words
+from omnigraph.frozen import frozen
 from omnigraph.ports.indexes import IndexKind, IndexSpec
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def is_sought(word: str) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Notes:
     """The lengths that are noted with all segments of an index."""
 
@@ -68,7 +68,7 @@ class _Notes:
         return sum(part.lengths.nbytes for part in self.by_part.values())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Total:
     value: Statistics
     nbytes: int = 64

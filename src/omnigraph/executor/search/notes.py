@@ -7,7 +7,6 @@ since, theirs can be left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ import pyarrow as pa
 
 from omnigraph.executor.search.corpus import Statistics
 from omnigraph.executor.search.words import Words
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ _SCHEMA = pa.schema(
 _NONE = np.uint32(0xFFFFFFFF)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartLengths:
     """How many words each row of a part has, by its offset among the rows that were written."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from omnigraph.errors import InvalidInput
 from omnigraph.executor.search.distances import exact_sum
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import ScoreFunc
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Ranked", "best", "fuse", "is_ranked", "ranks"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ranked:
     """Rows of a table with their scores, best first; rows with equal scores stand in table order.
 

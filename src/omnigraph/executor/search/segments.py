@@ -7,7 +7,6 @@ come and go; all of them together make one segment per pin.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from omnigraph.datatypes.arrow import PROPERTY
 from omnigraph.executor.cache import ByteCache, Sized, pin_key
 from omnigraph.executor.column import joined_array
+from omnigraph.frozen import frozen
 from omnigraph.ports.tables import ROW_ADDRESS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _OFFSETS = np.uint64(0xFFFFFFFF)
 S = TypeVar("S", bound=Sized)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Layout:
     """What a table consists of, and which property each column holds."""
 
@@ -72,7 +72,7 @@ def parts_of(table: Table, cache: ByteCache) -> tuple[Part, ...]:
     return _layout(table, cache).parts
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Maker(Generic[S]):
     """How a segment is made of the values of a column, and what such segments are called."""
 
@@ -80,7 +80,7 @@ class Maker(Generic[S]):
     make: Callable[[pa.Array], S]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece(Generic[S]):
     """A segment, and the positions of its rows in the table at one pin.
 
@@ -119,7 +119,7 @@ class Piece(Generic[S]):
         return which, rows[at[which]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Kept(Generic[S]):
     """A segment of one part; ``offsets`` are the rows of the part that it has, None for all."""
 

@@ -23,6 +23,7 @@ from omnigraph.executor.search.distances import distances, matrix_of
 from omnigraph.executor.search.ranking import Ranked, best
 from omnigraph.executor.search.segments import Maker, count_missing, read_pieces
 from omnigraph.executor.search.sharing import in_chunks
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import ScoreFunc
 from omnigraph.ports.indexes import IndexKind, IndexSpec
 from omnigraph.runtime.clock import SYSTEM_CLOCK
@@ -67,7 +68,7 @@ _CELLS_SHARE = 4
 _INDEX_EXTRA = 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Swept:
     """Vectors, and what makes them unit vectors, both in 32 bits; in the order of their ``cells``
     once they have any.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from omnigraph.datatypes.types import DataType
@@ -96,7 +97,7 @@ class TextFunc(StrEnum):
 # --- expressions -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Literal:
     """A scalar. Dates and datetimes were written ``date("…")`` and ``datetime("…")``."""
 
@@ -104,7 +105,7 @@ class Literal:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListLiteral:
     """``[…]``; items are literals or variables."""
 
@@ -112,7 +113,7 @@ class ListLiteral:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variable:
     """``$x``: a binding or a parameter; which one is known only with its scope."""
 
@@ -120,7 +121,7 @@ class Variable:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PropertyAccess:
     """``$x.prop``."""
 
@@ -131,7 +132,7 @@ class PropertyAccess:
     prop_span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PropertyName:
     """A bare property, as in the ``where`` of a mutation."""
 
@@ -139,7 +140,7 @@ class PropertyName:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AliasRef:
     """A bare word in ``return`` or ``order``: an alias that the same ``return`` defines."""
 
@@ -147,14 +148,14 @@ class AliasRef:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Now:
     """``now()``: one instant for the whole query."""
 
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """``a op b``; ``op`` is a comparison or a string or list match."""
 
@@ -164,7 +165,7 @@ class Comparison:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Membership:
     """``a in [ … ]`` or ``a in $list``."""
 
@@ -173,7 +174,7 @@ class Membership:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IsNull:
     """``a is null``, ``a is not null``."""
 
@@ -182,7 +183,7 @@ class IsNull:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Logical:
     """``a and b and …``, ``a or b or …``; at least two operands, never the same operator nested."""
 
@@ -191,7 +192,7 @@ class Logical:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Not:
     """``not ( … )``."""
 
@@ -199,7 +200,7 @@ class Not:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exists:
     """``exists { … }``, and ``not { … }`` with ``negated``."""
 
@@ -208,7 +209,7 @@ class Exists:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlockAggregate:
     """``count { … }`` and ``sum { … return $x.p }`` (sum, min, max, avg name what they fold).
 
@@ -222,7 +223,7 @@ class BlockAggregate:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextCall:
     """``search``, ``match_text``, ``nearest``, ``bm25``: property, query.
 
@@ -234,7 +235,7 @@ class TextCall:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Aggregate:
     """``count($x)``, ``count(distinct $x.p)``, ``count(*)`` (operand None), ``sum($x.p)``."""
 
@@ -266,7 +267,7 @@ Expr = (
 # --- match -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assignment:
     """``prop: value`` in a binding, an insert or an update."""
 
@@ -276,7 +277,7 @@ class Assignment:
     prop_span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Binding:
     """``$x: Type { prop: value, … }``."""
 
@@ -288,7 +289,7 @@ class Binding:
     type_span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Traversal:
     """``$a knows{1,3} $b``, ``$a <knows> $b``, ``$a $w:knows $b``.
 
@@ -316,7 +317,7 @@ MatchItem = Binding | Traversal | Expr
 # --- queries -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Param:
     """``$p: T?``."""
 
@@ -326,7 +327,7 @@ class Param:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Projection:
     """``expr as alias``."""
 
@@ -335,7 +336,7 @@ class Projection:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ordering:
     """``expr desc``; ``descending`` is None where no direction was written."""
 
@@ -344,7 +345,7 @@ class Ordering:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """``match … return … order … limit … offset``; limit and offset are literals or parameters."""
 
@@ -357,7 +358,7 @@ class Read:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Insert:
     type_name: str
     assignments: tuple[Assignment, ...]
@@ -365,7 +366,7 @@ class Insert:
     type_span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Update:
     """``where`` speaks of bare property names."""
 
@@ -376,7 +377,7 @@ class Update:
     type_span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delete:
     type_name: str
     where: Expr
@@ -387,7 +388,7 @@ class Delete:
 Statement = Insert | Update | Delete
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mutation:
     """One or more statements, never deletes beside inserts or updates."""
 
@@ -395,7 +396,7 @@ class Mutation:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query:
     name: str
     params: tuple[Param, ...]
@@ -406,7 +407,7 @@ class Query:
     name_span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     """A file of queries."""
 

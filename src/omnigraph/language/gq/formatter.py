@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from omnigraph.frozen import frozen
 from omnigraph.language.gq.layout import Line, lay_out
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.gq.printer import document_layout
@@ -18,7 +18,7 @@ _EMPTY_LINE = re.compile(r"[ \t\r]*\n[ \t\r]*\n")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Comment:
     offset: int
     text: str

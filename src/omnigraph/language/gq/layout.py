@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from omnigraph.frozen import frozen
 from omnigraph.language.source import NO_SPAN, Span
 
 if TYPE_CHECKING:
@@ -16,21 +17,21 @@ INDENT = "    "
 WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Break:
     """A new line, or ``flat`` where its group fits on one line; None is always a new line."""
 
     flat: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mark:
     """Prints nothing; remembers where in the source the text after it came from."""
 
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """Printed on one line if it fits, else all of its own breaks are new lines.
 
@@ -41,7 +42,7 @@ class Group:
     span: Span = NO_SPAN
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Nest:
     """New lines inside are indented one step further."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from omnigraph.datatypes.types import DataType
@@ -24,7 +25,7 @@ __all__ = [
 AnnotationValue = str | int | float | bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Annotation:
     """``@name``, ``@name(value)``, ``@name(value, key=value)``; ident arguments are strings."""
 
@@ -34,7 +35,7 @@ class Annotation:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RangeBound:
     """``lo..hi``; a missing side is open. Both sides are included."""
 
@@ -42,7 +43,7 @@ class RangeBound:
     high: int | float | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constraint:
     """``@key(a, b)`` in a body, or ``@key`` on a property (then ``props`` is that property).
 
@@ -60,7 +61,7 @@ class Constraint:
     prop_spans: tuple[Span, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cardinality:
     """``@card(min..max)``: how many edges a source may have; ``high`` is None for ``*``."""
 
@@ -69,7 +70,7 @@ class Cardinality:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PropertyDecl:
     """``name: Type? @annotations``. Constraint annotations are not in ``annotations``."""
 
@@ -82,7 +83,7 @@ class PropertyDecl:
     name_span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterfaceDecl:
     name: str
     properties: tuple[PropertyDecl, ...]
@@ -92,7 +93,7 @@ class InterfaceDecl:
     name_span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeDecl:
     name: str
     implements: tuple[tuple[str, Span], ...]
@@ -103,7 +104,7 @@ class NodeDecl:
     name_span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EdgeDecl:
     name: str
     source: str
@@ -118,7 +119,7 @@ class EdgeDecl:
     target_span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemaDocument:
     interfaces: tuple[InterfaceDecl, ...]
     nodes: tuple[NodeDecl, ...]

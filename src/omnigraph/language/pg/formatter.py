@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from omnigraph.frozen import frozen
 from omnigraph.language.lexer import tokenize
 from omnigraph.language.pg.ast import EdgeDecl, InterfaceDecl, NodeDecl, SchemaDocument
 from omnigraph.language.pg.parser import parse_schema
@@ -27,7 +28,7 @@ _INDENT = "    "
 _Declaration = InterfaceDecl | NodeDecl | EdgeDecl
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Comment:
     offset: int
     text: str

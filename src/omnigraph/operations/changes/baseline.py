@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.frozen import frozen
 from omnigraph.operations.changes.filters import parse_filter
 from omnigraph.operations.json_lines import json_lines
 from omnigraph.versioning.changes.tokens import FeedCursor, filter_digest
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Baseline", "BaselineRequest", "take_baseline"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BaselineRequest:
     """Of which branch, with which scope. The snapshot keeps to kinds and types; operations matter
     only to the feed behind it."""

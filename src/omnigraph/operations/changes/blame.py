@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.frozen import frozen
 from omnigraph.operations.changes.commit import readable, snapshots_of
 from omnigraph.operations.changes.filters import parse_filter
 from omnigraph.operations.changes.wire import cause_to_json, change_to_json
@@ -31,7 +32,7 @@ __all__ = ["BlameRequest", "EntityHistory", "blame"]
 LIMIT_MAX = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlameRequest:
     type: str
     id: str

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import Conflict, NotFound
+from omnigraph.frozen import frozen
 from omnigraph.operations.changes.filters import parse_filter
 from omnigraph.operations.changes.pages import room_for
 from omnigraph.operations.changes.wire import cause_to_json, change_to_json
@@ -56,7 +57,7 @@ class CommitChanges:
         return {**body, "next_page_token": self.next_page_token} if self.next_page_token else body
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitChangesRequest:
     commit: str
     limit: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.frozen import frozen
 from omnigraph.operations.changes.filters import parse_filter
 from omnigraph.operations.changes.wire import change_to_json
 from omnigraph.pictures.rows import html_table
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Diff", "DiffRequest", "diff"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiffRequest:
     """Two targets, and which changes between them are wanted."""
 

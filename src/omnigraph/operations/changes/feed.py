@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.frozen import frozen
 from omnigraph.operations.changes.commit import ChangeBlock, change_gap, changes_of, readable
 from omnigraph.operations.changes.filters import parse_filter
 from omnigraph.operations.changes.pages import room_for
@@ -32,7 +33,7 @@ COMMITS_MAX = 512
 _AFTER = "after:"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PollRequest:
     """Where to read on: at most one of ``cursor``, ``start`` and ``page_token``; ``now`` if none.
 
@@ -71,7 +72,7 @@ class FeedPage:
         return {**body, "cursor": self.cursor, "caught_up": self.caught_up}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Place:
     """Where a poll stands: ``done`` has been told whole, ``cut`` is the last commit to be told."""
 

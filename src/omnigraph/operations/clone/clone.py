@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import Conflict, GraphError, NotFound, StorageFault
+from omnigraph.frozen import frozen
 from omnigraph.operations.clone.inventory import (
     Inventory,
     diverged,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["CloneResult", "Target", "copy_graph"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """Where the copy goes."""
 
@@ -43,7 +44,7 @@ class Target:
     tables: TableStore
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CloneResult:
     """What was copied; nothing when the copy was up to date."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import Catalog, EdgeType, EntityKind, NodeType
 from omnigraph.catalog.steps import DropMode, DropProperty, DropType, MigrationPlan
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import Conflict
+from omnigraph.frozen import frozen
 from omnigraph.operations.create import create_tables
 from omnigraph.operations.evolve.checks import check_data
 from omnigraph.operations.evolve.plan import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["SchemaRequest", "SchemaResult", "apply_schema"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemaRequest:
     """Which schema, for which branch, by whom, under which condition."""
 
@@ -49,7 +49,7 @@ class SchemaRequest:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemaResult:
     """What was done, or with ``dry_run`` would be; no commit when nothing changed."""
 

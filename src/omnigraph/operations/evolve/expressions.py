@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
+
+from omnigraph.frozen import frozen
 
 __all__ = ["Expression", "FirstOf", "Joined", "Json", "NotAnExpression", "Word", "parse_expression"]
 
@@ -23,22 +24,22 @@ class NotAnExpression(Exception):
     """The text means nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Json:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Joined:
     parts: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FirstOf:
     options: tuple[Expression, ...]
 

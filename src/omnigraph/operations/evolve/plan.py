@@ -9,6 +9,7 @@ from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.diff import plan_migration
 from omnigraph.catalog.render import render_plan
 from omnigraph.errors import SchemaFailure
+from omnigraph.frozen import frozen
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 from omnigraph.operations.evolve.backfill import parse_backfill
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["DesiredSchema", "SchemaChange", "plan_change", "require_supported"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DesiredSchema:
     """The schema that is wanted, as its author gives it."""
 

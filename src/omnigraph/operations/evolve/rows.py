@@ -19,6 +19,7 @@ from omnigraph.catalog.diff_properties import is_lossless
 from omnigraph.datatypes.arrow import arrow_type, table_schema
 from omnigraph.datatypes.types import DataType, spell_type
 from omnigraph.errors import SchemaFailure
+from omnigraph.frozen import frozen
 from omnigraph.operations.rows import default_value, stored_properties
 from omnigraph.ports.tables import Filling
 
@@ -40,28 +41,28 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant:
     """The same value in every row, already of the property's type."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Copy:
     """The value of another property, as the rows had it before."""
 
     source: Property
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Join:
     """Texts, one behind the other; none where one of them is missing."""
 
     parts: tuple[Fill, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Coalesce:
     """The first of several that has a value."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.build import build_catalog
 from omnigraph.datatypes.types import INTEGER_RANGES, Scalar, ScalarType, spell_type
 from omnigraph.errors import GraphError, InvalidInput
+from omnigraph.frozen import frozen
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 from omnigraph.operations.infer.read import ROWS_MAX, observe_file
@@ -25,7 +25,7 @@ _KEY_SCALARS = frozenset({Scalar.STRING, *INTEGER_RANGES})
 _UNKNOWN_END = "Unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draft:
     """A schema that takes the data, and how many rows of each type it was drafted from."""
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import LimitExceeded
+from omnigraph.frozen import frozen
 from omnigraph.integrity.violations import Report
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Batch:
     """Rows of one type in the columns of its table.
 
@@ -45,7 +46,7 @@ class Batch:
     minted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deletions:
     """Entities of one type that go, by id."""
 
@@ -54,7 +55,7 @@ class Deletions:
     records: np.ndarray
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parsed:
     """A stretch of the input, read: how many records it had and what they were.
 
@@ -69,7 +70,7 @@ class Parsed:
     lines: np.ndarray | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Where a stretch of the input begins. ``line`` is None where records do not stand one to a
     line; then ``find`` may know the line of a record of the stretch, counted from 0."""

@@ -9,7 +9,6 @@ tested with generated input.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ import pyarrow.json as pj
 
 from omnigraph.catalog.model import ID
 from omnigraph.datatypes.arrow import table_schema
+from omnigraph.frozen import frozen
 from omnigraph.operations.load.batches import Batch, Deletions, Parsed
 from omnigraph.operations.load.convert import Doubt, holds, plain, typed
 from omnigraph.operations.load.identity import canonical_id, identify, key_members, spell
@@ -57,7 +57,7 @@ def read_block(data: bytes, shapes: Shapes) -> Parsed | None:
 # --- lines and their types ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Group:
     """The lines of one block that have the same shape."""
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +30,7 @@ _PIECE_CHARS = 2**16
 _DIGITS_MAX = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trouble:
     """Why a record could not be read, and what stands there, up to where reading went on."""
 
@@ -37,7 +39,7 @@ class Trouble:
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decoded:
     """One JSON value, or the trouble with it, and the line on which it begins."""
 

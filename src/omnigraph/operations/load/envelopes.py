@@ -12,10 +12,10 @@ those of the properties, with ``from`` and ``to`` (or ``src`` and ``dst``) for t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import ENDPOINTS, EdgeType, NodeType
+from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.operations.load.decode import Trouble
 
@@ -34,7 +34,7 @@ HEADS: Mapping[str, frozenset[str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Letter:
     """A record out of its envelope. Values are as they came."""
 

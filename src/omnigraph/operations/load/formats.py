@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
 from omnigraph.catalog.model import ENDPOINTS, ID
+from omnigraph.frozen import frozen
 from omnigraph.integrity.violations import Violation
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def frame_batches(source: Any) -> Iterator[pa.RecordBatch]:
         yield from pa.RecordBatchReader.from_stream(source)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CsvPart:
     """Some rows of a CSV file; their records are counted from 0 in the part."""
 

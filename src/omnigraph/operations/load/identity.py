@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 from omnigraph.catalog.model import DST, SRC
 from omnigraph.datatypes.types import FLOATS, INTEGER_RANGES, Scalar, ScalarType
 from omnigraph.datatypes.values import ValueProblem, canonical_key, coerce_json
+from omnigraph.frozen import frozen
 from omnigraph.runtime.bulk_ids import ULID_LENGTH, new_ulids
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _SPELLED_AS_JSON = frozenset({Scalar.BOOL, *INTEGER_RANGES, *FLOATS})
 _ESCAPED = r'[\x00-\x1f"\\]'
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Identified:
     """The ids of rows."""
 

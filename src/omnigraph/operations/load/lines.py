@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 from omnigraph.operations.load.batches import Place, record_too_large
 from omnigraph.operations.load.columnar import read_block
 from omnigraph.operations.load.decode import Decoder
@@ -35,7 +35,7 @@ _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """A piece of a stream: whole lines, unless the stream is one array; then it ends anywhere."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import Mode
 from omnigraph.versioning.names import MAIN
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LoadRequest", "LoadResult", "Progress", "TypeCount", "parse_mode"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Progress:
     """How far a load has read."""
 
@@ -25,7 +26,7 @@ class Progress:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadRequest:
     """What to load, where, by whom, under which condition.
 
@@ -49,7 +50,7 @@ class LoadRequest:
     progress: Callable[[Progress], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeCount:
     """How many entities of a type were loaded."""
 
@@ -60,7 +61,7 @@ class TypeCount:
         return {"name": self.name, "entities_loaded": self.entities_loaded}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadResult:
     """What a load did, or with ``dry_run`` would do; no commit when nothing changed."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +14,7 @@ from omnigraph.errors import (
     NotFound,
     OutcomeUnknown,
 )
+from omnigraph.frozen import frozen
 from omnigraph.operations.idempotency import RACED, digest_of, find_earlier
 from omnigraph.operations.load.gather import gather
 from omnigraph.operations.load.writer import LoadWriter
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Base", "Loading", "commit_load", "find_base", "load"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Base:
     """What the load builds on; ``missing``: its branch has to be made first."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID
+from omnigraph.frozen import frozen
 from omnigraph.integrity.keys import drop_superseded, repeated, settle_repeats
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Settled", "settle"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settled:
     """What the input says of one type."""
 

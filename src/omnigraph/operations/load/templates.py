@@ -6,12 +6,12 @@ bytes between the values. Then the values are slices of the block, and no line n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.frozen import frozen
 from omnigraph.operations.load.decode import read_json
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def read_strings(
     return _slices(data, bounds, template.paths)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Template:
     """A line as constants with strings between them."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 from omnigraph.catalog.model import ID, EntityKind
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import Conflict
+from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
 from omnigraph.integrity.evaluate import evaluate_changes
 from omnigraph.integrity.lookup import is_among, locate
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["LoadWriter"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Judged:
     """A change that was found right on one snapshot."""
 

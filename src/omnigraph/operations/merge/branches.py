@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import Conflict, GraphError, InvalidInput, NotFound
+from omnigraph.frozen import frozen
 from omnigraph.operations.merge.plan import MergePlan
 from omnigraph.operations.merge.result import MergeOutcome, MergeResult, merge_conflict
 from omnigraph.operations.merge.schema import merge_schemas
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["MergeRequest", "merge_branches"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MergeRequest:
     """What to merge into what, how to decide conflicts, and what to do afterwards."""
 

@@ -8,10 +8,11 @@ commit that only moved files has done nothing that could be undone or repeated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.frozen import frozen
 from omnigraph.operations.merge.plan import MergePlan
 from omnigraph.operations.merge.result import PickResult, merge_conflict
 from omnigraph.operations.merge.schema import keep_schema, merge_schemas
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["PickRequest", "cherry_pick", "revert"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PickRequest:
     """Which commit, onto which branch, and how to decide conflicts."""
 

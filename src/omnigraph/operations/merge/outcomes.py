@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EntityKind
+from omnigraph.frozen import frozen
 from omnigraph.versioning.manifest import Counts
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["TypeOutcome", "count_outcomes", "taken_over"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeOutcome:
     """What happens to a type of ours. Of one that is taken over as it is only the number of
     entities is known, because nobody has read it: then the counts are the net difference."""

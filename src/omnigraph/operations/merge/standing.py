@@ -7,7 +7,6 @@ looked for and compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID
+from omnigraph.frozen import frozen
 from omnigraph.integrity.lookup import is_among, locate
 from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.versioning.changes.compare import Images, Op
@@ -33,7 +33,7 @@ _FRAGMENT_SHIFT = np.uint64(32)
 _LISTED_MAX = 100_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """Per difference between base and theirs, in the same order."""
 

@@ -6,7 +6,6 @@ changed, or about which somebody decided, are looked at one by one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, stored_properties
+from omnigraph.frozen import frozen
 from omnigraph.integrity.lookup import find_rows
 from omnigraph.operations.merge.shaped import (
     born_twice,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["Contest", "TypeMerge"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contest:
     """The three states of an entity that is looked at by itself, and its address in ours."""
 

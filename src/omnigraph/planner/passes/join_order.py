@@ -8,11 +8,12 @@ it, or by itself when that touches fewer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.datatypes.types import DATE, DATETIME, I64, STRING, EnumType
 from omnigraph.errors import InvariantBroken
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import Compare, CompareOp, Exists, PropertyRef, Slot
 from omnigraph.ir.queries import Block, EntitySlot
 from omnigraph.ir.walk import blocks, slots_read
@@ -240,7 +241,7 @@ class _Orderer:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _State:
     """A pattern half planned."""
 

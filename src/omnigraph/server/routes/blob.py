@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
+from omnigraph.frozen import frozen
 from omnigraph.server.headers import DEADLINE, IF_MATCH, IF_NONE_MATCH, IF_RANGE, RANGE
 from omnigraph.server.names import parse_target
 from omnigraph.server.operations import GRAPH, OCTETS, operation
@@ -82,7 +82,7 @@ async def head_blob(exchange: Exchange) -> Response:
     return Response(status_code=304 if known else 200, headers=headers, media_type=OCTETS)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     start: int
     stop: int

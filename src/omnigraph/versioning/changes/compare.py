@@ -13,7 +13,6 @@ id.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID
+from omnigraph.frozen import frozen
 from omnigraph.ports.tables import ROW_ADDRESS, RowSet
 from omnigraph.versioning.changes.digest import digest_rows
 
@@ -45,7 +45,7 @@ class Op(IntEnum):
     DELETE = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Side:
     """One state of a type: its table, and the columns of its properties by identity."""
 
@@ -53,7 +53,7 @@ class Side:
     columns: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Images:
     """Rows of one side by address: from memory where they were kept, else from the table."""
 
@@ -72,7 +72,7 @@ class Images:
         return found.take(order[np.searchsorted(have, addresses, sorter=order)])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Differences:
     """Entities that differ, by id. An address is 0 on the side where the entity is not there."""
 
@@ -123,7 +123,7 @@ def compare(tables: TableStore, before: Side | None, after: Side | None) -> Diff
     return found[0] if passes == 1 else _sorted(_concat(found))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Candidates:
     """What is known of the rows of one side."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import DST, SRC, EdgeType, EntityKind, EntityType, stored_properties
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ChangeFilter", "EntityChange", "Image", "Position"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangeFilter:
     """Which changes are wanted; nothing said about a dimension means all of it.
 
@@ -44,7 +45,7 @@ class Position:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """An entity as it was at one commit, in the schema of that commit."""
 
@@ -68,7 +69,7 @@ class Image:
         return self.row[SRC.id], self.row[DST.id]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntityChange:
     """An insert has only ``after``, a delete only ``before``, an update both."""
 

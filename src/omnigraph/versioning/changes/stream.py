@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from omnigraph.catalog.model import EntityKind, stored_properties
+from omnigraph.frozen import frozen
 from omnigraph.versioning.changes.compare import Op, Side, compare
 from omnigraph.versioning.changes.model import ChangeFilter, EntityChange, Image, Position
 
@@ -25,7 +26,7 @@ __all__ = ["Comparison", "TypePair", "TypeSummary", "side_of"]
 _CHUNK_ROWS = 1_024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypePair:
     """A type as two snapshots know it; None where one of them does not."""
 
@@ -39,7 +40,7 @@ class TypePair:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeSummary:
     """How many entities of a type differ."""
 

@@ -11,10 +11,10 @@ import binascii
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 from omnigraph.versioning.changes.model import Position
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _CHECK_BYTES = 4
 _FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitToken:
     """The next page of the changes of one commit."""
 
@@ -52,7 +52,7 @@ class CommitToken:
         return CommitToken(graph, commit, scope, _read_position(after))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FeedCursor:
     """Everything up to and including a commit of a branch has been read."""
 
@@ -69,7 +69,7 @@ class FeedCursor:
         return FeedCursor(*_decode(text, "feed", 4))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FeedToken:
     """The next page of one poll: within the commit that follows ``done``, up to ``cut``, the head
     when the poll began. ``commits`` were told whole before."""

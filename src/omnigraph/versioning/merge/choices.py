@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import Conflict as StaleConflict
 from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +30,7 @@ class Take(StrEnum):
         return Take.THEIRS if self is Take.OURS else Take.OURS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Values:
     """Values of one's own, by property name; None: the entity shall not exist."""
 

@@ -8,9 +8,9 @@ and inserted again as it was has not changed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from omnigraph.frozen import frozen
 from omnigraph.versioning.merge.conflicts import ConflictKind
 
 __all__ = ["Disagreement", "Row", "Settled", "Verdict", "decide", "differing", "reconsider", "same"]
@@ -18,14 +18,14 @@ __all__ = ["Disagreement", "Row", "Settled", "Verdict", "decide", "differing", "
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settled:
     """What the merge makes of an entity; None: it does not exist."""
 
     row: Row | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Disagreement:
     """Both sides want something, and not the same. ``merged`` has everything that they agree on,
     and ours where they do not."""
