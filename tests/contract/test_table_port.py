@@ -395,6 +395,65 @@ def test_an_overwrite_replaces_rows_and_schema(tables: TableStore) -> None:
     assert emptied.rows == 0
 
 
+# --- foreseeing ---
+
+
+def _grown(tables: TableStore, pin: Pin, times: int) -> Pin:
+    for number in range(times):
+        pin = appended(tables, pin, f"small{number}")
+    return pin
+
+
+@pytest.mark.parametrize(
+    ("delete", "replace", "insert"),
+    [((), (), 2), (("a",), (), 0), (("a", "b", "c"), (), 0), (("a",), ("b",), 3)],
+    ids=["insert", "delete some", "delete a fragment", "all of it"],
+)
+@pytest.mark.parametrize("small", [0, 17], ids=["one fragment", "with a tail"])
+def test_what_is_foreseen_is_reached(
+    delete: tuple[str, ...], replace: tuple[str, ...], insert: int, small: int, tables: TableStore
+) -> None:
+    pin = _grown(tables, created(tables, "a", "b", "c"), small)
+    table = tables.open(pin)
+    addresses, _ = located(table, *replace)
+    staged = table.stage_change(
+        delete=located(table, *delete)[0],
+        replace=(addresses, None, people(*replace, age=9)) if replace else None,
+        insert=people(*(f"new{number}" for number in range(insert))),
+    )
+    assert staged is not None
+    hoped = tables.foresee(pin, staged)
+    assert tables.advance(pin, staged, operation_id="op", hoped=hoped) == hoped
+
+
+def test_the_rows_of_an_overwrite_are_foreseen(tables: TableStore) -> None:
+    pin = created(tables, "a", "b", "c")
+    staged = tables.open(pin).stage_overwrite(people("d"))
+    hoped = tables.foresee(pin, staged)
+    assert hoped is not None
+    assert hoped.rows == 1
+    assert tables.advance(pin, staged, operation_id="op", hoped=hoped) == hoped
+
+
+def test_nothing_is_foreseen_of_an_older_pin(tables: TableStore) -> None:
+    base = created(tables, "a")
+    staged = tables.open(base).stage_append(people("late"))
+    appended(tables, base, "b")
+    assert tables.foresee(base, staged) is None
+
+
+def test_a_hope_that_fails_leaves_its_identity_unused(tables: TableStore) -> None:
+    base = created(tables, "a")
+    staged = tables.open(base).stage_append(people("late"))
+    hoped = tables.foresee(base, staged)
+    assert hoped is not None
+    other = appended(tables, base, "b")
+    reached = tables.advance(base, staged, operation_id="op", hoped=hoped)
+    assert reached.version > other.version
+    assert reached.fingerprint != hoped.fingerprint
+    assert ids_of(tables, reached) == ["a", "late"]
+
+
 # --- one linear history, many branches ---
 
 

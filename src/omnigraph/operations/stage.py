@@ -104,6 +104,8 @@ def _stage_type(change: TypeChange, table: Table, located: pa.Table) -> Staged |
 def _deleted_at(change: TypeChange, table: Table) -> np.ndarray:
     if change.deleted_at is not None:
         return change.deleted_at
+    if not len(change.deletes):
+        return np.empty(0, np.uint64)
     return _addresses(locate(table, change.deletes))
 
 

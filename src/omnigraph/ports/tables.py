@@ -122,6 +122,7 @@ class Staged:
 class StagedSwap:
     """The rows of a manifest, written but not published: what only the adapter understands."""
 
+    schema: pa.Schema
     fragments: tuple[Any, ...]
     handle: Any
 
@@ -333,8 +334,19 @@ class TableStore(Protocol):
         """The newest version, whoever made it. Only recovery, the writer and tests ask."""
         ...
 
-    def advance(self, pin: Pin, staged: Staged, *, operation_id: str) -> Pin:
-        """Commit a staged change on top of ``pin``.
+    def foresee(self, pin: Pin, staged: Staged) -> Pin | None:
+        """The pin that ``advance`` will reach if nobody comes between; None when somebody has.
+
+        Its identity is new, and is given to one version at most: what is prepared for it holds
+        exactly if it is reached.
+        """
+        ...
+
+    def advance(
+        self, pin: Pin, staged: Staged, *, operation_id: str, hoped: Pin | None = None
+    ) -> Pin:
+        """Commit a staged change on top of ``pin``, as the pin ``hoped`` for if that can be; a
+        foreseen pin may be hoped for once.
 
         When the newest version is not ``pin``, the pin is restored first. Checks that every staged
         file exists with its size and that its fields belong to the base's schema
@@ -373,16 +385,10 @@ class TableStore(Protocol):
     # --- manifests: whole-table compare-and-swap ---
 
     def swap(
-        self,
-        path: str,
-        expected: int,
-        rows: pa.Table,
-        *,
-        operation_id: str,
-        staged: StagedSwap | None = None,
+        self, path: str, expected: int, rows: pa.Table | StagedSwap, *, operation_id: str
     ) -> int:
         """Publish ``rows`` as version ``expected + 1``, or raise ``Conflict("table.raced")``.
-        What ``stage_swap`` wrote for the same arguments is not written again.
+        They may have been written by ``stage_swap`` with the same arguments.
 
         ``expected`` 0 creates the table. A lost reply is resolved where it can be; a
         ``StorageFault`` leaves the outcome open. Strict only while ``expected + 1`` was never

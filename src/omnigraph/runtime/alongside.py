@@ -1,31 +1,34 @@
-"""Doing two things at once that wait for the same disk."""
+"""Doing two things at once."""
 
 from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = ["alongside"]
 
+T = TypeVar("T")
+
 
 @contextmanager
-def alongside(action: Callable[[], object], *, apart: bool = True) -> Iterator[Callable[[], None]]:
-    """Run an action beside the block. What the block is given waits for the action and raises what
-    it raised; the block never ends before it. Not ``apart``, the action comes first.
+def alongside(action: Callable[[], T], *, apart: bool = True) -> Iterator[Callable[[], T]]:
+    """Run an action beside the block. What the block is given waits for the action, and returns or
+    raises what it did; the block never ends before it. Not ``apart``, the action comes first.
     """
     if not apart:
-        action()
-        yield _nothing_left
+        result = action()
+        yield lambda: result
         return
+    results: list[T] = []
     failures: list[BaseException] = []
 
     def run() -> None:
         try:
-            action()
+            results.append(action())
         except BaseException as failure:  # noqa: BLE001 - raised where it is waited for
             failures.append(failure)
 
@@ -36,10 +39,11 @@ def alongside(action: Callable[[], object], *, apart: bool = True) -> Iterator[C
         # No thread is to be had: the interpreter is ending, or the process has too many.
         run()
 
-    def wait() -> None:
+    def wait() -> T:
         _join(thread)
         if failures:
             raise failures[0]
+        return results[0]
 
     try:
         yield wait
@@ -50,7 +54,3 @@ def alongside(action: Callable[[], object], *, apart: bool = True) -> Iterator[C
 def _join(thread: threading.Thread) -> None:
     if thread.ident is not None:
         thread.join()
-
-
-def _nothing_left() -> None:
-    """The action is over."""

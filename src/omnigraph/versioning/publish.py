@@ -40,16 +40,18 @@ from omnigraph.versioning.manifest import (
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import TypeId
-    from omnigraph.ports.tables import Pin
+    from omnigraph.ports.tables import Pin, StagedSwap
     from omnigraph.runtime.ids import CommitId
     from omnigraph.versioning.heads import Heads
     from omnigraph.versioning.root import GraphRoot
 
 __all__ = [
     "Draft",
+    "Drafted",
     "OperationPublished",
     "Publication",
     "SwapUnanswered",
+    "draft_ahead",
     "publish",
     "require_new_key",
     "require_preconditions",
@@ -103,6 +105,20 @@ class Publication:
     tombstone: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """The manifest of a commit, written before its pins were reached. It holds for the head that it
+    was drafted on, and if the pins came out as they were hoped for."""
+
+    publication: Publication
+    head: Manifest
+    manifest: Manifest
+    staged: StagedSwap
+
+    def fits(self, publication: Publication, head: Manifest) -> bool:
+        return self.head.commit.ref == head.commit.ref and self.publication == publication
+
+
 # Given the publication and the head, raises when the head is not acceptable.
 Precondition = Callable[["GraphRoot", Publication, Manifest], None]
 
@@ -111,12 +127,25 @@ def _at_once() -> None:
     """Nothing to wait for."""
 
 
+def draft_ahead(root: GraphRoot, publication: Publication, head: Manifest) -> Drafted | None:
+    """Write the rows of a commit while what they say is still on its way to become true.
+
+    None when that fails: whoever publishes writes them then, and is told why that fails.
+    """
+    try:
+        new = _successor(root, publication, head)
+        return Drafted(publication, head, new, _stage(root, new))
+    except GraphError:
+        return None
+
+
 def publish(
     root: GraphRoot,
     heads: Heads,
     publication: Publication,
     *,
     ready: Callable[[], None] = _at_once,
+    drafted: Drafted | None = None,
 ) -> Manifest:
     """Swap a new commit in, at most ``publish_retries`` times; idempotent by commit id.
 
@@ -125,7 +154,7 @@ def publish(
     ``Conflict`` that says which precondition failed, or ``OutcomeUnknown`` when it cannot be told
     whether the commit landed.
     """
-    manifest = _make_visible(root, heads, publication, ready)
+    manifest = _make_visible(root, heads, publication, ready, drafted)
     if root.durable:
         try:
             make_durable(root, manifest)
@@ -135,7 +164,11 @@ def publish(
 
 
 def _make_visible(
-    root: GraphRoot, heads: Heads, publication: Publication, ready: Callable[[], None]
+    root: GraphRoot,
+    heads: Heads,
+    publication: Publication,
+    ready: Callable[[], None],
+    drafted: Drafted | None,
 ) -> Manifest:
     lost: Exception | None = None
     for _ in range(root.limits.publish_retries + 1):
@@ -148,11 +181,14 @@ def _make_visible(
         if landed is not None:
             return landed
         require_preconditions(root, publication, head)
-        new = _successor(root, publication, head)
+        ahead = drafted if drafted is not None and drafted.fits(publication, head) else None
+        new = ahead.manifest if ahead is not None else _successor(root, publication, head)
         require_successor(head, new)
         if root.durable:
             make_durable(root, head)
-        swapped = _try_swap(root, heads, publication, new, ready)
+        swapped = _try_swap(root, heads, publication, new, ready, ahead)
+        # The rows of a swap that was tried may be part of a version: they are not used again.
+        drafted = None
         if isinstance(swapped, Manifest):
             return swapped
         # Raced; or the reply is lost, not the write: the next round looks for the commit id first,
@@ -360,23 +396,28 @@ def _try_swap(
     publication: Publication,
     new: Manifest,
     ready: Callable[[], None],
+    ahead: Drafted | None,
 ) -> Manifest | GraphError:
     """The manifest, or what came between. That the commit is not ready ends the publication."""
-    path, rows = layout.manifest_path(publication.incarnation), to_rows(new)
     try:
-        staged = root.tables.stage_swap(path, new.version - 1, rows)
+        staged = ahead.staged if ahead is not None else _stage(root, new)
     except GraphError as fault:
         return fault
     ready()
 
     def swap() -> None:
-        operation = publication.draft.id
-        root.tables.swap(path, new.version - 1, rows, operation_id=operation, staged=staged)
+        path = layout.manifest_path(new.incarnation)
+        root.tables.swap(path, new.version - 1, staged, operation_id=publication.draft.id)
 
     try:
         return _swap(root, heads, publication, new, swap)
     except GraphError as fault:
         return fault
+
+
+def _stage(root: GraphRoot, new: Manifest) -> StagedSwap:
+    path = layout.manifest_path(new.incarnation)
+    return root.tables.stage_swap(path, new.version - 1, to_rows(new))
 
 
 def _swap(

@@ -36,13 +36,15 @@ from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.chain import find_commit
 from omnigraph.versioning.publish import (
     Draft,
+    Drafted,
     Publication,
+    draft_ahead,
     publish,
     require_new_key,
     require_preconditions,
 )
 from omnigraph.versioning.snapshot import open_snapshot
-from omnigraph.writer.advance import advance_tables
+from omnigraph.writer.advance import advance_tables, foresee_tables
 from omnigraph.writer.gates import gates_of
 from omnigraph.writer.lease import Lease
 from omnigraph.writer.plan import Prepared, Request, View, Writer, parse_request
@@ -290,29 +292,36 @@ class Attempts:
         prepared, publication = ready.prepared, ready.publication
         operation = publication.draft.id
         intents, limits = self._recovery.intents, self._root.limits
-        self._require_unmoved(ready)
+        head = self._require_unmoved(ready)
+        hoped = foresee_tables(self._root, prepared.effects)
+        # While the tables move, the manifest that will say so is written.
+        ahead = partial(self._draft_ahead, publication, hoped, head)
         intent = Intent(
             publication,
             tuple(PlannedTable(effect.type_id, effect.pin) for effect in prepared.effects),
             current_owner(),
             self._root.clock.now_micros(),
         )
-        with HEART.beating(intents, operation, limits.heartbeat_seconds):
+        with (
+            HEART.beating(intents, operation, limits.heartbeat_seconds),
+            alongside(ahead, apart=hoped is not None) as drafted,
+        ):
             confirmed = False
             try:
                 intents.arm(intent)
                 reach("attempt.armed")
                 ready.staged_synced()
                 reach("attempt.staged_synced")
-                moved = advance_tables(self._root, prepared.effects, operation)
+                moved = advance_tables(self._root, prepared.effects, operation, hoped)
                 if self._root.durable:
                     staged = [effect.staged for effect in prepared.effects]
                     self._root.tables.sync(moved.values(), staged)
                 reach("attempt.advanced")
+                draft = drafted()
                 self._require_unmoved(ready)
                 check_cancelled()
                 confirmed = True
-                manifest = self._publish(publication, moved)
+                manifest = self._publish(_complete(publication, moved), moved, draft)
                 reach("attempt.published")
             except BaseException as failure:
                 landed = self._give_up(publication, failure, confirmed=confirmed)
@@ -327,23 +336,33 @@ class Attempts:
             self._settle(operation)
         return manifest
 
-    def _publish(self, publication: Publication, moved: Mapping[TypeId, Pin]) -> Manifest:
-        """The confirmation stands before the swap; the rows of the swap are written meanwhile."""
-        confirm = partial(self._recovery.intents.confirm, publication.draft.id, moved)
-        complete = replace(publication, moved={**publication.moved, **moved})
+    def _draft_ahead(
+        self, publication: Publication, hoped: Mapping[TypeId, Pin] | None, head: Manifest
+    ) -> Drafted | None:
+        if hoped is None:
+            return None
+        return draft_ahead(self._root, _complete(publication, hoped), head)
+
+    def _publish(
+        self, complete: Publication, moved: Mapping[TypeId, Pin], drafted: Drafted | None
+    ) -> Manifest:
+        """The confirmation stands before the swap; the head is looked at meanwhile."""
+        confirm = partial(self._recovery.intents.confirm, complete.draft.id, moved)
         with alongside(confirm, apart=self._root.durable) as confirmed:
 
             def ready() -> None:
                 confirmed()
                 reach("attempt.confirmed")
 
-            return publish(self._root, self._heads, complete, ready=ready)
+            return publish(self._root, self._heads, complete, ready=ready, drafted=drafted)
 
-    def _require_unmoved(self, ready: _Ready) -> None:
-        """Lose early: before the tables move, and before a confirmation would have to be voided."""
+    def _require_unmoved(self, ready: _Ready) -> Manifest:
+        """The head. Lose early: before the tables move, and before a confirmation would have to be
+        voided."""
         head = self._heads.of_incarnation(ready.view.ref.incarnation)
         if head.commit.id != ready.view.head.commit.id:
             require_preconditions(self._root, ready.publication, head)
+        return head
 
     def _give_up(
         self, publication: Publication, failure: BaseException, *, confirmed: bool
@@ -415,6 +434,10 @@ class _Pace:
     def is_quick(self) -> bool:
         """Whether others can wait for it."""
         return self.seconds < _QUICK_SECONDS
+
+
+def _complete(publication: Publication, moved: Mapping[TypeId, Pin]) -> Publication:
+    return replace(publication, moved={**publication.moved, **moved})
 
 
 def _may_prepare_again(request: Request, writer: Writer) -> bool:

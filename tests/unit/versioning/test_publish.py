@@ -28,6 +28,7 @@ from omnigraph.versioning.publish import (
     Draft,
     OperationPublished,
     Publication,
+    draft_ahead,
     publish,
 )
 
@@ -71,6 +72,35 @@ def test_publishing_twice_is_publishing_once(engine: Engine) -> None:
     first = publish(engine.root, engine.heads, wanted)
     add(engine, ["b"])
     assert publish(engine.root, engine.heads, wanted) == first
+    require_whole(engine)
+
+
+def test_a_commit_drafted_ahead_is_published_as_it_was_drafted(engine: Engine) -> None:
+    wanted, head = publication(engine), engine.resolver.resolve("main")
+    drafted = draft_ahead(engine.root, wanted, head)
+    assert drafted is not None
+    assert engine.resolver.resolve("main") == head, "nobody sees a draft"
+    assert publish(engine.root, engine.heads, wanted, drafted=drafted) == drafted.manifest
+    require_whole(engine)
+
+
+def test_a_draft_is_left_when_the_head_has_moved(engine: Engine) -> None:
+    wanted = publication(engine)
+    drafted = draft_ahead(engine.root, wanted, engine.resolver.resolve("main"))
+    between = add(engine, ["b"])
+    published = publish(engine.root, engine.heads, wanted, drafted=drafted)
+    assert published.commit.parent is not None
+    assert published.commit.parent.id == between
+    require_whole(engine)
+
+
+def test_a_draft_is_left_when_pins_came_out_otherwise(engine: Engine) -> None:
+    head = engine.resolver.resolve("main")
+    type_id, pin = next(iter(head.pins.items()))
+    wanted = publication(engine)
+    otherwise = replace(wanted, moved={type_id: replace(pin, version=pin.version + 7)})
+    drafted = draft_ahead(engine.root, otherwise, head)
+    assert publish(engine.root, engine.heads, wanted, drafted=drafted).pins == head.pins
     require_whole(engine)
 
 

@@ -65,14 +65,19 @@ class Committer:
         # Opened anew, so that the handle shares the session; and after an error it may be ours.
         return _require_ours(path, self._handles.at(path, 1), transaction)
 
-    def advance(self, pin: Pin, operation: Any, operation_id: str) -> Committed:
-        """Commit on top of a pin, which is restored first when it is not the newest version."""
+    def advance(
+        self, pin: Pin, operation: Any, operation_id: str, fingerprint: str | None = None
+    ) -> Committed:
+        """Commit on top of a pin, which is restored first when it is not the newest version.
+
+        The fingerprint is for the very next version: what is tried later gets one of its own.
+        """
         dataset = self._handles.pinned(pin)
         # Mostly one probe tells that it is, whatever the length of the history. Where cleanup or a
         # power cut left a gap above the pin, the commit fails its checks; then we list.
         if not self._versions.has(pin.path, pin.version + 1):
             try:
-                return self.on(dataset, pin.path, pin.version, operation, operation_id)
+                return self.on(dataset, pin.path, pin.version, operation, operation_id, fingerprint)
             except Conflict:
                 pass
         base = self._restored(pin, dataset, operation_id)
@@ -87,10 +92,16 @@ class Committer:
         return self.on(dataset, pin.path, newest, restore, operation_id).dataset
 
     def on(
-        self, dataset: Any, path: str, base: int, operation: Any, operation_id: str
+        self,
+        dataset: Any,
+        path: str,
+        base: int,
+        operation: Any,
+        operation_id: str,
+        fingerprint: str | None = None,
     ) -> Committed:
         """Commit ``operation`` as version ``base + 1``, or raise ``Conflict("table.raced")``."""
-        transaction = staging.new_transaction(base, operation, operation_id)
+        transaction = staging.new_transaction(base, operation, operation_id, fingerprint)
         try:
             result = staging.commit(dataset, transaction)
         except LANCE_ERRORS as error:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import uuid
 from typing import Any
 
 from omnigraph.adapters.lance.failures import LANCE_ERRORS
 
-__all__ = ["OPERATION", "fingerprint_of", "operation_of"]
+__all__ = ["OPERATION", "fingerprint_of", "new_fingerprint", "operation_of"]
 
 # The transaction property that says which operation made a version.
 OPERATION = "omnigraph.operation"
@@ -21,6 +22,11 @@ def fingerprint_of(dataset: Any) -> str:
     """
     transaction = _transaction(dataset, dataset.version)
     return transaction.uuid if transaction is not None else _files(dataset)
+
+
+def new_fingerprint() -> str:
+    """An identity that no version has yet."""
+    return str(uuid.uuid4())  # noqa: TID251 - Lance knows versions by uuids
 
 
 def operation_of(dataset: Any, version: int) -> str | None:

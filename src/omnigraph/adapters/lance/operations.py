@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from omnigraph.ports.tables import Pin
 
-__all__ = ["Kind", "Operation", "field_names", "require_applicable"]
+__all__ = ["Kind", "Operation", "field_names", "require_applicable", "rows_after"]
 
 
 class Kind(StrEnum):
@@ -173,6 +173,25 @@ def require_applicable(operation: Operation, pin: Pin, base_fields: Mapping[str,
             details={"table": pin.path, "version": pin.version, "columns": moved},
             remedy="Stage the rows again at the new pin.",
         )
+
+
+def rows_after(operation: Operation, pin: Pin, dataset: Any) -> int:
+    """How many rows a pin will have, told from the fragments that the operation names."""
+    new = sum(fragment["physical_rows"] for fragment in operation.new)
+    if operation.kind is Kind.OVERWRITE:
+        return int(new)
+    if operation.kind in (Kind.RESHAPE, Kind.INDEX):
+        return pin.rows
+    kept = {fragment["id"]: _live_rows(fragment) for fragment in operation.updated}
+    touched = (dataset.get_fragment(each) for each in (*kept, *operation.removed))
+    # One that is not there is refused when the change is applied.
+    before = sum(fragment.metadata.num_rows for fragment in touched if fragment is not None)
+    return int(pin.rows + new - before + sum(kept.values()))
+
+
+def _live_rows(fragment: Mapping[str, Any]) -> int:
+    deletions = fragment["deletion_file"] or {}
+    return int(fragment["physical_rows"] - deletions.get("num_deleted_rows", 0))
 
 
 def _require_same_base(operation: Operation, pin: Pin) -> None:

@@ -39,7 +39,6 @@ class LanceTable:
         self._pin = pin
         self._dataset = dataset
         self._root = root
-        self._blobs = has_blobs(dataset.schema)
 
     @property
     def pin(self) -> Pin:
@@ -47,7 +46,16 @@ class LanceTable:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        return decode_schema(self._dataset.schema)
+        return decode_schema(self._stored_schema)
+
+    @cached_property
+    def _stored_schema(self) -> pa.Schema:
+        # Lance makes it anew at every call.
+        return self._dataset.schema
+
+    @cached_property
+    def _blobs(self) -> bool:
+        return has_blobs(self._stored_schema)
 
     @property
     def dataset(self) -> Any:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from omnigraph.adapters.lance.blobs import decode_schema, encode_rows
 from omnigraph.adapters.lance.door import load_lance
 from omnigraph.adapters.lance.failures import writing
-from omnigraph.adapters.lance.fingerprint import OPERATION
+from omnigraph.adapters.lance.fingerprint import OPERATION, new_fingerprint
 from omnigraph.adapters.lance.indexes import IndexChange, index_type, segment_records, to_record
 from omnigraph.adapters.lance.operations import (
     Kind,
@@ -271,10 +271,15 @@ def write_first_rows(
         )
 
 
-def new_transaction(read_version: int, operation: Any, operation_id: str) -> Any:
+def new_transaction(
+    read_version: int, operation: Any, operation_id: str, fingerprint: str | None = None
+) -> Any:
     """A transaction that carries the operation id; its uuid becomes the version's fingerprint."""
     return load_lance().Transaction(
-        read_version, operation, transaction_properties={OPERATION: operation_id}
+        read_version,
+        operation,
+        uuid=fingerprint or new_fingerprint(),
+        transaction_properties={OPERATION: operation_id},
     )
 
 

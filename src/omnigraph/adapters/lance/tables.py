@@ -11,10 +11,15 @@ from omnigraph.adapters.lance.commit import Committer
 from omnigraph.adapters.lance.door import load_lance
 from omnigraph.adapters.lance.failures import reading, table_missing
 from omnigraph.adapters.lance.files import fragment_files, require_files
-from omnigraph.adapters.lance.fingerprint import operation_of
+from omnigraph.adapters.lance.fingerprint import new_fingerprint, operation_of
 from omnigraph.adapters.lance.handles import Handles
 from omnigraph.adapters.lance.indexes import segment_directory
-from omnigraph.adapters.lance.operations import Operation, field_names, require_applicable
+from omnigraph.adapters.lance.operations import (
+    Operation,
+    field_names,
+    require_applicable,
+    rows_after,
+)
 from omnigraph.adapters.lance.outside import LanceInput
 from omnigraph.adapters.lance.read import LanceTable
 from omnigraph.adapters.lance.root import Root
@@ -26,14 +31,14 @@ from omnigraph.adapters.objects import open_objects
 from omnigraph.adapters.objects.options import bucket_options
 from omnigraph.adapters.objects.uris import Scheme, parse_uri
 from omnigraph.errors import AlreadyExists, Conflict, Unsupported
-from omnigraph.ports.tables import StagedSwap
+from omnigraph.ports.tables import Pin, StagedSwap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import pyarrow as pa
 
-    from omnigraph.ports.tables import Pin, RowSet, Staged
+    from omnigraph.ports.tables import RowSet, Staged
 
 __all__ = ["LanceTables"]
 
@@ -97,12 +102,22 @@ class LanceTables:
     def latest(self, path: str) -> Pin:
         return self._handles.pin(path, self._handles.at(path, self.latest_version(path)))
 
-    def advance(self, pin: Pin, staged: Staged, *, operation_id: str) -> Pin:
+    def foresee(self, pin: Pin, staged: Staged) -> Pin | None:
+        if self._versions.has(pin.path, pin.version + 1):
+            return None
+        operation = Operation.from_text(staged.operation)
+        rows = rows_after(operation, pin, self._handles.pinned(pin))
+        return Pin(pin.path, pin.version + 1, new_fingerprint(), rows)
+
+    def advance(
+        self, pin: Pin, staged: Staged, *, operation_id: str, hoped: Pin | None = None
+    ) -> Pin:
         self._root.require_present()
         operation = Operation.from_text(staged.operation)
         require_applicable(operation, pin, field_names(self._handles.pinned(pin)))
         require_files(self._objects, staged)
-        changed = self._committer.advance(pin, operation.to_lance(), operation_id)
+        fingerprint = hoped.fingerprint if hoped is not None else None
+        changed = self._committer.advance(pin, operation.to_lance(), operation_id, fingerprint)
         return self._handles.pin(pin.path, changed.dataset, changed.fingerprint)
 
     def append(self, path: str, rows: pa.Table, *, operation_id: str) -> None:
@@ -135,17 +150,12 @@ class LanceTables:
     # --- manifests ---
 
     def swap(
-        self,
-        path: str,
-        expected: int,
-        rows: pa.Table,
-        *,
-        operation_id: str,
-        staged: StagedSwap | None = None,
+        self, path: str, expected: int, rows: pa.Table | StagedSwap, *, operation_id: str
     ) -> int:
-        written = staged or self.stage_swap(path, expected, rows)
+        is_written = isinstance(rows, StagedSwap)
+        written = rows if is_written else self.stage_swap(path, expected, rows)
         self._root.require_present()
-        overwrite = load_lance().LanceOperation.Overwrite(rows.schema, list(written.fragments))
+        overwrite = load_lance().LanceOperation.Overwrite(written.schema, list(written.fragments))
         if written.handle is None:
             made = self._committer.create(path, overwrite, operation_id, stable=False)
         else:
@@ -158,7 +168,7 @@ class LanceTables:
         self._root.require_present()
         fragments, handle = self._write_manifest(path, expected, rows)
         self._sync.files(f"{path}/data/{file.path}" for part in fragments for file in part.files)
-        return StagedSwap(tuple(fragments), handle)
+        return StagedSwap(rows.schema, tuple(fragments), handle)
 
     def read_version(self, path: str, version: int) -> pa.Table:
         dataset = self._handles.at(path, version)

@@ -123,7 +123,9 @@ class _QueryParser(PatternParser):
     def _expect_query(self) -> Token:
         if self.token.text in ("node", "edge", "interface"):
             raise self.unexpected("`query`", "this looks like a schema; schemas are `.pg` files")
-        return self.expect("query", self.suggest(["query"]) or _QUERY_SHAPE)
+        if self.token.text == "query":
+            return self.advance()
+        raise self.unexpected("`query`", self.suggest(["query"]) or _QUERY_SHAPE)
 
     def _query_name(self, first_by_name: dict[str, Token]) -> Token:
         name = self.expect_kind(
