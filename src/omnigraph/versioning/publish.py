@@ -105,7 +105,7 @@ class Publication:
     tombstone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drafted:
     """The manifest of a commit, written before its pins were reached. It holds for the head that it
     was drafted on, and if the pins came out as they were hoped for."""
