@@ -110,16 +110,14 @@ def _workloads(questions: dict[str, Any]) -> Iterator[Workload]:
     )
     for steps in (1, 2, 3):
         key, method = f"h{steps}", f"hop{steps}"
-        yield Workload(
-            f"W3 {steps}-hop", method, starts, lambda i, x, key=key: x == hops[i][key], 2.0
-        )
+        yield Workload(f"W3 {steps}-hop", method, starts, _expects(hops, key), 2.0)
     for steps in (1, 2, 3):
         key, method = f"h{steps}", f"hop{steps}"
         yield Workload(
             f"W3 hot node {steps}-hop",
             method,
             [(hot["start"],)] * 5,
-            lambda _, x, key=key: x == hot[key],
+            _expects([hot] * 5, key),
             2.0,
         )
     yield Workload(
@@ -138,6 +136,10 @@ def _workloads(questions: dict[str, Any]) -> Iterator[Workload]:
         lambda i, x: list(x) == hops[i]["w5"],
         2.0,
     )
+
+
+def _expects(answers: Sequence[dict[str, Any]], key: str) -> Callable[[int, Any], bool]:
+    return lambda place, found: found == answers[place][key]
 
 
 def _compare(bare: Any, mine: Any, workload: Workload) -> str:

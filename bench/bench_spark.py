@@ -212,7 +212,7 @@ def _upsert(data: Path) -> Iterator[Table | str]:
         pipeline.load(graph, {"Person": people}, mode="append")
         graph.ensure_indices(force=True)
     graph = open_graph(place)
-    people = graph.status().nodes
+    count = graph.status().nodes
 
     def rows(first: int, step: int) -> DataFrame:
         numbers = spark.range(first, first + UPSERT * step, step)
@@ -225,11 +225,11 @@ def _upsert(data: Path) -> Iterator[Table | str]:
         graph.branches.delete("bench")
         return took
 
-    new, old = rows(people, 1), rows(0, max(1, EDGES // UPSERT))
+    new, old = rows(count, 1), rows(0, max(1, EDGES // UPSERT))
     load(new, "append")
     append = statistics.median(load(new, "append") for _ in range(3))
     upsert = statistics.median(load(old, "merge") for _ in range(3))
-    table = Table(f"{UPSERT:,} rows into {people:,}", "append")
+    table = Table(f"{UPSERT:,} rows into {count:,}", "append")
     table.add("append", append)
     table.add("upsert", upsert, aim=4 * append)
     yield table

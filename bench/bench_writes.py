@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -251,7 +252,7 @@ def _single_writes(home: Path, level: str) -> Iterator[Table]:
                     known = verb not in ("insert", "insert_new")
                     name = f"p{turn + 1}" if known else f"{verb}-{side}-{turn}"
                     act = getattr(writer, verb)
-                    samples[side].append(_seconds(lambda act=act, name=name: act(name)))
+                    samples[side].append(_seconds(partial(act, name)))
             for side, found in samples.items():
                 took[verb, side, rows] = statistics.median(found[3:])
         shutil.rmtree(place)
@@ -276,7 +277,7 @@ def _history(home: Path) -> Iterator[Table]:
         graph = _stocked(home / verb, ROWS[0], level)
         act = getattr(_Mine(graph), verb)
         names = [f"new{n}" if verb == "insert" else f"p{n + 1}" for n in range(HISTORY)]
-        samples = [_seconds(lambda act=act, name=name: act(name)) for name in names]
+        samples = [_seconds(partial(act, name)) for name in names]
         first, last = statistics.median(samples[5:105]), statistics.median(samples[-100:])
         title = f"{verb.replace('_', ' ')}, one commit each, {level} level"
         table = Table(title, "commits 6 to 105")
@@ -325,11 +326,11 @@ def _per_commit_of_processes(graph: Graph, branches: list[str]) -> float:
     count = 25
     with Crew() as crew:
         children = []
-        for child in range(4):
+        for number in range(4):
             records = [
-                [{"type": "Person", "data": {"name": f"c{child}-{n}"}}] for n in range(count + 1)
+                [{"type": "Person", "data": {"name": f"c{number}-{n}"}}] for n in range(count + 1)
             ]
-            loads = [step("load", records=found, branch=branches[child]) for found in records]
+            loads = [step("load", records=found, branch=branches[number]) for found in records]
             script = (step("open"), loads[0], step("wait"), *loads[1:])
             children.append(crew.start(Script(graph.uri, script)))
         for child in children:

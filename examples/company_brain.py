@@ -133,19 +133,19 @@ def main(place: Path) -> None:
 
 
 def records() -> list[dict[str, object]]:
-    people = [
+    found: list[dict[str, object]] = [
         {"type": "Person", "data": {"handle": who, "team": team}} for who, team in PEOPLE.items()
     ]
-    documents = [
+    found += [
         {
             "type": "Document",
             "data": {"slug": slug, "title": title, "body": body, "meaning": vector_of(body)},
         }
         for slug, title, body, _ in DOCUMENTS
     ]
-    wrote = [{"edge": "Wrote", "from": who, "to": slug} for slug, _, _, who in DOCUMENTS]
-    cites = [{"edge": "Cites", "from": one, "to": other} for one, other in CITATIONS]
-    return [*people, *documents, *wrote, *cites]
+    found += [{"edge": "Wrote", "from": who, "to": slug} for slug, _, _, who in DOCUMENTS]
+    found += [{"edge": "Cites", "from": one, "to": other} for one, other in CITATIONS]
+    return found
 
 
 def say(text: str) -> None:
