@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from omnigraph import pipeline
@@ -260,3 +262,34 @@ def test_what_does_not_fit_the_source_or_the_schema_is_told_with_file_and_line(
     with pytest.raises(GraphError, match=f"(?s){message}") as caught:
         pipeline.load(graph, read_mapping(tmp_path / "p.yaml"), mode="append")
     assert caught.value.remedy
+
+
+def test_files_whose_headers_differ_are_not_read_by_position(
+    spark: SparkSession, graph: Graph, tmp_path: Path
+) -> None:
+    (tmp_path / "h1.csv").write_text("mail,name\na@x,Ann\n")
+    (tmp_path / "h2.csv").write_text("name,mail\nBen,b@x\n")
+    into = [{"type": "Person", "properties": {"mail": "mail", "name": "name"}}]
+    mapping = parse_mapping({"sources": [{"path": "h*.csv", "into": into}]}, tmp_path)
+    with pytest.raises(InvalidInput, match=r"2\.csv cannot be read: .*header"):
+        pipeline.load(graph, mapping, mode="append", spark=spark)
+
+
+@pytest.mark.parametrize("damage", ["no footer", "another type"])
+def test_a_mapped_file_that_cannot_be_read_is_named(
+    spark: SparkSession, graph: Graph, tmp_path: Path, damage: str
+) -> None:
+    good = pa.table({"mail": ["a@x"], "name": ["Ann"], "age": pa.array([1], pa.int64())})
+    pq.write_table(good, tmp_path / "1.parquet")
+    bad = tmp_path / "2.parquet"
+    if damage == "no footer":
+        bad.write_bytes(b"PAR1 and no more")
+        paths = str(bad)
+    else:
+        pq.write_table(good.set_column(2, "age", pa.array(["old"])), bad)
+        paths = "*.parquet"
+    into = [{"type": "Person", "properties": {name: name for name in good.column_names}}]
+    mapping = parse_mapping({"sources": [{"path": paths, "into": into}]}, tmp_path)
+    with pytest.raises(InvalidInput, match=r"2\.parquet cannot be read") as refused:
+        pipeline.load(graph, mapping, mode="append", spark=spark)
+    assert refused.value.code == "load.corrupt"

@@ -374,3 +374,12 @@ def test_a_condition_on_the_head_is_kept(spark: SparkSession, target: Graph) -> 
     assert open_graph(target.uri).query(
         "query q() { match { $p: Person } return { count($p) as n } }"
     ).rows() == [{"n": 3}]
+
+
+def test_a_misspelled_option_is_refused_and_a_foreign_one_is_not(
+    spark: SparkSession, source: Graph
+) -> None:
+    read = spark.read.format("omnigraph").options(type="Person")
+    with pytest.raises(PySparkException, match="there is no option 'wher'"):
+        read.option("wher", "$it.age > 1").load(source.uri)
+    assert spark.read.format("omnigraph").options(TYPE="Person", quux="1").load(source.uri).columns

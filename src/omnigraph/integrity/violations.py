@@ -44,9 +44,13 @@ class Violation:
 
     def describe(self) -> str:
         """One line for a person."""
-        place = f"record {self.record}" if self.record is not None else self.id or "?"
-        if self.line is not None:
-            place += f" ({self.file + ', ' if self.file else ''}line {self.line})"
+        stands = [self.file] if self.file else []
+        stands += [f"line {self.line}"] if self.line is not None else []
+        if self.record is not None or self.id:
+            place = f"record {self.record}" if self.record is not None else self.id or ""
+            place += f" ({', '.join(stands)})" if stands else ""
+        else:
+            place = ", ".join(stands) or "?"
         what = ".".join(part for part in (self.type, self.property) if part)
         return f"{place}: {what + ': ' if what else ''}{self.message} [{self.rule}]"
 

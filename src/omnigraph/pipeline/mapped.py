@@ -21,6 +21,7 @@ from omnigraph.operations.load.formats import format_of
 from omnigraph.pipeline.columns import find_entity
 from omnigraph.pipeline.inputs import list_files
 from omnigraph.pipeline.mapping import AT, BROKEN, CASTS, DELETE
+from omnigraph.pipeline.tasks import translated_failures
 from omnigraph.pipeline.yaml import place_of
 
 if TYPE_CHECKING:
@@ -92,9 +93,14 @@ def map_frames(spark: SparkSession, mapping: Mapping, catalog: Catalog) -> list[
 
 
 def _read(spark: SparkSession, source: MappedSource) -> DataFrame:
-    files = list_files(source.paths)
+    with translated_failures():
+        return _rows(spark, source, list_files(source.paths))
+
+
+def _rows(spark: SparkSession, source: MappedSource, files: list[str]) -> DataFrame:
     kind = source.format or format_of(files[0], b"")
-    reader = spark.read.options(**source.options)
+    # Columns of several files go by their names: a header that differs is told.
+    reader = spark.read.option("enforceSchema", "false").options(**source.options)
     match kind:
         case "csv":
             # With a column for it, a row with too few or too many cells is told, not filled up.
@@ -198,7 +204,7 @@ def _require_columns(rows: DataFrame, names: Sequence[str]) -> None:
             raise InvalidInput(
                 "mapping.unknown_column",
                 f"{place_of(name)}the source has no column {str(name)!r}",
-                remedy=did_you_mean(name, known) or f"there are {', '.join(known)}",
+                remedy=did_you_mean(name, known) or f"it has {', '.join(known) or 'none at all'}",
             )
 
 

@@ -144,7 +144,7 @@ def _start(sessions: Any, options: SparkOptions) -> SparkSession:
         settings = _with_conf(_settings(master), options.conf)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    logging.getLogger("py4j").setLevel(logging.ERROR)
+    _silence()
     try:
         with warnings.catch_warnings():
             # The fork becomes a JVM at once, and never comes near Lance.
@@ -157,6 +157,16 @@ def _start(sessions: Any, options: SparkOptions) -> SparkSession:
             remedy="check the master, the Java and the memory that it asks for",
         ) from error
     return started
+
+
+def _silence() -> None:
+    """What goes wrong is raised, and told by whoever catches it; not printed beside, with a trace
+    of the JVM."""
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415 - comes with the session
+
+    logging.getLogger("py4j").setLevel(logging.ERROR)
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _settings(master: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -56,6 +57,12 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphSource", "register"]
 
+# Of reading and of writing.
+_OPTIONS = (
+    *("graph", "path", "type", "at", "branch", "columns", "where", "query", "name", "params"),
+    *("mode", "message", "actor", "if_commit"),
+)
+_LIKENESS = 0.8
 _ROWS_PER_BATCH = 65_536
 _BYTES_PER_BATCH = 4 * 2**20
 
@@ -89,6 +96,7 @@ class GraphSource(DataSource):
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
+        _require_spelled(options)
         self._uri = _plain(options.get("path") or options.get("graph") or "")
         if not self._uri:
             raise InvalidInput(
@@ -183,6 +191,19 @@ class GraphSource(DataSource):
             None if condition is None else condition.filter,
             tuple(plan_partitions(table, chosen, condition)),
         )
+
+
+def _require_spelled(options: Mapping[str, str]) -> None:
+    """A condition that is misspelled would let everything through. What is not much like one of
+    ours may be meant for somebody else: Spark adds some itself."""
+    for name in options:
+        meant = get_close_matches(name.lower(), _OPTIONS, n=1, cutoff=_LIKENESS)
+        if meant and name.lower() not in _OPTIONS:
+            raise InvalidInput(
+                "source.unknown_option",
+                f"there is no option {name!r}",
+                remedy=f"did you mean `{meant[0]}`?",
+            )
 
 
 def _plain(uri: str) -> str:

@@ -81,7 +81,7 @@ def read_split(reading: Reading, split: Split) -> dict[str, Any]:
             format=section.format if section.parts is None else None,
             idempotency_key="" if reading.digest else None,
         )
-        before = spill.count
+        before, headers = spill.count, len(spill.report.violations)
         try:
             _, digest = gather(
                 request, reading.catalog, reading.limits, tables=reading.site.tables, into=spill
@@ -89,6 +89,8 @@ def read_split(reading: Reading, split: Split) -> dict[str, Any]:
         finally:
             if hasattr(source, "close"):
                 source.close()
+        for at, wrong in enumerate(spill.report.violations[headers:], headers):
+            spill.report.violations[at] = replace(wrong, file=section.file)
         sections.append(
             {
                 "file": section.file,

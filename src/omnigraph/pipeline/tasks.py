@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from omnigraph import errors
-from omnigraph.errors import GraphError, StorageFault
+from omnigraph.errors import GraphError, InvalidInput, StorageFault
 from omnigraph.runtime.cancellation import check_cancelled, current_cancellation
 from omnigraph.runtime.ids import new_short_id
 
@@ -26,12 +26,23 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["collect", "run_tasks", "share_of_tasks", "spread", "tell", "told"]
+__all__ = [
+    "collect",
+    "run_tasks",
+    "share_of_tasks",
+    "spread",
+    "tell",
+    "told",
+    "translated_failures",
+]
 
 T = TypeVar("T")
 
 _TOLD = "told string"
 _WATCH_SECONDS = 0.25
+# Where Spark's own readers name the file that they could not read, and lines that say why.
+_UNREAD = re.compile(r"FAILED_READ_FILE\S* .*?file (?:file://|file:)?(?P<file>\S+?)\.\s")
+_SAID = re.compile(r"(?:: |Caused by: )?([\w.$]+(?:Error|Exception|Fault)\b.*)")
 # How a typed error is written into the text that Spark passes on.
 _MARK = "omnigraph-error:"
 _MARKED = re.compile(rf"{_MARK}(\{{.*?\}}):end", re.DOTALL)
@@ -87,7 +98,7 @@ def collect(frame: DataFrame) -> pa.Table:
     """All rows of a small frame."""
     check_cancelled()
     try:
-        with _translated_failures(), _stopped_when_cancelled(frame.sparkSession):
+        with translated_failures(), _stopped_when_cancelled(frame.sparkSession):
             return frame.toArrow()
     except GraphError:
         # Of a job that was stopped Spark says that it failed.
@@ -172,7 +183,7 @@ def _marked_failures() -> Iterator[None]:
 
 
 @contextmanager
-def _translated_failures() -> Iterator[None]:
+def translated_failures() -> Iterator[None]:
     """On the driver: what a job raised, as one of our errors."""
     try:
         yield
@@ -184,6 +195,15 @@ def _translated_failures() -> Iterator[None]:
             raise _error_of(json.loads(found[1])) from error
         if not type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
             raise
+        unread = _UNREAD.search(str(error))
+        if unread is not None:
+            raise InvalidInput(
+                "load.corrupt",
+                f"{unread['file']} cannot be read: {_last_words(error)}",
+                remedy="get the file again, or load files of one shape together; nothing was "
+                "written",
+                details={"file": unread["file"]},
+            ) from error
         raise StorageFault(
             "spark.failed",
             f"a Spark job failed: {_last_words(error)}",
@@ -209,5 +229,5 @@ def _error_of(failure: dict[str, Any]) -> GraphError:
 def _last_words(error: Exception) -> str:
     """The line of a long trace that says what happened."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = [line for line in lines if re.match(r"[A-Za-z_.]+(Error|Exception|Fault)\b", line)]
+    said = [found[1] for line in lines if (found := _SAID.match(line))]
     return (said or lines or [type(error).__name__])[-1 if said else 0][:500]

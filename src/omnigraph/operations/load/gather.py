@@ -180,7 +180,7 @@ class _Gathering:
             for batch in rows:
                 if batch.schema.names != names:
                     names = batch.schema.names
-                    if self._has_wrong_columns(entity, names):
+                    if self._has_wrong_columns(entity, names, name):
                         return
                 if self.digest is not None:
                     self.digest.update(batch.serialize())
@@ -204,7 +204,7 @@ class _Gathering:
         before = self.gathered.count
         with _damage_told(name, self.gathered), self._long_rows_told(name, lines, before):
             file = formats.CsvFile(stream, entity, block_bytes=self._limits.load_record_bytes_max)
-            if self._has_wrong_columns(entity, file.names):
+            if self._has_wrong_columns(entity, file.names, name):
                 return
             for part in file.parts():
                 done = self.gathered.count - before
@@ -214,10 +214,12 @@ class _Gathering:
                 self.gathered.add(_renumbered(parsed, part), place)
                 self._tell(0)
 
-    def _has_wrong_columns(self, entity: EntityType, names: list[str]) -> bool:
+    def _has_wrong_columns(
+        self, entity: EntityType, names: list[str], file: str | None = None
+    ) -> bool:
         wrong = check_columns(entity, names)
         for violation in wrong:
-            self.gathered.report.add(violation)
+            self.gathered.report.add(replace(violation, file=file))
         return bool(wrong)
 
     def _require_short_rows(
