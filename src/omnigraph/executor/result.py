@@ -127,14 +127,14 @@ class QueryResult:
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name}: {column.kind}" for column in self.columns)
-        return f"<QueryResult {self.query_name} ({columns}), {len(self)} rows>"
+        return f"<QueryResult {self.query_name} ({columns}), {_row_count(len(self))}>"
 
     def _repr_html_(self) -> str:
         from omnigraph.pictures.rows import html_table  # noqa: PLC0415 - for notebooks only
 
         names = [column.name for column in self.columns]
         shown = ([to_wire(row[name]) for name in names] for row in self)
-        return html_table(names, shown, note=f"{self.query_name}: {len(self)} rows")
+        return html_table(names, shown, note=f"{self.query_name}: {_row_count(len(self))}")
 
     def rows(self) -> list[dict[str, Any]]:
         """All rows as dicts of Python values, entities as nested dicts."""
@@ -219,7 +219,7 @@ class QueryStream:
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name}: {column.kind}" for column in self.columns)
-        return f"<QueryStream {self.query_name} ({columns}), {self.row_count} rows>"
+        return f"<QueryStream {self.query_name} ({columns}), {_row_count(self.row_count)}>"
 
     def ndjson_lines(self) -> Iterator[str]:
         """The rows as JSON texts, one by one."""
@@ -291,3 +291,7 @@ def _nullable_pandas_types(pandas: ModuleType) -> dict[pa.DataType, Any]:
         pa.uint32(): pandas.UInt32Dtype(),
         pa.uint64(): pandas.UInt64Dtype(),
     }
+
+
+def _row_count(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -180,6 +181,38 @@ def test_formatting_changes_files_in_place_and_keeps_comments(cli: Cli, tmp_path
     assert schema.stat().st_mode & 0o777 == 0o600
     assert queries.read_text(encoding="utf-8").startswith("// count them\nquery n() {\n")
     assert cli("fmt", "--check", schema, queries).code == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("node A{x:String@key}", "node A {\n    x: String @key\n}\n"),
+        ("// all\nquery n(){match{$a:A}return{$a.x}}", "// all\nquery n() {\n"),
+        ("", ""),
+    ],
+    ids=["schema", "queries", "nothing"],
+)
+def test_stdin_is_laid_out_to_stdout(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    def give(text: str) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    give(before)
+    done = cli("fmt", "-")
+    assert (done.code, done.out[: len(after)]) == (0, after)
+    give(done.out)
+    assert cli("fmt", "-", "--check").code == 0
+
+
+def test_stdin_is_not_mixed_with_files_and_must_parse(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "[fmt.stdin_and_files]" in cli("fmt", "-", "a.pg").err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"node {")))
+    refused = cli("fmt", "-")
+    assert (refused.code, refused.out) == (1, "")
+    assert "<stdin>:1:6" in refused.err
 
 
 def test_formatting_changes_all_files_or_none(cli: Cli, tmp_path: Path) -> None:

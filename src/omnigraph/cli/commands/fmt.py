@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,12 +25,19 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _FORMATTERS: dict[str, Callable[[Source], str]] = {".gq": format_queries, ".pg": format_schema}
+_STDIN = "-"
+# What a text of queries begins with, and a schema never does.
+_QUERY = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*query\b", re.DOTALL)
 
 
 @verb(
     "fmt",
     stored=False,
-    examples=("omnigraph fmt people.pg people.gq", "omnigraph fmt --check queries/*.gq"),
+    examples=(
+        "omnigraph fmt people.pg people.gq",
+        "omnigraph fmt --check queries/*.gq",
+        "omnigraph fmt - < people.gq",
+    ),
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILES...")
 @click.option("--check", is_flag=True, help="Change nothing; exit code 1 when something would.")
@@ -37,8 +45,12 @@ _FORMATTERS: dict[str, Callable[[Source], str]] = {".gq": format_queries, ".pg":
 def command(call: Invocation, files: tuple[str, ...], check: bool) -> None:
     """Lay out schema (.pg) and query (.gq) files, comments included, in place.
 
-    When one of the files cannot be read or parsed, none is changed.
+    When one of the files cannot be read or parsed, none is changed. A single - lays out the text
+    on stdin and prints it.
     """
+    if _STDIN in files:
+        _pass_on(call, files, check=check)
+        return
     # All are formatted before the first is written.
     formatted = [(file, *_format(file)) for file in files]
     changed = {file: after for file, before, after in formatted if after != before}
@@ -47,6 +59,25 @@ def command(call: Invocation, files: tuple[str, ...], check: bool) -> None:
             _replace(Path(file), after)
     body = {"files": [{"file": file, "changed": file in changed} for file in files]}
     call.answer(body, _lines(changed, len(files), check=check))
+    if check and changed:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _pass_on(call: Invocation, files: tuple[str, ...], *, check: bool) -> None:
+    """From stdin to stdout, as editors like it."""
+    if len(files) > 1:
+        raise InvalidInput(
+            "fmt.stdin_and_files",
+            "stdin is laid out to stdout, files are in place",
+            remedy="give either - or files",
+        )
+    before = read_text(_STDIN)
+    formatter = format_queries if _QUERY.match(before) else format_schema
+    after = formatter(Source(before, "<stdin>"))
+    changed = after != before
+    laid_out = [after.removesuffix("\n")] if after else []
+    told = _lines({_STDIN: after} if changed else {}, 1, check=True) if check else laid_out
+    call.answer({"changed": changed, "text": after}, told)
     if check and changed:
         raise click.exceptions.Exit(FAILED)
 
