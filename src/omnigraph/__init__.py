@@ -1,9 +1,9 @@
 """OmniGraph: a typed property graph on Lance, versioned like Git.
 
 ``init`` creates a graph, ``open`` opens one, ``Graph`` is what both return; ``clone`` copies one;
-``infer_schema`` drafts a schema from files; ``errors`` holds everything that they may raise. Names
-are loaded on first use, so that importing the package costs nothing and needs neither Arrow nor
-Lance.
+``Budget`` bounds a query; ``infer_schema`` drafts a schema from files; ``errors`` holds everything
+that they may raise. Names are loaded on first use, so that importing the package costs nothing and
+needs neither Arrow nor Lance.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import importlib
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["Graph", "__version__", "clone", "errors", "infer_schema", "init", "open"]
+__all__ = ["Budget", "Graph", "__version__", "clone", "errors", "infer_schema", "init", "open"]
 
 # Not imported from typing: that alone would double the time of `omnigraph --version`.
 TYPE_CHECKING = False
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from omnigraph import errors
+    from omnigraph.executor.budget import Budget
     from omnigraph.graph.facade import Graph
     from omnigraph.graph.open import clone_graph as clone
     from omnigraph.graph.open import init_graph as init
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from omnigraph.operations.infer import infer_schema
 
 _HOMES = {
+    "Budget": ("omnigraph.executor.budget", "Budget"),
     "Graph": ("omnigraph.graph.facade", "Graph"),
     "clone": ("omnigraph.graph.open", "clone_graph"),
     "infer_schema": ("omnigraph.operations.infer", "infer_schema"),

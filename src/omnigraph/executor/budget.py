@@ -13,7 +13,7 @@ from dataclasses import field
 from functools import cache
 from pathlib import Path
 
-from omnigraph.errors import GraphError, LimitExceeded
+from omnigraph.errors import GraphError, InvalidInput, LimitExceeded
 from omnigraph.frozen import frozen
 from omnigraph.runtime.cancellation import Cancellation
 from omnigraph.runtime.clock import SYSTEM_CLOCK, Clock
@@ -64,6 +64,18 @@ class Budget:
     memory_bytes: int | None = field(default_factory=_default_memory_bytes)
     cancellation: Cancellation | None = None
     clock: Clock = SYSTEM_CLOCK
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "seconds", "memory_bytes"):
+            limit = getattr(self, name)
+            if limit is None:
+                continue
+            if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
+                raise InvalidInput(
+                    "query.budget",
+                    f"a budget of {name}={limit!r} is none",
+                    remedy="use a number from 0 on, or None for no limit",
+                )
 
     def start(self, cancellation: Cancellation | None = None) -> Meter:
         """Begin to count, from this instant; ``cancellation`` is a token of this call alone."""

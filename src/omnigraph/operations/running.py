@@ -55,6 +55,9 @@ class Operation(Cancellation):
         """What an operator names it by, in this process and among others."""
         return f"{os.getpid():x}-{self._number:x}"
 
+    def __repr__(self) -> str:
+        return f"<Operation {self.id}: {self.kind} {self.name or '(unnamed)'} on {self.target}>"
+
     def __enter__(self) -> Operation:
         self._all[self._number] = self
         return self

@@ -1,8 +1,10 @@
 """Budgets stop a query with a typed error; they never cut its answer short."""
 
+from typing import Any
+
 import pytest
 
-from omnigraph.errors import GraphError, LimitExceeded
+from omnigraph.errors import GraphError, InvalidInput, LimitExceeded
 from omnigraph.executor.budget import DEFAULT_ROWS, DEFAULT_SECONDS, Budget
 from omnigraph.runtime.cancellation import Cancellation
 
@@ -97,3 +99,10 @@ def test_a_cancelled_query_stops_at_its_next_step() -> None:
         meter.check()
     assert caught.value.code == "query.cancelled"
     assert not isinstance(caught.value, LimitExceeded)
+
+
+@pytest.mark.parametrize("limits", [{"rows": -1}, {"seconds": float("nan")}, {"memory_bytes": "1"}])
+def test_what_is_no_limit_is_refused_before_a_query_runs(limits: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Budget(**limits)
+    assert caught.value.code == "query.budget"

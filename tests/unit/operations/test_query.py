@@ -370,7 +370,7 @@ def test_a_query_that_is_run_again_has_its_own_parameters_and_budget(graph: Grap
     assert sorted(names(graph.query(FRIENDS, {"n": "ada"}))) == ["bo", "cy"]
     token = Cancellation()
     token.cancel()
-    for budget in (Budget(rows=1), Budget(seconds=-1.0), Budget(cancellation=token)):
+    for budget in (Budget(rows=1), Budget(seconds=0.0), Budget(cancellation=token)):
         with pytest.raises(GraphError):
             graph.query(FRIENDS, {"n": "ada"}, budget=budget)
         assert names(graph.query(FRIENDS, {"n": "bo"})) == []
