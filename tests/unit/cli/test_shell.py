@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.cli.conftest import SCHEMA
 
-from omnigraph.cli.shell.statements import as_document, is_whole
+from omnigraph.cli.shell.statements import as_command, as_document, is_whole
 from omnigraph.cli.shell.words import complete, vocabulary_of
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ WORDS = vocabulary_of(SCHEMA, branches=["main", "review"], commands=[":branch", 
         "",
         "  \n",
         ":types\n",
+        "quit\n",
         "query q() { match { $p: Person } return { $p } }\n",
         "match { $p: Person } return { $p.name };\n",
         'insert Person { name: "a;b}" };\n',
@@ -50,6 +51,13 @@ def test_a_statement_is_whole(text: str) -> None:
 )
 def test_a_statement_goes_on(text: str) -> None:
     assert not is_whole(text)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("quit\n", ":quit"), (" exit \n", ":quit"), (":at main\n", ":at main")]
+)
+def test_the_way_out_needs_no_colon(typed: str, meant: str) -> None:
+    assert as_command(typed) == meant
 
 
 def test_a_bare_statement_gets_a_name() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.cli.commits import commit_lines, names_by_commit
 from omnigraph.cli.inputs import read_text
 from omnigraph.cli.render import Format
-from omnigraph.cli.shell.statements import as_document, is_command
+from omnigraph.cli.shell.statements import as_command, as_document, is_command
 from omnigraph.cli.shell.words import Vocabulary, vocabulary_of
 from omnigraph.cli.stored import answer_query
 from omnigraph.cli.terminal import draw_plainly, write_lines
@@ -86,7 +86,7 @@ class Session:
         if not text.strip():
             return
         if is_command(text):
-            name, _, rest = text.strip().partition(" ")
+            name, _, rest = as_command(text).partition(" ")
             command = self._commands.get(name)
             if command is None:
                 raise InvalidInput(

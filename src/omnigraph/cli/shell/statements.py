@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["NAME", "as_document", "is_command", "is_whole", "without_end"]
+__all__ = ["NAME", "as_command", "as_document", "is_command", "is_whole", "without_end"]
 
 # What a statement without ``query NAME() { … }`` around it is called.
 NAME = "shell"
+# Words that nobody means as the beginning of a statement.
+_PLAIN_COMMANDS = {"help": ":help", "quit": ":quit", "exit": ":quit"}
 _HEAD = re.compile(r"\s*query\b")
 # Strings and comments whole, so that what is in them counts for nothing.
 _MARKS = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|[{}();]|"', re.DOTALL)
@@ -15,8 +17,13 @@ _OPENING, _CLOSING = frozenset("{("), frozenset("})")
 
 
 def is_command(text: str) -> bool:
-    """Commands of the prompt begin with a colon."""
-    return text.lstrip().startswith(":")
+    """Commands of the prompt begin with a colon; those to get help or out need none."""
+    return text.lstrip().startswith(":") or text.strip() in _PLAIN_COMMANDS
+
+
+def as_command(text: str) -> str:
+    """The command with its colon."""
+    return _PLAIN_COMMANDS.get(text.strip(), text.strip())
 
 
 def is_whole(text: str) -> bool:
