@@ -141,12 +141,17 @@ def clone_graph(
     brings a finished copy up to date. ``target_storage_options`` default to those of the source.
     """
     from omnigraph.operations.clone.clone import Target, copy_graph
+    from omnigraph.operations.clone.place import require_apart
 
     arm_from_environment()
     options = storage_options if target_storage_options is None else target_storage_options
     there, here = parse_place(source, storage_options), parse_place(target, options)
     files = open_objects(there, storage_options)
+    # What stands in a copy is taken for complete, so it is synced whatever the graph wants.
+    copied = open_objects(here, options, durable=True)
     stamp = read_stamp(files)
+    require_apart(files.uri, copied.uri)
+    require_outside_graphs(copied.uri)
     durable = stamp.settings.durability == "power"
     engine = Engine(_root(there, stamp, storage_options, limits, read_only=True))
     if policy is not None:
@@ -156,11 +161,7 @@ def clone_graph(
     return copy_graph(
         engine,
         files,
-        Target(
-            # What stands in a copy is taken for complete, so it is synced whatever the graph wants.
-            open_objects(here, options, durable=True),
-            LanceTables(here, options, durable=durable),
-        ),
+        Target(copied, LanceTables(here, options, durable=durable)),
         branches=tuple(branches),
         incremental=incremental,
     )

@@ -35,7 +35,7 @@ def require_outside_graphs(root_uri: str) -> None:
     asked: who may write below a prefix need not be allowed to look above it."""
     if "://" in root_uri:
         return
-    for parent in Path(root_uri).parents:
+    for parent in Path(root_uri).resolve().parents:
         # Unlike Path.is_file it calls what it may not look at absent.
         if os.path.isfile(parent / layout.STAMP):  # noqa: PTH113
             raise InvalidInput(

@@ -55,9 +55,11 @@ def parse_cases(text: str, file: str = "<tests>") -> tuple[Case, ...]:
     """The cases of a test file, or ``policy.bad_bundle`` with file, line and column."""
     fields = parse_tree(text, file).fields(["version", "cases"])
     fields["version"].require_version(1)
-    cases = tuple(map(_case, fields["cases"].items()))
+    # No case at all would pass, and so would a file whose cases got lost.
+    items = fields["cases"].items(empty=False)
+    cases = tuple(map(_case, items))
     seen: set[str] = set()
-    for item, case in zip(fields["cases"].items(), cases, strict=True):
+    for item, case in zip(items, cases, strict=True):
         if case.id in seen:
             item.entries()["id"].fail(f"repeats {case.id!r}")
         seen.add(case.id)

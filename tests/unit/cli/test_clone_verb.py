@@ -42,7 +42,10 @@ def test_only_the_named_branches_are_copied(cli: Cli, graph_copy: Path, tmp_path
 
 def test_refusals_have_a_code_and_a_remedy(cli: Cli, graph_copy: Path, tmp_path: Path) -> None:
     cli("clone", graph_copy, tmp_path / "backup.omni")
+    (tmp_path / "link").symlink_to(tmp_path / "backup.omni")
     for code, arguments in (
+        ("graph.nested", (graph_copy, tmp_path / "backup.omni" / "inner")),
+        ("graph.nested", (graph_copy, tmp_path / "link" / "inner")),
         ("graph.exists", (graph_copy, tmp_path / "backup.omni")),
         ("graph.missing", (tmp_path / "none.omni", tmp_path / "x.omni")),
         ("branch.missing", (graph_copy, tmp_path / "x.omni", "--branch", "nobody")),
@@ -54,3 +57,4 @@ def test_refusals_have_a_code_and_a_remedy(cli: Cli, graph_copy: Path, tmp_path:
         assert done.code != 0
         assert f"[{code}]" in done.err
         assert "help: " in done.err
+    assert not (tmp_path / "backup.omni" / "inner").exists()

@@ -79,6 +79,16 @@ def test_test_fails_when_an_answer_is_not_the_expected_one(
     assert told.startswith("bob-reads: expected deny, got allow by rule 'readers'\n")
 
 
+def test_a_file_without_cases_passes_for_no_test(
+    here: Path, run: Callable[..., tuple[int, str]]
+) -> None:
+    (here / "tests.yaml").write_text("version: 1\ncases: []\n", encoding="utf-8")
+    code, told = run("policy", "test", "team.yaml", "--tests", "tests.yaml")
+    assert code == 1
+    assert "tests.yaml:2:8" in told
+    assert "must not be empty" in told
+
+
 def test_explain_names_the_rule(here: Path, run: Callable[..., tuple[int, str]]) -> None:
     ask = ("policy", "explain", "team.yaml", "--actor", "bob", "--action")
     assert run(*ask, "read", "--branch", "main") == (0, "allow by rule 'readers'\n")

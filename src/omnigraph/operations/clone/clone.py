@@ -15,7 +15,7 @@ from omnigraph.operations.clone.inventory import (
     find_refs,
     take_inventory,
 )
-from omnigraph.operations.clone.place import begin_copy, end_copy, require_apart
+from omnigraph.operations.clone.place import begin_copy, end_copy
 from omnigraph.operations.clone.transfer import Transfer
 from omnigraph.operations.engine import Engine
 from omnigraph.recovery.audit import Outcome
@@ -73,7 +73,6 @@ def copy_graph(
     ``source`` is only read; ``files`` are its objects and tables as files. The copy is the same
     graph: it has the same id. ``incremental`` brings an existing copy up to date.
     """
-    require_apart(source.root.objects.uri, target.objects.uri)
     stamp = replace(source.root.stamp, internal_schema_version=FORMAT)
     copy = GraphRoot(target.objects, target.tables, stamp, limits=source.root.limits)
     refs = find_refs(source.root, branches)
