@@ -62,7 +62,6 @@ def refuse_actor(actor: str | None) -> None:
 
 def commit_of(body: Mapping[str, Any]) -> Commit:
     """A commit as ``commit_to_json`` tells it."""
-    counts = body.get("counts")
     return Commit(
         CommitRef(CommitId(body["graph_commit_id"]), "", body.get("graph_manifest_version", 0)),
         body.get("graph_branch", ""),
@@ -73,7 +72,7 @@ def commit_of(body: Mapping[str, Any]) -> Commit:
         _ref(body.get("merged_parent_commit_id")),
         body.get("actor_id"),
         body.get("message"),
-        Counts(**counts) if counts is not None else _totals(body),
+        Counts(**body["counts"]),
         body.get("idempotency_key"),
     )
 
@@ -95,12 +94,6 @@ def _ref(commit_id: str | None) -> CommitRef | None:
     return None if commit_id is None else CommitRef(CommitId(commit_id), "", 0)
 
 
-def _totals(body: Mapping[str, Any]) -> Counts:
-    return Counts(
-        nodes_updated=body.get("affected_nodes", 0), edges_updated=body.get("affected_edges", 0)
-    )
-
-
 # --- writes ------------------------------------------------------------------------------------
 
 
@@ -110,7 +103,7 @@ def mutation_of(body: Mapping[str, Any]) -> MutationResult:
     return MutationResult(
         body["branch"],
         body["query_name"],
-        _totals(body),
+        Counts(**body["counts"]),
         actor,
         commit
         and named_commit(commit, branch=body["branch"], kind=WriterKind.MUTATION, actor=actor),

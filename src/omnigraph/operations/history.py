@@ -11,6 +11,7 @@ from omnigraph.frozen import frozen
 from omnigraph.pictures.history import Dot, draw_history
 from omnigraph.runtime.clock import format_micros
 from omnigraph.runtime.ids import CommitId, is_ulid
+from omnigraph.runtime.plain import plain
 from omnigraph.versioning.branches import list_branches
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.names import MAIN
@@ -171,6 +172,7 @@ def commit_to_json(commit: Commit) -> dict[str, Any]:
         "schema": commit.schema,
         "affected_nodes": commit.counts.nodes,
         "affected_edges": commit.counts.edges,
+        "counts": plain(commit.counts),
         "idempotency_key": commit.idempotency_key,
     }
     return {key: value for key, value in body.items() if value is not None}

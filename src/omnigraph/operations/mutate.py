@@ -18,6 +18,7 @@ from omnigraph.operations.pending import Pending
 from omnigraph.operations.query import QueryRequest, compile_on
 from omnigraph.operations.stage import count_changes, stage_changes
 from omnigraph.runtime.clock import micros_to_datetime
+from omnigraph.runtime.plain import plain
 from omnigraph.versioning.manifest import Counts, WriterKind
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.snapshot import open_snapshot
@@ -88,6 +89,7 @@ class MutationResult:
             "query_name": self.query_name,
             "affected_nodes": self.affected_nodes,
             "affected_edges": self.affected_edges,
+            "counts": plain(self.counts),
             "actor_id": self.actor,
             "commit": self.commit.id if self.commit else None,
         }

@@ -9,6 +9,7 @@ import click
 
 from omnigraph.cli.inputs import find_params, params_options
 from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.cli.render import plural
 from omnigraph.cli.scope import ServerScope, server_url
 from omnigraph.cli.stored import answer_query, run_stored
 from omnigraph.errors import InvalidInput
@@ -58,7 +59,7 @@ def _positional(alias: Alias, args: tuple[str, ...]) -> dict[str, Any]:
         takes = ", ".join(alias.args) or "none"
         raise InvalidInput(
             "usage.too_many_arguments",
-            f"alias {alias.name!r} takes {len(alias.args)} arguments, and {len(args)} are given",
+            f"alias {alias.name!r} takes {plural(len(alias.args), 'argument')}, not {len(args)}",
             remedy=f"it takes: {takes}",
         )
     return {name: _value(text) for name, text in zip(alias.args, args, strict=False)}

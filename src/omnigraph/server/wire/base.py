@@ -10,6 +10,7 @@ __all__ = [
     "Answer",
     "BranchName",
     "CommitId",
+    "CountsOutput",
     "Details",
     "EntityKind",
     "Input",
@@ -44,3 +45,14 @@ Params = Annotated[
 ]
 Rows = list[dict[str, Any]]
 Details = dict[str, Any]
+
+
+class CountsOutput(Answer):
+    """How many entities a commit changed."""
+
+    nodes_inserted: int
+    nodes_updated: int
+    nodes_deleted: int
+    edges_inserted: int
+    edges_updated: int
+    edges_deleted: int

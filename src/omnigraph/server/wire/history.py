@@ -10,6 +10,7 @@ from omnigraph.server.wire.base import (
     Answer,
     BranchName,
     CommitId,
+    CountsOutput,
     Details,
     EntityKind,
     Input,
@@ -208,6 +209,7 @@ class CommitOutput(Answer):
     schema: str
     affected_nodes: int
     affected_edges: int
+    counts: CountsOutput
     parent_commit_id: CommitId | None = None
     merged_parent_commit_id: CommitId | None = None
     actor_id: str | None = None

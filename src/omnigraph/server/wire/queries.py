@@ -6,7 +6,15 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
-from omnigraph.server.wire.base import Answer, BranchName, CommitId, Input, Params, Rows
+from omnigraph.server.wire.base import (
+    Answer,
+    BranchName,
+    CommitId,
+    CountsOutput,
+    Input,
+    Params,
+    Rows,
+)
 
 __all__ = [
     "BudgetInput",
@@ -118,6 +126,7 @@ class ChangeOutput(Answer):
     query_name: str
     affected_nodes: int
     affected_edges: int
+    counts: CountsOutput
     actor_id: str | None = None
     commit: CommitId | None = None
     dry_run: bool = False
