@@ -23,7 +23,7 @@ from omnigraph.catalog.model import (
     retired_ids,
 )
 from omnigraph.catalog.source import print_catalog
-from omnigraph.datatypes.types import DataType, EnumType, ScalarType, spell_type
+from omnigraph.datatypes.types import DataType, EnumType, ListType, ScalarType, spell_type
 from omnigraph.errors import SchemaFailure
 from omnigraph.frozen import frozen
 from omnigraph.language.pg.parser import parse_schema
@@ -34,9 +34,11 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType, Interface, Property
 
-__all__ = ["About", "Clash", "Issue", "Preferences", "merge_catalogs"]
+__all__ = ["About", "Clash", "Issue", "Preferences", "merge_catalogs", "type_issue"]
 
 T = TypeVar("T")
+# What has wider and narrower types.
+_SIZED = (ScalarType, ListType)
 
 
 class About(StrEnum):
@@ -126,7 +128,9 @@ class _Merging:
     ) -> EntityType | None:
         known = ours or theirs
         assert known is not None  # noqa: S101 - asked by ``entity``
-        is_asked = any((About.DROP, known.id) == issue[:2] for issue in self._prefer)
+        is_asked = any(
+            issue.type == known.id and issue.decides is not About.NAME for issue in self._prefer
+        )
         if not is_asked and theirs in (ours, base):
             return ours
         if not is_asked and ours == base:
@@ -182,12 +186,16 @@ class _Picker:
         match base, ours, theirs:
             case EnumType(before), EnumType(mine), EnumType(other):
                 return EnumType(tuple(sorted(_members(before, mine, other))))
-            case ScalarType(), ScalarType(), ScalarType() if is_lossless(theirs, ours):
+            case _ if isinstance(theirs, _SIZED) and is_lossless(theirs, ours):
                 # Never narrower: values that one side may have written must fit.
                 return ours
-            case ScalarType(), ScalarType(), ScalarType() if is_lossless(ours, theirs):
+            case _ if isinstance(ours, _SIZED) and is_lossless(ours, theirs):
                 return theirs
             case _:
+                # Also where one side alone changed it: the other may have values that do not fit.
+                chosen = self._prefer.get(Issue(About.CLASH, self._type_id, about))
+                if chosen is not None:
+                    return theirs if chosen else ours
                 return self.pick(about, base, ours, theirs)
 
     def _keep_or_drop(
@@ -328,7 +336,7 @@ def _as_wide_as(entity: EntityType, other: EntityType) -> EntityType:
     properties = []
     for prop in entity.properties:
         known = other.by_id.get(prop.id)
-        if known is not None and isinstance(prop.dtype, ScalarType):
+        if known is not None and isinstance(prop.dtype, _SIZED):
             wider = known.dtype if is_lossless(prop.dtype, known.dtype) else prop.dtype
             properties.append(replace(prop, dtype=wider))
         else:
@@ -363,7 +371,7 @@ def _merge_property(states: tuple[Property, Property, Property], picker: _Picker
     base, ours, theirs = states
 
     def about(what: str) -> str:
-        return f"the {what} of property {ours.name}"
+        return _about(what, ours)
 
     return replace(
         ours,
@@ -374,6 +382,15 @@ def _merge_property(states: tuple[Property, Property, Property], picker: _Picker
             about("annotations"), base.annotations, ours.annotations, theirs.annotations
         ),
     )
+
+
+def type_issue(entity: EntityType, prop: Property) -> Issue:
+    """The choice between two types of a property; entity and property as ours has them."""
+    return Issue(About.CLASH, entity.id, _about("type", prop))
+
+
+def _about(what: str, ours: Property) -> str:
+    return f"the {what} of property {ours.name}"
 
 
 def _merge_interface(states: Sequence[Interface], picker: _Picker) -> Interface:

@@ -56,7 +56,7 @@ def _check(
                 SchemaCode.RENAME_OF_LIVING,
                 f"the {what} `{old}` is still there, so `{name}` cannot be the renamed one",
                 span,
-                f"remove `{old}`, or this annotation; exchange two names in two steps",
+                f"remove `{old}`, or this annotation; exchange names by way of a third",
             )
         elif first != name:
             yield Diagnostic(

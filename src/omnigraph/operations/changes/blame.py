@@ -74,10 +74,11 @@ class EntityHistory:
 
 def blame(engine: Engine, request: BlameRequest) -> EntityHistory:
     """Every commit that inserted, updated or deleted an entity, in all lines that were merged."""
-    if not 1 <= request.limit <= LIMIT_MAX:
+    limit: object = request.limit
+    if not isinstance(limit, int) or not 1 <= limit <= LIMIT_MAX:
         raise InvalidInput(
             "changes.bad_limit",
-            f"a limit of {request.limit} commits is not possible",
+            f"a limit of {limit!r:.100} commits is not possible",
             remedy=f"a limit is a number from 1 to {LIMIT_MAX}",
         )
     _require_text(request.id)

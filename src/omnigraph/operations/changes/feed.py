@@ -134,8 +134,7 @@ class _Poll:
             token = FeedToken.decode(request.page_token)
             self._require_bound(token.graph, token.incarnation)
             self._choose_filter(token.done or token.cut, token.scope)
-            cut = self._engine.lineage.get(token.cut)
-            return _Place(token.done, cut, token.commits, token.after)
+            return _Place(token.done, self._cut(token.cut), token.commits, token.after)
         if request.cursor is not None:
             cursor = FeedCursor.decode(request.cursor)
             self._require_bound(cursor.graph, cursor.incarnation)
@@ -145,13 +144,21 @@ class _Poll:
         self._choose_filter(done)
         return _Place(done, head)
 
-    def _start(self, start: str) -> str | None:
+    def _cut(self, commit_id: str) -> Commit:
+        """The head when the poll began. Whoever may read this branch need not be allowed to read
+        others, and a token can be made by anybody: the commit has to be one of this branch."""
+        for commit in self._engine.lineage.line(self._head.commit):
+            if commit.id == commit_id:
+                return commit
+        raise rejected(f"commit {commit_id:.100} is not in the history of {self._request.branch!r}")
+
+    def _start(self, start: object) -> str | None:
         """The last commit that is not told; None: there is none."""
         if start == "now":
             return self._head.commit.id
         if start == "beginning":
             return None
-        if start.startswith(_AFTER):
+        if isinstance(start, str) and start.startswith(_AFTER):
             return start.removeprefix(_AFTER).upper()
         raise InvalidInput(
             "changes.bad_start",
@@ -204,9 +211,10 @@ class _Poll:
                 "a poll goes on at one place",
                 remedy="give one of cursor, start and page_token",
             )
-        if not 1 <= request.commits <= COMMITS_MAX:
+        commits: object = request.commits
+        if not isinstance(commits, int) or not 1 <= commits <= COMMITS_MAX:
             raise InvalidInput(
                 "changes.bad_limit",
-                f"a poll of {request.commits} commits is not possible",
+                f"a poll of {commits!r:.100} commits is not possible",
                 remedy=f"ask for 1 to {COMMITS_MAX}",
             )

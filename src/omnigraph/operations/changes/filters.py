@@ -48,9 +48,9 @@ def _member(what: str, given: str, known: Sequence[str]) -> str:
     )
 
 
-def _type_id(name: str, catalogs: Sequence[Catalog]) -> TypeId:
+def _type_id(name: object, catalogs: Sequence[Catalog]) -> TypeId:
     for catalog in catalogs:
-        entity = catalog.entity(name)
+        entity = catalog.entity(name) if isinstance(name, str) else None
         if entity is not None:
             return entity.id
     names = list(
@@ -58,6 +58,6 @@ def _type_id(name: str, catalogs: Sequence[Catalog]) -> TypeId:
     )
     raise InvalidInput(
         "changes.unknown_type",
-        f"the schema has no type {name!r}",
-        remedy=did_you_mean(name, names) or f"there are {', '.join(names[:20])}",
+        f"the schema has no type {name!r:.100}",
+        remedy=did_you_mean(str(name), names) or f"there are {', '.join(names[:20])}",
     )

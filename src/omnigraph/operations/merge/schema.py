@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.canonical import digest
-from omnigraph.catalog.merge import About, Issue, merge_catalogs
+from omnigraph.catalog.merge import About, Issue, merge_catalogs, type_issue
 from omnigraph.catalog.model import ID, EdgeType
+from omnigraph.datatypes.types import spell_type
 from omnigraph.errors import InvalidInput
 from omnigraph.operations.evolve.rows import fits
 from omnigraph.operations.merge.three import State
@@ -92,8 +93,9 @@ def shape(entity: EntityType | None) -> tuple[Any, ...] | None:
 
 
 def _rows_in_the_way(three: Three, merged: Catalog, prefer: Preferences) -> Iterator[Conflict]:
-    """What a side has changed since the base and the other side dropped. Values that do not fit the
-    type that was chosen are none: their side has not been chosen."""
+    """What a side has changed since the base and the merged schema cannot hold: the other side
+    dropped it, or gave it a type that it does not fit. Once a type was chosen, the values of the
+    other one are none: their side has not been chosen."""
     for type_id in three.types():
         base, ours, theirs = three.pins(type_id)
         for side, snapshot, touched in (
@@ -106,29 +108,41 @@ def _rows_in_the_way(three: Three, merged: Catalog, prefer: Preferences) -> Iter
             for issue, lost in _lost(three, snapshot, entity, merged.types.get(type_id)):
                 named = Issue(About.NAME, type_id)
                 if issue not in prefer and not (named in prefer and type_id not in merged.types):
-                    about = f"{side} changed {lost}, which the other side dropped"
-                    yield _conflict(three, entity, about, issue)
+                    yield _conflict(three, entity, f"{side} changed {lost}", issue)
 
 
 def _lost(
     three: Three, snapshot: Snapshot, entity: EntityType, merged: EntityType | None
 ) -> Iterator[tuple[Issue, str]]:
-    """What a side has changed since the base and the merged schema does not have."""
+    """What a side has changed since the base and the merged schema does not have, or not so."""
     if merged is None:
-        yield Issue(About.DROP, entity.id), "entities of the type"
+        yield (
+            Issue(About.DROP, entity.id),
+            "entities of the type, which the other side dropped",
+        )
         return
     before = three.base.catalog.types.get(entity.id)
+    if before is None:
+        return
     for prop in entity.properties:
-        old = before.by_id.get(prop.id) if before is not None else None
-        if before is not None and old is not None and prop.id not in merged.by_id:
-            found = compare(
-                snapshot.root.tables,
-                _narrow(three.base, before, old),
-                _narrow(snapshot, entity, prop),
+        old, kept = before.by_id.get(prop.id), merged.by_id.get(prop.id)
+        if old is None or (kept is not None and fits(prop.dtype, kept.dtype)):
+            continue
+        found = compare(
+            snapshot.root.tables,
+            _narrow(three.base, before, old),
+            _narrow(snapshot, entity, prop),
+        )
+        if kept is None and found.count(Op.UPDATE):
+            issue = Issue(About.DROP, entity.id, prop.id)
+            yield issue, f"values of property {prop.name}, which the other side dropped"
+        elif kept is not None and found.count(Op.UPDATE) + found.count(Op.INSERT):
+            mine = three.ours.catalog.types[entity.id]
+            types = f"{spell_type(prop.dtype)}, which may not fit {spell_type(kept.dtype)}"
+            yield (
+                type_issue(mine, mine.by_id[prop.id]),
+                f"values of property {prop.name} as {types}",
             )
-            if found.count(Op.UPDATE):
-                issue = Issue(About.DROP, entity.id, prop.id)
-                yield issue, f"values of property {prop.name}"
 
 
 def _narrow(snapshot: Snapshot, entity: EntityType, prop: Property) -> Side:

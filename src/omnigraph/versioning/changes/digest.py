@@ -3,8 +3,8 @@
 The digest of a row is the sum, over its properties, of what a mixing function makes of the
 property's identity and value. So it depends neither on the order of the columns nor on what they
 are called, and a property without a value adds nothing: a row that lacks a property and a row that
-has NULL there have the same digest. Equal numbers are equal whatever width they are stored in, and
-both zeros are one.
+has NULL there have the same digest. Equal numbers are equal whatever type they are stored in, whole
+or floating, wide or narrow, and both zeros are one.
 
 Digests are two words of 64 bits, keyed with randomness of this process: they are compared with each
 other and never kept, and nobody can prepare two rows that collide.
@@ -30,6 +30,8 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _WORD = 8
 # So many numbers of vectors are mixed at once; more would only take memory.
 _VECTOR_ITEMS_MAX = 2**20
+# Below it every whole number is a float of 64 bits, so that both can be told by one word.
+_WHOLE_MAX = 2.0**53
 
 
 def digest_rows(columns: Mapping[str, pa.Array], count: int) -> np.ndarray:
@@ -60,6 +62,8 @@ def _mix_values(column: pa.Array, key: np.uint64) -> np.ndarray:
         mixed = _mix_lists(column, key)
     elif _is_bytes(kind):
         mixed = _mix_texts(column, key)
+    elif pa.types.is_floating(kind):
+        mixed = _mix_floats(column, key)
     else:
         mixed = _mix(_words(column) ^ key)
     if column.null_count:
@@ -94,11 +98,19 @@ def _words(column: pa.Array) -> np.ndarray:
     if column.null_count:
         column = column.fill_null(0)
     numbers: np.ndarray = column.to_numpy(zero_copy_only=False)
-    if pa.types.is_floating(kind):
-        return (numbers.astype(np.float64) + 0.0).view(np.uint64)
     if numbers.dtype.kind == "u":
         return numbers.astype(np.uint64)
     return numbers.astype(np.int64).view(np.uint64)
+
+
+def _mix_floats(column: pa.Array, key: np.uint64) -> np.ndarray:
+    """Whole numbers as if they were integers, the others by their bits under a key of their own."""
+    numbers = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64)
+    whole = (np.abs(numbers) < _WHOLE_MAX) & (np.floor(numbers) == numbers)
+    with np.errstate(over="ignore"):
+        mixed = _mix(_mix(numbers.view(np.uint64) ^ (key + _GOLDEN)) ^ key)
+    mixed[whole] = _mix(numbers[whole].astype(np.int64).view(np.uint64) ^ key)
+    return mixed
 
 
 def _mix_texts(column: pa.Array, key: np.uint64) -> np.ndarray:

@@ -32,6 +32,7 @@ __all__ = [
 TOKEN_BYTES_MAX = 4_096
 _CHECK_BYTES = 4
 _FORMAT = 1
+_NUMBER_MAX = 2**53
 
 
 @frozen
@@ -48,7 +49,7 @@ class CommitToken:
 
     @staticmethod
     def decode(text: str) -> CommitToken:
-        graph, commit, scope, after = _decode(text, "commit", 4)
+        graph, commit, scope, after = _decode(text, "commit", (str, str, str, list))
         return CommitToken(graph, commit, scope, _read_position(after))
 
 
@@ -66,7 +67,7 @@ class FeedCursor:
 
     @staticmethod
     def decode(text: str) -> FeedCursor:
-        return FeedCursor(*_decode(text, "feed", 4))
+        return FeedCursor(*_decode(text, "feed", (str, str, str, str)))
 
 
 @frozen
@@ -88,8 +89,10 @@ class FeedToken:
 
     @staticmethod
     def decode(text: str) -> FeedToken:
-        graph, incarnation, scope, done, cut, commits, after = _decode(text, "page", 7)
-        return FeedToken(graph, incarnation, scope, done, cut, int(commits), _read_position(after))
+        kinds = (str, str, str, (str, type(None)), str, int, list)
+        graph, incarnation, scope, done, cut, commits, after = _decode(text, "page", kinds)
+        told, place = _read_number(commits), _read_position(after)
+        return FeedToken(graph, incarnation, scope, done, cut, told, place)
 
 
 def filter_digest(wanted: ChangeFilter) -> str:
@@ -116,7 +119,8 @@ def _to_text(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def _decode(text: object, purpose: str, count: int) -> list[Any]:
+def _decode(text: object, purpose: str, kinds: tuple[Any, ...]) -> list[Any]:
+    """The parts of a token. What its checksum lets through may have been made by anybody."""
     if not isinstance(text, str):
         raise rejected("it is not a text")
     if len(text) > TOKEN_BYTES_MAX:
@@ -133,8 +137,8 @@ def _decode(text: object, purpose: str, count: int) -> list[Any]:
     if version != _FORMAT:
         raise rejected("it was made by another release")
     if found != purpose:
-        raise rejected(f"it is a token for {_PURPOSES.get(found, 'something else')}")
-    if len(parts) != count:
+        raise rejected(f"it is a token for {_PURPOSES.get(str(found), 'something else')}")
+    if len(parts) != len(kinds) or not all(map(isinstance, parts, kinds)):
         raise rejected("it is not whole")
     return parts
 
@@ -150,9 +154,15 @@ def _spell(position: Position) -> list[Any]:
     return [int(position.is_edge), position.type_id, position.number]
 
 
-def _read_position(parts: Any) -> Position:
-    try:
-        is_edge, type_id, number = parts
-        return Position(bool(is_edge), str(type_id), int(number))
-    except (TypeError, ValueError):
-        raise rejected("it is not whole") from None
+def _read_position(parts: list[Any]) -> Position:
+    match parts:
+        case [0 | 1 as is_edge, str(type_id), number]:
+            return Position(bool(is_edge), type_id, _read_number(number))
+        case _:
+            raise rejected("it is not whole")
+
+
+def _read_number(found: object) -> int:
+    if isinstance(found, int) and 0 <= found <= _NUMBER_MAX:
+        return found
+    raise rejected("it is not whole")

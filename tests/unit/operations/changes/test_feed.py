@@ -14,7 +14,13 @@ from omnigraph.operations.changes import pages
 from omnigraph.testing.histories import branch_off, write
 from omnigraph.testing.kit import SCHEMA, history, new_engine
 from omnigraph.versioning.branches import delete_branch
-from omnigraph.versioning.changes.tokens import TOKEN_BYTES_MAX, FeedCursor
+from omnigraph.versioning.changes.model import ChangeFilter, Position
+from omnigraph.versioning.changes.tokens import (
+    TOKEN_BYTES_MAX,
+    FeedCursor,
+    FeedToken,
+    filter_digest,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -247,6 +253,33 @@ def test_a_cursor_of_another_branch_is_rejected(engine: Engine, graph: Graph) ->
     branch_off(engine, "dev")
     with pytest.raises(InvalidInput, match="deleted since"):
         graph.changes.poll(branch="dev", cursor=cursor)
+
+
+def test_a_page_token_does_not_lead_to_another_branch(engine: Engine, graph: Graph) -> None:
+    ref, head = engine.heads.of_branch("main")
+    secret = write(engine, {"Person": {"eve": {"name": "eve"}}}, branch="dev")
+    assert secret is not None
+    made_up = FeedToken(
+        engine.root.stamp.graph_id,
+        ref.incarnation,
+        filter_digest(ChangeFilter()),
+        secret.parent and secret.parent.id,
+        secret.id,
+        0,
+        Position(False, "", 0),
+    )
+    with pytest.raises(InvalidInput, match="is not in the history of 'main'"):
+        graph.changes.poll(page_token=made_up.encode())
+    honest = graph.changes.poll(page_token=replace(made_up, done=None, cut=head.commit.id).encode())
+    assert honest.caught_up
+
+
+@pytest.mark.parametrize(
+    "asked", [{"commits": "x"}, {"start": 3}, {"types": [None]}, {"limit": "x"}, {"kinds": [None]}]
+)
+def test_what_is_not_even_of_the_right_type_is_refused(graph: Graph, asked: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        graph.changes.poll(**asked)
 
 
 def test_a_cursor_of_another_graph_is_rejected(graph: Graph, tmp_path: Path) -> None:

@@ -108,6 +108,33 @@ def test_of_types_that_cannot_be_reconciled_one_is_chosen_with_its_values(world:
     require_whole(world.engine)
 
 
+def test_values_that_do_not_fit_a_type_that_only_the_other_side_chose_are_a_conflict(
+    world: Any,
+) -> None:
+    integers, floats = with_weight(world)
+    world.graph.apply_schema(integers)
+    world.graph.apply_schema(floats, branch="other")
+    branch_off(world.engine, "late")
+    merged = world.graph.merge("other", strategy="theirs").commit
+    # Whoever wrote whole numbers meanwhile has changed no definition since.
+    world.put("Person", "ada", branch="late", age=36, mail="ada@x", weight=2**60 + 1)
+    world.put("Person", "eve", branch="late", weight=7)
+    for source, into in (("late", "main"), ("main", "late")):
+        (found,) = world.graph.merge(source, into=into, preview=True).conflicts
+        assert "values of property weight as I64, which may not fit F64" in found.message
+    weights = {"ours": (1.0, None), "theirs": (2**60 + 1, 7)}
+    for strategy, expected in weights.items():
+        branch_off(world.engine, strategy)
+        world.graph.merge("late", into=strategy, strategy=strategy)
+        people = world.state(strategy)["Person"]
+        assert tuple(people[key].get("weight") for key in ("ada", "eve")) == expected
+    # The same when the choice itself is taken back.
+    world.put("Person", "bob", age=20, weight=2.5)
+    (found,) = world.graph.revert(merged.id, preview=True).conflicts
+    assert "values of property weight as F64, which may not fit I64" in found.message
+    require_whole(world.engine)
+
+
 def test_what_no_choice_settles_says_what_does(world: Any) -> None:
     integers, floats = with_weight(world)
     world.graph.apply_schema(integers)

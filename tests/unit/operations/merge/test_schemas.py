@@ -341,6 +341,17 @@ def test_reverting_a_wider_type_takes_the_rest_back_and_leaves_it_wide(
     assert people(engine)["ada"] == person("ada", note="ADA")
 
 
+def test_reverting_a_list_of_wider_numbers_leaves_it_wide(tmp_path: Path) -> None:
+    narrow = "node Person { name: String @key  marks: [I32]? }"
+    engine = new_engine(tmp_path / "lists", schema=narrow)
+    write(engine, {"Person": {"ada": person("ada", marks=[1])}})
+    wide = Graph(engine).apply_schema(narrow.replace("I32", "I64")).commit
+    assert wide is not None
+    write(engine, {"Person": {"ada": person("ada", marks=[2**40])}})
+    assert Graph(engine).revert(wide.id).commit is None
+    assert people(engine)["ada"] == person("ada", marks=[2**40])
+
+
 def test_reverting_what_has_been_used_since_is_a_conflict(engine: Engine, graph: Graph) -> None:
     more = SCHEMA.replace(NOTE, NOTE + '    kind: String @default("x")\n')
     added = graph.apply_schema(more + "node Pet { name: String @key }\n").commit

@@ -71,6 +71,14 @@ def test_the_order_of_columns_does_not_matter_and_their_identity_does() -> None:
 def test_a_number_is_the_same_in_every_width() -> None:
     assert digests([7, -7], pa.int32()) == digests([7, -7], pa.int64())
     assert digests([1.5], pa.float32()) == digests([1.5], pa.float64())
+    assert digests([7, -7, 0], pa.int32()) == digests([7.0, -7.0, -0.0], pa.float64())
+    assert digests([[7, 8]], pa.list_(pa.int32())) == digests([[7.0, 8.0]], pa.list_(pa.float64()))
+
+
+def test_a_float_is_not_the_integer_that_has_its_bits() -> None:
+    (whole,) = digests([1], pa.int64())
+    (tiny,) = digests([5e-324], pa.float64())
+    assert whole != tiny
 
 
 def test_both_zeros_are_one() -> None:

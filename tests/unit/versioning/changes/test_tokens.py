@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from omnigraph.catalog.model import EntityKind, TypeId
@@ -46,6 +49,24 @@ def test_a_changed_token_is_rejected() -> None:
         other = "A" if text[place] != "A" else "B"
         with pytest.raises(InvalidInput):
             FeedCursor.decode(text[:place] + other + text[place + 1 :])
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        replace(CURSOR, commit=None),
+        replace(CURSOR, scope=["scope"]),
+        replace(PAGE, commits="many"),
+        replace(PAGE, commits=-1),
+        replace(PAGE, cut=5),
+        replace(PAGE, after=Position(True, "t", -1)),
+        replace(COMMIT, after=Position(False, "t", 10**30)),
+        replace(COMMIT, after=Position(False, None, 0)),
+    ],
+)
+def test_a_token_that_somebody_made_up_is_rejected(forged: Any) -> None:
+    with pytest.raises(InvalidInput, match="it is not whole"):
+        type(forged).decode(forged.encode())
 
 
 @pytest.mark.parametrize(
