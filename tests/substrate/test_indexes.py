@@ -171,6 +171,29 @@ def test_the_index_is_used_for(table: Any, condition: str) -> None:
     assert ids(indexed, condition) == ["n5"]
 
 
+N, TEXT = pc.field("n"), pc.field("text")
+
+
+@pytest.mark.parametrize(
+    ("condition", "asked"),
+    [
+        (N != 5, True),
+        (N.is_null(), True),
+        (N.is_valid() & ~N.isin([5]), True),
+        ((N == 5) & (pc.field("id") == "n5"), True),
+        ((N == 5) | (pc.field("id") == "n5"), False),
+        ((N == 5) | (TEXT == "word5 common"), True),
+        (pc.starts_with(TEXT, "word5"), True),
+        (~pc.starts_with(TEXT, "word5"), False),
+        (pc.match_substring(TEXT, "word5"), False),
+    ],
+)
+def test_indexes_are_asked_as_explain_tells(table: Any, condition: Any, asked: bool) -> None:
+    """What ``planner.indexable`` says; ``n`` and ``text`` have an index, ``id`` has none."""
+    indexed = with_index(with_index(table), "text")
+    assert ("ScalarIndexQuery" in plan(indexed, condition)) is asked
+
+
 def test_quotes_are_doubled(table: Any) -> None:
     assert ids(table, "id = 'o''k'") == []
 

@@ -33,10 +33,13 @@ class Scoring(Protocol):
         """A distance or a relevance for each row; NULL where there is none."""
         ...
 
-    def best(self, expr: Score, rows: Bindings, count: int) -> tuple[Ints, Vector] | None:
+    def best(
+        self, expr: Score, rows: Bindings, count: int, *, of_all: bool
+    ) -> tuple[Ints, Vector] | None:
         """The places of rows, ascending, that have so many best ones among them, and their scores.
 
-        Rows that the score does not rank are left out. None: it is not worth choosing.
+        Rows that the score does not rank are left out. ``of_all``: the query chose among all rows
+        of a type and not among some of them. None: it is not worth choosing.
         """
         ...
 

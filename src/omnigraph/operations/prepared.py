@@ -99,7 +99,7 @@ class SnapshotMemory:
     def spent(self, type_id: str) -> float:
         return self._cache.spent(self._pin(type_id))
 
-    def how_searched(self, type_id: str, expr: TextMatch | Score) -> str:
+    def how_searched(self, type_id: str, expr: TextMatch | Score, *, of_all: bool) -> str:
         # The door to search: only a query that ranks asks this.
         from omnigraph.executor.search.texts import tell_texts  # noqa: PLC0415
         from omnigraph.executor.search.vectors import tell_vectors  # noqa: PLC0415
@@ -107,7 +107,7 @@ class SnapshotMemory:
         table = self._snapshot.table(TypeId(type_id))
         column = self._column(type_id, expr.target.prop)
         if isinstance(expr, Score) and expr.func is ScoreFunc.NEAREST:
-            return tell_vectors(table, column)
+            return tell_vectors(table, column, of_all=of_all)
         func = expr.func if isinstance(expr, TextMatch) else None
         return tell_texts(table, column, self._cache, func)
 

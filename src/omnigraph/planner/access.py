@@ -55,8 +55,9 @@ class Memory(Protocol):
         """Seconds spent on lookups in this pin."""
         ...
 
-    def how_searched(self, type_id: str, expr: TextMatch | Score) -> str:
-        """The index that a search would use now, or why it would use none."""
+    def how_searched(self, type_id: str, expr: TextMatch | Score, *, of_all: bool) -> str:
+        """The index that a search would use now, or why it would use none; ``of_all``: the best of
+        all rows are wanted, and no more than the first of them."""
         ...
 
 

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import PropertyId
 from omnigraph.frozen import frozen
-from omnigraph.ir.expressions import PropertyRef, Score, StringMatch, StringOp, TextMatch
+from omnigraph.ir.expressions import Score, TextMatch
 from omnigraph.ir.printer import Speller
 from omnigraph.ir.queries import EntitySlot
 from omnigraph.ir.walk import nodes
 from omnigraph.planner import plan as plans
+from omnigraph.planner.indexable import answered_by
 from omnigraph.planner.plan import Access, inputs
 from omnigraph.planner.pushable import can_push
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from omnigraph.ir.expressions import Expr
     from omnigraph.planner.access import Choice, Memory
@@ -97,8 +98,11 @@ class _Teller:
                 return names, notes
             case plans.Group() | plans.Counted() | plans.Sort() | plans.Page():
                 return self._folded(node), {}
-            case plans.Filter(conditions=searched) | plans.Scores(scores=searched):
+            case plans.Filter(conditions=searched):
                 return self._combined(node), self._searches(searched)
+            case plans.Scores(scores=searched, first=first):
+                best = first if node.ranks_all else None
+                return self._combined(node), self._searches(searched, best)
             case _:
                 return self._combined(node), {}
 
@@ -121,11 +125,12 @@ class _Teller:
         notes["index"] = self._index(node)
         return title, notes | self._searches(node.filters)
 
-    def _searches(self, exprs: Sequence[Expr]) -> dict[str, Any]:
-        """Through which index each search would find its rows, or why through none."""
+    def _searches(self, exprs: Sequence[Expr], best: Expr | None = None) -> dict[str, Any]:
+        """Through which index each search would find its rows, or why through none. ``best`` is
+        the score of which only the best of all rows are wanted."""
         found = {
             self._spell.expr(part): self._memory.how_searched(
-                self._plan.types[part.target.slot], part
+                self._plan.types[part.target.slot], part, of_all=part is best
             )
             for expr in exprs
             for part in nodes(expr)
@@ -138,25 +143,21 @@ class _Teller:
         if self._choice.access is Access.RESIDENT:
             return "ids in memory" if node.ids is not None else "none: whole columns in memory"
         by_id = ("@id",) if node.ids is not None else ()
-        used = list(dict.fromkeys((*by_id, *self._filtered(node))))
-        found = [prop for prop in used if self._memory.has_index(type_id, prop)]
-        if found:
-            return "on " + ", ".join(self._name(type_id, prop) for prop in found)
-        if not used:
-            return "none: all rows are read"
-        return "none on " + ", ".join(self._name(type_id, prop) for prop in used)
+        pushed = [condition for condition in node.filters if self._pushes(condition)]
 
-    def _filtered(self, node: plans.Scan) -> Iterator[str]:
-        for condition in node.filters:
-            for part in nodes(condition):
-                match part:
-                    case StringMatch(op=StringOp.CONTAINS):
-                        # An order of texts does not tell what is inside of them.
-                        break
-                    case PropertyRef(prop=prop) if self._pushes(condition):
-                        yield prop
-                    case _:
-                        pass
+        def answering(has_index: Callable[[str], bool]) -> list[str]:
+            found = [prop for prop in by_id if has_index(prop)]
+            for condition in pushed:
+                found += answered_by(condition, has_index)
+            return found
+
+        used = answering(lambda prop: self._memory.has_index(type_id, prop))
+        if used:
+            return "on " + self._names(type_id, used)
+        lacking = [
+            prop for prop in answering(lambda _: True) if not self._memory.has_index(type_id, prop)
+        ]
+        return f"none on {self._names(type_id, lacking)}" if lacking else "none: all rows are read"
 
     def _pushes(self, condition: Expr) -> bool:
         return self._choice.access is Access.LOOKED_UP and can_push(condition)
@@ -234,6 +235,9 @@ class _Teller:
         reading = (self._plan.readings or {}).get(type_id)
         props = () if reading is None else (*reading.early, *reading.late)
         return [self._name(type_id, prop) for prop in dict.fromkeys(props)]
+
+    def _names(self, type_id: str, props: Iterable[str]) -> str:
+        return ", ".join(self._name(type_id, prop) for prop in dict.fromkeys(props))
 
     def _name(self, type_id: str, prop: str) -> str:
         return self._facts.entity(type_id).by_id[PropertyId(prop)].name

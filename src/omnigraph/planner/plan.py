@@ -196,6 +196,12 @@ class Scores:
     first: Score | None = None
     rows: float = 1.0
 
+    @property
+    def ranks_all(self) -> bool:
+        """Whether it ranks all there is of a type: only then may an index choose the rows."""
+        below = self.input
+        return isinstance(below, Scan) and below.ids is None and not below.filters
+
 
 @frozen
 class Group:

@@ -42,7 +42,7 @@ class FakeMemory:
     def spent(self, type_id: str) -> float:
         return self.seconds.get(type_id, 0.0)
 
-    def how_searched(self, type_id: str, expr: Any) -> str:
+    def how_searched(self, type_id: str, expr: Any, *, of_all: bool) -> str:
         return "as a test says"
 
 

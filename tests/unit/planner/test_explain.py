@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from omnigraph.planner.access import Choice
 from omnigraph.planner.explain import Explained, explain, render
 from omnigraph.planner.plan import Access
@@ -27,14 +29,17 @@ class Nothing:
     def has_topology(self, edge_type: str) -> bool:
         return False
 
+    def __init__(self, *indexed: str) -> None:
+        self._indexed = {"@id", *indexed}
+
     def has_index(self, type_id: str, prop: str) -> bool:
-        return prop == "@id"
+        return prop in self._indexed
 
     def spent(self, type_id: str) -> float:
         return 0.0
 
-    def how_searched(self, type_id: str, expr: Any) -> str:
-        return "as a test says"
+    def how_searched(self, type_id: str, expr: Any, *, of_all: bool) -> str:
+        return "the best of all" if of_all else "as a test says"
 
 
 QUERY = """match {
@@ -129,3 +134,46 @@ def test_contains_is_not_said_to_use_an_order_of_texts(planning: Planning) -> No
     while scan.inputs:
         (scan,) = scan.inputs
     assert scan.notes["index"] == "none: all rows are read"
+
+
+ALTERNATIVES = '$p.city = "Bern" or $p.age > 30'
+
+
+@pytest.mark.parametrize(
+    ("condition", "indexed", "expected"),
+    [
+        (ALTERNATIVES, ("city", "age"), "on city, age"),
+        (ALTERNATIVES, ("city",), "none on age"),
+        ('$p.city = "Bern"  $p.age > 30', ("city",), "on city"),
+        (f"not ({ALTERNATIVES})", ("city",), "on city"),
+        ('$p.city starts_with "B"', ("city",), "on city"),
+        ('not ($p.city starts_with "B")', ("city",), "none: all rows are read"),
+        ('$p.city contains "B" or $p.age > 30', ("city", "age"), "none: all rows are read"),
+    ],
+)
+def test_an_index_is_told_only_where_a_scan_asks_it(
+    planning: Planning, condition: str, indexed: tuple[str, ...], expected: str
+) -> None:
+    plan = planning.plan(f"match {{ $p: Person  {condition} }} return {{ $p.handle }}", "")
+    (person,) = (each for each in planning.facts().catalog.nodes if each.name == "Person")
+    memory = Nothing(*(prop.id for prop in person.properties if prop.name in indexed))
+    scan = explain(plan, planning.facts(), Choice(Access.LOOKED_UP, "a test"), memory)
+    while scan.inputs:
+        (scan,) = scan.inputs
+    assert scan.notes["index"] == expected
+
+
+@pytest.mark.parametrize(
+    ("match", "order", "expected"),
+    [
+        ("$d: Paper", "bm25($d.title, $h)", "the best of all"),
+        ("$d: Paper", "bm25($d.title, $h) asc", "as a test says"),
+        ('$d: Paper  $d.title != "x"', "bm25($d.title, $h)", "as a test says"),
+        ("$p wrote $d", "bm25($d.title, $h)", "as a test says"),
+    ],
+)
+def test_the_best_of_all_rows_are_told_from_those_of_some(
+    planning: Planning, match: str, order: str, expected: str
+) -> None:
+    body = f"match {{ {match} }} return {{ $d.title }} order {{ {order} }} limit 3"
+    assert f"bm25(d.title, $h): {expected}" in render(told(planning, Access.RESIDENT, body))

@@ -24,7 +24,8 @@ def run_scores(node: plan.Scores, run: Run, given: Given) -> Bindings:
         if isinstance(score, RankFusion):
             rows = rows.computing(id(score), run.scoring.fuse(score, rows))
     if node.first is not None and run.limit is not None:
-        chosen = run.scoring.best(node.first, rows, run.offset + run.limit)
+        wanted = run.offset + run.limit
+        chosen = run.scoring.best(node.first, rows, wanted, of_all=node.ranks_all)
         if chosen is not None:
             rows = rows.take(chosen[0]).computing(id(node.first), chosen[1])
     for score in node.scores:

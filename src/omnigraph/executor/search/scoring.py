@@ -90,7 +90,9 @@ class ColumnScoring:
         """A distance or a relevance for each row; NULL where there is none."""
         return self._naive.score(expr, rows) if _varies(expr) else _vector(self._scores(expr, rows))
 
-    def best(self, expr: Score, rows: Bindings, count: int) -> tuple[Ints, Vector] | None:
+    def best(
+        self, expr: Score, rows: Bindings, count: int, *, of_all: bool
+    ) -> tuple[Ints, Vector] | None:
         """The places of rows that have so many best ones among them, and their scores."""
         query = None if _varies(expr) else self._query(expr)
         if query is None or count >= rows.count or not self._has_positions(expr.target):
@@ -102,7 +104,10 @@ class ColumnScoring:
         if expr.func is ScoreFunc.BM25:
             ranked = self._texts(expr.target).best(str(query), count, some)
         else:
-            ranked = self._vectors(expr.target).nearest(self._vector(expr, query), count, some)
+            # With a condition the answer is exact, even where all rows happen to pass.
+            ranked = self._vectors(expr.target).nearest(
+                self._vector(expr, query), count, some, exact=not of_all
+            )
         if some is None:
             order = np.argsort(ranked.rows)
             return ranked.rows[order], _vector(ranked.scores[order])

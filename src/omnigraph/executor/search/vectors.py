@@ -250,9 +250,11 @@ class VectorColumn:
         return _ranked(rows, distances(self._taken(rows), query), count)
 
 
-def tell_vectors(table: Table, column: str) -> str:
-    """How the nearest of all vectors of a column would be found."""
+def tell_vectors(table: Table, column: str, *, of_all: bool) -> str:
+    """How the nearest vectors of a column would be found; ``of_all``: among all of its rows."""
     dim = table.schema.field(column).type.list_size
+    if not of_all:
+        return "no index: every row that is left is compared"
     if table.pin.rows * dim <= EXACT_VALUES:
         return f"no index: an exact search of {table.pin.rows} vectors is as fast"
     wanted = IndexSpec(column, IndexKind.VECTOR)

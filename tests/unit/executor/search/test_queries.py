@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.errors import InvalidInput, StorageFault, Unsupported
-from omnigraph.executor.search import segments
+from omnigraph.executor.search import segments, vectors
+from omnigraph.executor.search.vectors import VectorColumn
 from omnigraph.graph.open import init_graph, open_graph
 from omnigraph.testing.embedder import WordEmbedder
 
@@ -119,3 +120,26 @@ def test_a_property_made_anew_has_no_words_of_the_one_that_was_dropped(
     graph.apply_schema(without, allow_data_loss=True)
     graph.apply_schema("node Doc { slug: String @key\n body: String? }")
     assert slugs(graph, found) == []
+
+
+def test_with_a_condition_no_index_chooses_the_nearest_and_explain_says_so(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where every row passes: whether an answer is exact does not depend on the rows."""
+    graph.apply_schema(SCHEMA.replace("Vector(3)?", "Vector(3)? @index"))
+    graph.ensure_indices(force=True)
+    monkeypatch.setattr(vectors, "EXACT_VALUES", 0)
+    asked: list[str] = []
+    by_index = VectorColumn._by_index
+
+    def watched(column: VectorColumn, *args: Any) -> Any:
+        asked.append("index")
+        return by_index(column, *args)
+
+    monkeypatch.setattr(VectorColumn, "_by_index", watched)
+    some = near().replace("$d: Doc", '$d: Doc  $d.slug != "zz"')
+    for text, chooses in ((near(), True), (some, False)):
+        asked.clear()
+        assert len(slugs(graph, text, q=[1.0, 0.0, 0.0])) == 2
+        assert (asked == ["index"]) is chooses
+        assert ("index of vectors" in str(graph.explain(text))) is chooses
