@@ -57,7 +57,7 @@ def test_a_file_where_a_directory_should_be_is_told(
     for place in (occupied, occupied / "graph.omni"):
         done = run_omnigraph("init", place, "--schema", people_schema)
         assert done.returncode == 1
-        assert done.stderr.startswith("error [")
+        assert done.stderr.startswith("error [storage.")
         assert "internal error" not in done.stderr
         assert "Traceback" not in done.stderr
     assert occupied.read_text(encoding="utf-8") == "not a directory"
@@ -90,11 +90,16 @@ def test_the_first_line_is_enough_for_head(
     assert done.stdout.startswith("01")
 
 
-def test_output_that_cannot_be_written_is_a_failure(run_omnigraph: Omnigraph) -> None:
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("log", "--json"), ("export",), ("query", "-e", NAMES)]
+)
+def test_output_that_cannot_be_written_is_a_failure(
+    run_omnigraph: Omnigraph, people_graph: Path, arguments: tuple[str, ...]
+) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     with Path("/dev/full").open("w", encoding="utf-8") as full:
-        done = run_omnigraph("--help", stdout=full)
+        done = run_omnigraph(*arguments, env={"OMNIGRAPH_STORE": str(people_graph)}, stdout=full)
     assert done.returncode == 1
     assert done.stderr == (
         "error [output.failed] the output cannot be written: No space left on device\n"
@@ -121,14 +126,21 @@ def test_a_closed_stdout_is_nobody_listening(
         ("nonsense 2>/dev/full", 2),
         ("nonsense --json 2>&- | true; exit ${PIPESTATUS[0]}", 2),
         ("query --query - --store x <&-", 1),
+        ("load x --data - --mode merge <&-", 1),
+        ("export GRAPH >&-", 0),
         ("--version 2>&- <&-", 0),
     ],
 )
 def test_closed_streams_change_nothing_about_the_outcome(
-    omnigraph_command: str, plain_environment: dict[str, str], command: str, code: int
+    omnigraph_command: str,
+    plain_environment: dict[str, str],
+    people_graph: Path,
+    command: str,
+    code: int,
 ) -> None:
+    line = command.replace("GRAPH", str(people_graph))
     done = subprocess.run(
-        ["bash", "-c", f"{omnigraph_command} {command}"],
+        ["bash", "-c", f"{omnigraph_command} {line}"],
         env=plain_environment,
         capture_output=True,
         text=True,
@@ -137,6 +149,7 @@ def test_closed_streams_change_nothing_about_the_outcome(
     assert done.returncode == code
     assert "error" not in done.stdout
     assert "Traceback" not in done.stderr
+    assert "internal" not in done.stderr
 
 
 def test_an_encoding_without_the_letters_escapes_them(
@@ -215,11 +228,16 @@ def test_colours_are_for_terminals(
     assert "\x1b" not in run_omnigraph("log", people_graph).stdout
 
 
+@pytest.mark.parametrize(
+    ("sent", "told"), [(signal.SIGINT, "interrupted\n"), (signal.SIGTERM, "terminated\n")]
+)
 def test_an_interrupted_write_leaves_nothing_half_done(
     run_omnigraph: Omnigraph,
     omnigraph_command: str,
     plain_environment: dict[str, str],
     people_copy: Path,
+    sent: signal.Signals,
+    told: str,
 ) -> None:
     before = json.loads(run_omnigraph("status", people_copy, "--json").stdout)
     process = subprocess.Popen(
@@ -229,13 +247,13 @@ def test_an_interrupted_write_leaves_nothing_half_done(
         stderr=subprocess.PIPE,
         text=True,
     )
-    # It stops itself in the middle of the write; what wakes it up is Ctrl-C.
+    # It stops itself in the middle of the write; what wakes it up is Ctrl-C, or SIGTERM.
     _, status = os.waitpid(process.pid, os.WUNTRACED)
     assert os.WIFSTOPPED(status)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     process.send_signal(signal.SIGCONT)
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+    assert (process.returncode, out, err) == (128 + sent, "", told)
     after = json.loads(run_omnigraph("status", people_copy, "--json").stdout)
     assert after == before
     assert run_omnigraph("mutate", "-e", ADD, "--store", people_copy).returncode == 0

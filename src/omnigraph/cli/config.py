@@ -22,6 +22,8 @@ __all__ = ["Alias", "Config", "Defaults", "Profile", "home_directory", "read_con
 
 HOME_VARIABLE = "OMNIGRAPH_HOME"
 _FILE = "config.yaml"
+# As systems say of users that have none.
+_NO_HOME = Path("/nonexistent/.omnigraph")
 _KNOWN = {
     "operator": frozenset({"actor"}),
     "defaults": frozenset(
@@ -173,8 +175,12 @@ class Config:
 
 def home_directory() -> Path:
     """Where the operator's files are."""
-    said = os.environ.get(HOME_VARIABLE)
-    return Path(said).expanduser() if said else Path("~/.omnigraph").expanduser()
+    said = Path(os.environ.get(HOME_VARIABLE) or "~/.omnigraph")
+    try:
+        return said.expanduser()
+    except RuntimeError:
+        # A user without a home, as in a container: there is nothing to read, and writing fails.
+        return _NO_HOME
 
 
 def read_config() -> Config:
@@ -185,7 +191,8 @@ def read_config() -> Config:
     except FileNotFoundError:
         return Config(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput("config.unreadable", f"{path} cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise InvalidInput("config.unreadable", f"{path} cannot be read: {why}") from error
     return parse_config(path, text)
 
 

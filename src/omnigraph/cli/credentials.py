@@ -16,7 +16,7 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
-from omnigraph.cli.config import home_directory
+from omnigraph.cli.config import HOME_VARIABLE, home_directory
 from omnigraph.cli.durable import install
 from omnigraph.errors import InvalidInput
 
@@ -66,7 +66,15 @@ def keep_token(name: str, token: str) -> Path:
             "credentials.bad_token", "the token is empty, or holds spaces or control characters"
         )
     path = _path()
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise InvalidInput(
+            "credentials.unwritable",
+            f"{path.parent} cannot be made: {error.strerror or error}",
+            remedy=f"name another directory by {HOME_VARIABLE}, or give the token by "
+            f"{variable_of(name)}",
+        ) from error
     _write(path, {**_sections(path), name: token})
     return path
 
@@ -113,7 +121,8 @@ def _sections(path: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput("credentials.unreadable", f"{path} cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise InvalidInput("credentials.unreadable", f"{path} cannot be read: {why}") from error
     parser = configparser.RawConfigParser()
     try:
         parser.read_string(text)

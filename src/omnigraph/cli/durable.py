@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import Conflict, InvalidInput, Unsupported
+from omnigraph.runtime.files import is_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +24,8 @@ def install(path: Path, chunks: Iterable[bytes], *, mode: int | None = None) -> 
     """Write a file beside its place, sync it, move it there, sync the directory.
 
     ``mode`` are its permissions, from the first byte on. Whoever reads the place sees the old file
-    or the new one. Two who install at once do so one after the other: the second is refused.
+    or the new one. Two who install at once do so one after the other: the second is refused. A link
+    stays, and what it points to is replaced; what is no file is written to as it is.
     """
     try:
         import fcntl  # noqa: PLC0415 - not there on every system
@@ -32,8 +34,13 @@ def install(path: Path, chunks: Iterable[bytes], *, mode: int | None = None) -> 
             "file.not_posix", "a file cannot be installed durably on this system"
         ) from error
     try:
-        with _locked(path.with_name(f"{path.name}.lock"), fcntl.flock):
-            _replace(path, chunks, mode)
+        if is_stream(path):
+            with path.open("wb") as stream:
+                stream.writelines(chunks)
+            return
+        real = path.resolve()
+        with _locked(real.with_name(f"{real.name}.lock"), fcntl.flock):
+            _replace(real, chunks, mode)
     except OSError as error:
         raise InvalidInput(
             "file.unwritable", f"{path} cannot be written: {error.strerror or error}"

@@ -41,8 +41,8 @@ def report(error: BaseException, *, as_json: bool) -> int:
     for line in lines:
         write_error(line)
     if as_json:
-        # A reader that has gone does not make a success of it.
-        with contextlib.suppress(BrokenPipeError):
+        # A reader that has gone does not make a success of it, and a full disk no other failure.
+        with contextlib.suppress(OSError):
             print(Invocation.to_json(body), flush=True)
     return code
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-import errno
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import click
 
@@ -22,6 +21,7 @@ __all__ = [
     "QueryText",
     "find_params",
     "find_query",
+    "open_stdin",
     "params_options",
     "parse_time",
     "query_options",
@@ -60,7 +60,7 @@ def params_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def read_text(path: str) -> str:
     """The text of a file, or of stdin for ``-``."""
     try:
-        data = _read_stdin() if path == _STDIN else Path(path).read_bytes()
+        data = open_stdin().read() if path == _STDIN else Path(path).read_bytes()
         return data.decode("utf-8-sig")
     except OSError as error:
         raise InvalidInput(
@@ -74,10 +74,11 @@ def read_text(path: str) -> str:
         ) from error
 
 
-def _read_stdin() -> bytes:
+def open_stdin() -> BinaryIO:
+    """Stdin, as bytes."""
     if sys.stdin is None:
-        raise OSError(errno.EBADF, "stdin is closed")
-    return sys.stdin.buffer.read()
+        raise InvalidInput("file.unreadable", "- cannot be read: stdin is closed")
+    return sys.stdin.buffer
 
 
 def find_query(file: str | None, text: str | None) -> QueryText:

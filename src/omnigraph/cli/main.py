@@ -51,8 +51,9 @@ def _answer() -> int:
     # A command loads hundreds of modules, and nothing of them is garbage: at its usual pace the
     # collector would look through all of them again and again, for a tenth of the time.
     gc.set_threshold(_COLLECT_AFTER)
-    from omnigraph.cli.program import run  # noqa: PLC0415 - the door to click
+    from omnigraph.cli.program import heed_termination, run  # noqa: PLC0415 - the door to click
 
+    heed_termination()
     return run(arguments)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
-from typing import TYPE_CHECKING
+import signal
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -12,13 +14,13 @@ from omnigraph import __version__
 from omnigraph.cli.exits import INTERRUPTED, OK, USAGE
 from omnigraph.cli.failures import report, usage_failure
 from omnigraph.cli.invocation import CONTEXT_SETTINGS, Invocation, VerbGroup
-from omnigraph.cli.terminal import prepare_streams, write_error
+from omnigraph.cli.terminal import OutputFailed, prepare_streams, write_error
 from omnigraph.cli.verbs import HELP, VERBS, version_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["program", "run"]
+__all__ = ["heed_termination", "program", "run"]
 
 _NAME = "omnigraph"
 
@@ -58,6 +60,18 @@ program.params.append(
 )
 
 
+def heed_termination() -> None:
+    """From here on SIGTERM ends this process as Ctrl-C does: what is half written is taken away."""
+    signal.signal(signal.SIGTERM, _terminate)
+
+
+def _terminate(number: int, _: object) -> NoReturn:
+    # Written past the streams, in the middle of whose work this may be.
+    with contextlib.suppress(OSError):
+        os.write(2, b"terminated\n")
+    raise SystemExit(128 + number)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; its exit code. Errors have been told when this returns."""
     prepare_streams()
@@ -75,7 +89,7 @@ def run(arguments: Sequence[str]) -> int:
     except (click.exceptions.Abort, KeyboardInterrupt):
         write_error("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, OutputFailed):
         raise
     except click.ClickException as error:
         return report(usage_failure(error), as_json=as_json)

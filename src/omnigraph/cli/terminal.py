@@ -7,17 +7,20 @@ import io
 import os
 import sys
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TextIO
 
 __all__ = [
+    "BytesOutput",
+    "OutputFailed",
     "cell_width",
     "columns_of",
     "draw_plainly",
     "escape_controls",
+    "is_terminal",
     "paint",
     "prepare_streams",
     "shorten",
@@ -40,10 +43,43 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+class OutputFailed(OSError):
+    """Stdout cannot be written: no verb is to blame, and nothing more can be said there."""
+
+
+@contextlib.contextmanager
+def _to_stdout() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailed(error.errno, error.strerror) from error
+
+
 def write_lines(lines: Iterable[str]) -> None:
     """Print lines to stdout, each as soon as it is known."""
     for line in lines:
-        print(line)
+        with _to_stdout():
+            print(line)
+
+
+class BytesOutput(io.RawIOBase):
+    """Stdout as a binary file. When nobody listens there, bytes go the way of texts: nowhere."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if sys.stdout is not None:
+            with _to_stdout():
+                sys.stdout.buffer.write(data)
+        return len(data)
+
+    def flush(self) -> None:
+        if sys.stdout is not None:
+            with _to_stdout():
+                sys.stdout.flush()
 
 
 def write_error(line: str) -> None:
@@ -74,7 +110,7 @@ def columns_of(stream: TextIO | None) -> int | None:
     said = os.environ.get("COLUMNS", "")
     if said.isdecimal() and int(said) > 0:
         return int(said)
-    if not _is_terminal(stream) or stream is None:
+    if not is_terminal(stream) or stream is None:
         return None
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
@@ -84,7 +120,7 @@ def columns_of(stream: TextIO | None) -> int | None:
 
 def paint(text: str, style: str, stream: TextIO | None) -> str:
     """The text in a style, on a terminal that wants colours."""
-    wanted = _is_terminal(stream) and "NO_COLOR" not in os.environ
+    wanted = is_terminal(stream) and "NO_COLOR" not in os.environ
     if not wanted or os.environ.get("TERM") == "dumb":
         return text
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
@@ -129,5 +165,6 @@ def _char_width(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def _is_terminal(stream: TextIO | None) -> bool:
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person looks at it."""
     return stream is not None and stream.isatty()

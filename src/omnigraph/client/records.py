@@ -54,7 +54,9 @@ def _of_path(path: Path, format: str | None) -> bytes:  # noqa: A002
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise InvalidInput("file.unreadable", f"{path} cannot be read: {error}") from error
+        raise InvalidInput(
+            "file.unreadable", f"{path} cannot be read: {error.strerror or error}"
+        ) from error
     return data if data.endswith(b"\n") or not data else data + b"\n"
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,11 +16,11 @@ from omnigraph.executor.result import QueryResult, ReadTarget
 from omnigraph.ir.queries import ResultColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from omnigraph.client.requests import Answer
 
-__all__ = ["RemoteBaseline", "opened", "result_of", "spool"]
+__all__ = ["RemoteBaseline", "result_of", "spool"]
 
 _HELD_BYTES = 16 * 2**20
 _CHUNK_BYTES = 2**20
@@ -53,16 +51,6 @@ class _Spool(tempfile.SpooledTemporaryFile[bytes]):
 def spool() -> IO[bytes]:
     """Room for a long answer: in memory, and on disk beyond that."""
     return _Spool(_HELD_BYTES)
-
-
-@contextmanager
-def opened(out: Any) -> Iterator[Callable[[bytes], object]]:
-    """What takes the bytes of an export: a path, which is written, or an open file."""
-    if not isinstance(out, str | Path):
-        yield out.write
-        return
-    with Path(out).open("wb") as file:
-        yield file.write
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,15 @@ def find_graph() -> Steps[str]:
     """The one graph of a server."""
     try:
         names = yield from list_graphs()
+        why = f"the server has {len(names)}" if names else "the server shows you none"
     except (Forbidden, NotFound):
-        names = []
+        names, why = [], "the server does not tell which it has"
     if len(names) == 1:
         return names[0]
+    known = f": {', '.join(names[:20])}" if names else ""
     raise InvalidInput(
         "client.which_graph",
-        "the address names no graph, and there is not exactly one to choose",
-        remedy=f"name it: {', '.join(names[:20])}" if names else "name it: graph=NAME",
+        f"the address names no graph, and {why}",
+        remedy=f"name it, by --graph ID or graph=ID{known}",
         details={"graphs": names},
     )

@@ -10,14 +10,14 @@ from omnigraph.client import answers, histories
 from omnigraph.client.entity_verbs import EntityVerbs, place_of
 from omnigraph.client.records import ndjson_of, needs_catalog
 from omnigraph.client.requests import Request, Steps, get, path_of, post
-from omnigraph.client.results import ARROW_FIRST, opened, result_of, spool
+from omnigraph.client.results import ARROW_FIRST, result_of, spool
 from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.errors import Unsupported
 from omnigraph.executor.ipc import read_stream
 from omnigraph.executor.result import to_wire
 from omnigraph.operations.evolve.backfill import parse_backfill
 from omnigraph.operations.evolve.plan import DesiredSchema
-from omnigraph.operations.export import ExportResult
+from omnigraph.operations.export import ExportResult, opened
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.manifest import WriterKind, commit_id_of
 from omnigraph.versioning.names import MAIN
@@ -143,8 +143,8 @@ class ReadVerbs(EntityVerbs):
         found = yield from self.snapshot()
         commit = found["graph_commit_id"]
         body = {"snapshot": commit, "type_names": list(types) or None}
-        with opened(out) as write:
-            yield post("/export", body, repeatable=True, sink=write)
+        with opened(out) as file:
+            yield post("/export", body, repeatable=True, sink=file.write)
         counts = tuple(
             (EntityKind(each["entity_kind"]), each["type_name"], each["entity_count"])
             for each in found["datasets"]

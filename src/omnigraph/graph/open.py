@@ -233,7 +233,8 @@ def _read_text(path: str | Path, code: str, what: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, TypeError) as error:
-        raise InvalidInput(code, f"the {what} {path} cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise InvalidInput(code, f"the {what} {path} cannot be read: {why}") from error
 
 
 def _guard(policy: PolicySource, stamp: Stamp, actor: str | None) -> Guard:

@@ -20,6 +20,7 @@ from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.operations.json_lines import json_lines, json_values
 from omnigraph.runtime.cancellation import check_cancelled
+from omnigraph.runtime.files import open_whole
 from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
@@ -30,7 +31,15 @@ if TYPE_CHECKING:
     from omnigraph.ports.tables import Table
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["FORMATS", "ExportRequest", "ExportResult", "choose_types", "export", "write_rows"]
+__all__ = [
+    "FORMATS",
+    "ExportRequest",
+    "ExportResult",
+    "choose_types",
+    "export",
+    "opened",
+    "write_rows",
+]
 
 FORMATS = ("ndjson", "csv", "parquet", "arrow")
 
@@ -96,7 +105,7 @@ def export(engine: Engine, request: ExportRequest) -> ExportResult:
     snapshot = engine.snapshot(request.target)
     entities = choose_types(snapshot.catalog, request.types)
     if request.format == "ndjson":
-        with _opened(request.out) as file:
+        with opened(request.out) as file:
             for entity in entities:
                 write_rows(snapshot.table(entity.id), entity, file, request.format)
     else:
@@ -131,23 +140,20 @@ def choose_types(catalog: Catalog, names: Sequence[str]) -> list[EntityType]:
 
 
 @contextmanager
-def _opened(out: Any) -> Iterator[BinaryIO]:
-    """The file to write. A path appears when it is complete, and not before."""
+def opened(out: Any) -> Iterator[BinaryIO]:
+    """What takes an export: a path, which appears when it is complete, or an open file."""
     if not isinstance(out, str | Path):
         yield out
         return
-    path = Path(out)
-    partial = path.with_name(f"{path.name}.partial")
     try:
-        with partial.open("wb") as file:
+        with open_whole(out) as file:
             yield file
-        partial.replace(path)
     except OSError as error:
-        raise InvalidInput(
-            "export.unwritable", f"{path} cannot be written: {error.strerror or error}"
-        ) from error
-    finally:
-        partial.unlink(missing_ok=True)
+        raise _unwritable(out, error) from error
+
+
+def _unwritable(out: str | Path, error: OSError) -> InvalidInput:
+    return InvalidInput("export.unwritable", f"{out} cannot be written: {error.strerror or error}")
 
 
 # --- tables ------------------------------------------------------------------------------------
@@ -159,7 +165,7 @@ def _write_tables(
     single = len(entities) == 1
     is_path = isinstance(request.out, str | Path)
     if single and not (is_path and Path(request.out).is_dir()):
-        with _opened(request.out) as file:
+        with opened(request.out) as file:
             write_rows(snapshot.table(entities[0].id), entities[0], file, request.format)
         return
     if not is_path:
@@ -169,9 +175,18 @@ def _write_tables(
             remedy="name one type, write ndjson, or give a directory",
         )
     directory = Path(request.out)
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise InvalidInput(
+            "export.unwritable",
+            f"{directory} is a file, and a {request.format} file holds one type",
+            remedy="name one type, or give a directory",
+        ) from error
+    except OSError as error:
+        raise _unwritable(directory, error) from error
     for entity in entities:
-        with _opened(directory / f"{entity.name}.{request.format}") as file:
+        with opened(directory / f"{entity.name}.{request.format}") as file:
             write_rows(snapshot.table(entity.id), entity, file, request.format)
 
 

@@ -212,7 +212,8 @@ def test_what_a_server_serves_can_be_listed(cli: Cli, url: str, token: str) -> N
 def test_a_server_with_several_graphs_wants_one_named(cli: Cli, url: str, token: str) -> None:
     outcome = cli("status", "--server", url)
     assert (outcome.code, "[client.which_graph]" in outcome.err) == (1, True)
-    assert "help: name it: others, people" in outcome.err
+    assert "names no graph, and the server has 2\n" in outcome.err
+    assert "help: name it, by --graph ID or graph=ID: others, people" in outcome.err
 
 
 def test_a_server_knows_who_writes(
@@ -300,6 +301,23 @@ def test_credentials_are_for_their_owner_alone(cli: Cli, operator_home: Path) ->
     file.chmod(0o600)
     assert json.loads(cli("logout", "staging", "--json").out)["removed"] is True
     assert json.loads(cli("logout", "staging", "--json").out)["removed"] is False
+
+
+def test_a_home_that_is_missing_is_missed_by_login_alone(
+    cli: Cli, prepared_graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMNIGRAPH_HOME", "/dev/null/none")
+    outcome = cli("login", "staging", "--token", "secret")
+    assert (outcome.code, "[credentials.unwritable]" in outcome.err) == (1, True)
+    assert "OMNIGRAPH_TOKEN_STAGING" in outcome.err
+
+    def no_home(_: object) -> None:
+        raise RuntimeError("Could not determine home directory.")
+
+    # A user whom the system does not know, as in a container, with HOME unset.
+    monkeypatch.delenv("OMNIGRAPH_HOME")
+    monkeypatch.setattr("pathlib.Path.expanduser", no_home)
+    assert cli("status", prepared_graph).code == 0
 
 
 def test_a_malformed_credentials_file_is_not_quoted(cli: Cli, operator_home: Path) -> None:

@@ -226,6 +226,11 @@ def test_an_export_streams_to_a_file_and_loads_again(
     told = remote.export(tmp_path / "there.ndjson")
     assert told.to_json() == graph.export(tmp_path / "here.ndjson").to_json()
     assert (tmp_path / "there.ndjson").read_bytes() == (tmp_path / "here.ndjson").read_bytes()
+    with pytest.raises(errors.GraphError):
+        remote.export(tmp_path / "there.ndjson", types=["Nobody"])
+    assert (tmp_path / "there.ndjson").read_bytes() == (tmp_path / "here.ndjson").read_bytes()
+    with pytest.raises(errors.InvalidInput, match="cannot be written"):
+        remote.export(tmp_path / "nowhere" / "there.ndjson")
     out = io.BytesIO()
     assert remote.export(out, types=["Knows"]).total_edges == 1
     assert out.getvalue().count(b"\n") == 1

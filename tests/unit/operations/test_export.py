@@ -181,6 +181,11 @@ def test_what_cannot_be_exported_is_said(graph: Graph, tmp_path: Path) -> None:
         graph.export(io.BytesIO(), format="csv")
     with pytest.raises(InvalidInput, match="cannot be written"):
         graph.export(tmp_path / "nowhere" / "out.jsonl")
+    (tmp_path / "occupied").write_bytes(b"")
+    with pytest.raises(InvalidInput, match="is a file, and a csv file holds one type"):
+        graph.export(tmp_path / "occupied", format="csv")
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        graph.export(tmp_path / "occupied" / "below", format="csv")
 
 
 def test_a_file_appears_when_it_is_complete(

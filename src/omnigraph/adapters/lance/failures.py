@@ -32,6 +32,8 @@ __all__ = [
 # RuntimeError is what ``panics_as_errors`` makes of a panic below.
 LANCE_ERRORS = (OSError, ValueError, RuntimeError, TypeError, NotImplementedError)
 
+# What a stream of batches makes of Ctrl-C.
+_INTERRUPTED = "External error: KeyboardInterrupt"
 _CONFLICTS = (
     "Incompatible transaction",
     "Retryable commit conflict",
@@ -65,7 +67,9 @@ def is_newer_format(error: BaseException) -> bool:
 
 
 def storage_fault(code: str, path: str, error: BaseException) -> StorageFault:
-    """A failure below, named by the table that it hit."""
+    """A failure below, named by the table that it hit. Ctrl-C is none, in whatever words."""
+    if _INTERRUPTED in str(error):
+        raise KeyboardInterrupt from error
     return StorageFault(code, f"table {path}: {_reason(error)}", details={"table": path})
 
 

@@ -37,7 +37,7 @@ class LocalObjects:
     """Objects under one directory. The directory is made by ``create_root`` only."""
 
     def __init__(self, root: str | Path, *, durable: bool = False) -> None:
-        self._root = Path(os.path.abspath(root))  # noqa: PTH100 - Path.absolute() keeps '..'
+        self._root = _absolute(root)
         self._prefix = f"{self._root}/"
         self._durable = durable
 
@@ -207,10 +207,28 @@ class LocalObjects:
                 details=details,
                 remedy="Keep the graph on a file system with hard links, or in an S3 bucket.",
             )
+        if isinstance(error, NotADirectoryError) and self._root.is_file():
+            return StorageFault(
+                "storage.not_a_directory",
+                f"{self._root} is a file, and a graph is a directory",
+                details=details,
+                remedy="Name the directory of the graph, or choose another place for a new one.",
+            )
         reason = error.strerror or str(error)
         return StorageFault(
             "storage.failed", f"cannot {verb} {self._root / key}: {reason}", details=details
         )
+
+
+def _absolute(root: str | Path) -> Path:
+    try:
+        return Path(os.path.abspath(root))  # noqa: PTH100 - Path.absolute() keeps '..'
+    except FileNotFoundError as error:
+        raise StorageFault(
+            "storage.no_directory",
+            f"{root} is a path from the current directory, which is not there any more",
+            remedy="Change to a directory that exists, or give the whole path.",
+        ) from error
 
 
 class _NoHardLinks(OSError):

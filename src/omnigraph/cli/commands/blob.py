@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from omnigraph.cli.address import open_to_read
 from omnigraph.cli.durable import install
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.targets import find_target, target_options
+from omnigraph.cli.terminal import BytesOutput
 from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -75,9 +75,7 @@ def get(
         blob = _find(graph, **selector)
         part = _part(blob, offset, length)
         if out is None:
-            for chunk in blob.chunks(part.start, part.stop):
-                sys.stdout.buffer.write(chunk)
-            sys.stdout.buffer.flush()
+            BytesOutput().writelines(blob.chunks(part.start, part.stop))
             return
         install(Path(out), blob.chunks(part.start, part.stop))
     body = {"out": out, "offset": part.start, "bytes": len(part), **_body(blob, selector)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +11,7 @@ from omnigraph.cli.engines import engine_options, find_spark, stage_lines, stage
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
 from omnigraph.cli.targets import find_target, target_options
+from omnigraph.cli.terminal import BytesOutput
 from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def command(
     with open_to_read(call, uri) as graph:
         result = pipeline.export(
             graph.at(find_target(branch, at)),
-            out or sys.stdout.buffer,
+            out or BytesOutput(),
             format=layout,
             types=types,
             engine=engine,
@@ -82,7 +82,6 @@ def command(
             watch=stage_meter(call),
         )
     if out is None:
-        sys.stdout.buffer.flush()
         return
     done = result.export if isinstance(result, pipeline.SparkExportResult) else result
     total = f"{plural(done.total_nodes, 'node')}, {plural(done.total_edges, 'edge')}"

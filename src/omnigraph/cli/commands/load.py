@@ -9,8 +9,10 @@ import click
 
 from omnigraph.cli.address import announce, open_to_read, open_to_write, require_consent
 from omnigraph.cli.engines import engine_options, find_spark, stage_lines, stage_meter
+from omnigraph.cli.inputs import open_stdin
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
+from omnigraph.cli.terminal import is_terminal
 from omnigraph.cli.tidying import tidy_up
 from omnigraph.errors import InvalidInput
 
@@ -124,7 +126,7 @@ def command(
     from omnigraph import pipeline  # noqa: PLC0415 - Arrow, once the command line is known to be right
 
     _require_one(files, mapping)
-    source_files = [sys.stdin.buffer if file == _STDIN else file for file in files]
+    source_files = [open_stdin() if file == _STDIN else file for file in files]
     spark = find_spark(master, remote, conf)
     with open_to_read(call, uri) if dry_run else open_to_write(call, uri) as graph:
         if not dry_run:
@@ -160,7 +162,7 @@ def command(
 
 def _meter(call: Invocation) -> Callable[[Progress], None] | None:
     """A line that counts along, for a person who waits."""
-    if call.quiet or call.json or not sys.stderr.isatty():
+    if call.quiet or call.json or not is_terminal(sys.stderr):
         return None
 
     def tell(progress: Progress) -> None:

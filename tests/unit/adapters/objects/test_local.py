@@ -230,3 +230,21 @@ def test_without_durability_nothing_is_synced(
     monkeypatch.setattr(os, "fsync", forbidden)
     objects.put("a/b", b"1")
     assert objects.put_if_absent("c/d", b"1")
+
+
+def test_a_file_is_no_place_for_a_graph(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StorageFault, match="is a file, and a graph is a directory") as caught:
+        LocalObjects(tmp_path / "file").get("_graph.json")
+    assert caught.value.code == "storage.not_a_directory"
+
+
+def test_a_relative_path_needs_a_directory_to_begin_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(StorageFault, match="which is not there any more"):
+        LocalObjects("people.omni")
+    assert LocalObjects(tmp_path / "people.omni").uri == str(tmp_path / "people.omni")

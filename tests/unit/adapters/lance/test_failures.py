@@ -1,0 +1,16 @@
+"""What Lance raises, in the words of the error tree."""
+
+from __future__ import annotations
+
+import pytest
+
+from omnigraph.adapters.lance.failures import reading, writing
+from omnigraph.errors import StorageFault
+
+
+def test_an_interrupted_stream_is_an_interrupt_and_no_damage() -> None:
+    for using in (reading, writing):
+        with pytest.raises(KeyboardInterrupt), using("nodes/1"):
+            raise OSError("External error: KeyboardInterrupt: , /src/lance.rs:1:1")
+        with pytest.raises(StorageFault, match="table nodes/1: torn"), using("nodes/1"):
+            raise OSError("torn, /src/lance.rs:1:1")
