@@ -259,23 +259,26 @@ def _scaling(data: Path) -> Iterator[Table | str]:
 
 def _apart(master: str, data: Path, cores: int | None) -> dict[str, Any]:
     """A load in a process of its own, with all that it starts on some cores."""
-
-    def pin() -> None:
-        if cores is not None:
-            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
-
     done = subprocess.run(
-        [sys.executable, "-m", "bench.bench_spark", master, str(data)],
+        [
+            sys.executable,
+            "-m",
+            "bench.bench_spark",
+            master,
+            str(data),
+            *([str(cores)] * bool(cores)),
+        ],
         check=True,
         capture_output=True,
         text=True,
-        preexec_fn=pin,
     )
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return told
 
 
-def _load_once(master: str, data: str) -> dict[str, Any]:
+def _load_once(master: str, data: str, cores: str | None = None) -> dict[str, Any]:
+    if cores is not None:
+        _pin(int(cores))
     spark = _session(master)
     little = _data(WARM_EDGES)
     pipeline.load(_fresh("warm.omni"), str(little / "*.ndjson"), mode="append", spark=spark)
@@ -291,6 +294,14 @@ def _load_once(master: str, data: str) -> dict[str, Any]:
         "stages": {stage.name: stage.seconds for stage in done[0].stages},
         "busy": (_busy_seconds() - before) / seconds,
     }
+
+
+def _pin(cores: int) -> None:
+    """Keep this process on some cores, with the threads that imports have started; what it starts
+    inherits that. Whoever pins a child from outside forks, and Lance warns of forks."""
+    chosen = sorted(os.sched_getaffinity(0))[:cores]
+    for thread in Path("/proc/self/task").iterdir():
+        os.sched_setaffinity(int(thread.name), chosen)
 
 
 def _busy_seconds() -> float:
