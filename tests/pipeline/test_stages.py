@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -100,3 +102,35 @@ def test_a_load_on_spark_is_listed_while_it_runs_and_who_cancels_it_stops_its_jo
     assert stopped.value.code == "operation.cancelled"
     assert [(each["kind"], each["target"]) for each in listed] == [("load", "main")]
     assert (graph.status().nodes, graph.operations.list()) == (0, [])
+
+
+def test_who_interrupts_a_load_on_spark_stops_its_job_without_a_trace_and_can_load_again(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    graph = init_graph(tmp_path / "g.omni", "node Person { name: String @key }")
+    begun = tmp_path / "begun"
+
+    def wait(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        begun.touch()
+        for batch in batches:
+            time.sleep(0.5)
+            yield batch
+
+    def interrupt() -> None:
+        while not begun.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    many = spark.range(1_000, numPartitions=1_000).selectExpr("concat('p', id) AS name")
+    interrupter = Thread(target=interrupt)
+    interrupter.start()
+    with pytest.raises(KeyboardInterrupt):
+        pipeline.load(graph, {"Person": many.mapInArrow(wait, "name string")}, mode="append")
+    interrupter.join()
+    assert not [record.getMessage() for record in caplog.records]
+    tracker = spark.sparkContext.statusTracker()
+    while tracker.getActiveJobsIds():
+        time.sleep(0.05)
+    assert (graph.status().nodes, graph.recoveries.pending()) == (0, [])
+    pipeline.load(graph, {"Person": many.limit(3)}, mode="append")
+    assert graph.status().nodes == 3

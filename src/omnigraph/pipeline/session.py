@@ -165,8 +165,15 @@ def _silence() -> None:
     from pyspark.logger import PySparkLogger  # noqa: PLC0415 - comes with the session
 
     logging.getLogger("py4j").setLevel(logging.ERROR)
+    # Whoever presses Ctrl-C interrupts a call to the JVM; the bridge would log that with a trace, and
+    # not by a logger of its own.
+    logging.getLogger().addFilter(_is_not_of_the_bridge)
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _is_not_of_the_bridge(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _settings(master: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -125,7 +125,7 @@ def share_of_tasks(spark: SparkSession) -> Callable[[], float] | None:
 
 @contextmanager
 def _stopped_when_cancelled(spark: SparkSession) -> Iterator[None]:
-    """Who cancels the operation that runs here stops its job, too."""
+    """Who cancels or interrupts the operation that runs here stops its job, too."""
     token = current_cancellation()
     if token is None:
         yield
@@ -145,6 +145,11 @@ def _stopped_when_cancelled(spark: SparkSession) -> Iterator[None]:
     watcher.start()
     try:
         yield
+    except BaseException:
+        # Of Ctrl-C Spark's own handler tries it, through the very call that was interrupted.
+        with suppress(Exception):
+            stop(tag)
+        raise
     finally:
         over.set()
         watcher.join()
@@ -190,6 +195,8 @@ def translated_failures() -> Iterator[None]:
     except GraphError:
         raise
     except Exception as error:
+        if _is_interrupted(error):
+            raise KeyboardInterrupt from error
         found = _MARKED.search(str(error))
         if found is not None:
             raise _error_of(json.loads(found[1])) from error
@@ -209,6 +216,14 @@ def translated_failures() -> Iterator[None]:
             f"a Spark job failed: {_last_words(error)}",
             remedy="nothing was published; look at the logs of the executors",
         ) from error
+
+
+def _is_interrupted(error: BaseException) -> bool:
+    """Whether it is what Spark said of a job that Ctrl-C ended, in the place of the interrupt."""
+    before = error.__context__
+    return before is not None and (
+        isinstance(before, KeyboardInterrupt) or _is_interrupted(before)
+    )
 
 
 def _failure_of(error: GraphError) -> dict[str, Any]:
