@@ -82,6 +82,18 @@ def test_patterns_and_directories_are_loaded_by_this_process_too(
     assert (done.to_json().get("engine"), graph.status().nodes) == (None, 2)
 
 
+def test_patterns_of_several_types_are_loaded_by_this_process_too(tmp_path: Path) -> None:
+    schema = "node Person { name: String @key }\nnode Place { name: String @key }"
+    graph = init_graph(tmp_path / "g.omni", schema)
+    for name in ("ann", "ben"):
+        (tmp_path / f"person-{name}.csv").write_text(f"name\n{name}\n")
+    (tmp_path / "places.csv").mkdir()
+    (tmp_path / "places.csv" / "part-0.csv").write_text("name\nBonn\n")
+    source = {"Person": str(tmp_path / "person-*.csv"), "Place": tmp_path / "places.csv"}
+    done = pipeline.load(graph, source, mode="append", engine="auto")
+    assert (done.to_json().get("engine"), graph.status().nodes) == (None, 3)
+
+
 @pytest.mark.parametrize(
     "master", ["nosuch", "local[x]", "local[2", "local-cluster[2,1]", "spark://", "Local", ""]
 )

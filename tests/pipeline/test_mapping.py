@@ -293,3 +293,56 @@ def test_a_mapped_file_that_cannot_be_read_is_named(
     with pytest.raises(InvalidInput, match=r"2\.parquet cannot be read") as refused:
         pipeline.load(graph, mapping, mode="append", spark=spark)
     assert refused.value.code == "load.corrupt"
+
+
+def test_of_rows_about_one_the_last_counts_by_number_and_none_is_lost(
+    spark: SparkSession, graph: Graph, tmp_path: Path
+) -> None:
+    source = tmp_path / "with a space, é.csv"
+    source.write_text(
+        "mail,name,n,day\n"
+        "1@x,nine,9,02.01.2026\n1@x,ten,10,01.02.2026\n"
+        "2@x,early,5,05.05.2026\n2@x,tie,7,06.06.2026\n2@x,later tie,7,06.06.2026\n"
+        "3@x,good,1,01.01.2026\n3@x,broken,2\n"
+        ",nobody,1,01.01.2026\n,nobody else,2,01.01.2026\n"
+    )
+
+    def load(order: Any) -> tuple[dict[str, str], set[tuple[str, int]]]:
+        into = [{"type": "Person", "properties": {"mail": "mail", "name": "name"}}]
+        each = {"path": "with*.csv", "latest": {"by": ["mail"], "order": order}, "into": into}
+        report = tmp_path / f"bad-{len(str(order))}"
+        mapping = parse_mapping({"sources": [each]}, tmp_path)
+        pipeline.load(graph, mapping, mode="merge", on_error="quarantine", report=str(report))
+        told = pq.read_table(report / "violations.parquet").to_pylist()
+        names = {mail: row["name"] for mail, row in people(graph).items() if mail[0].isdigit()}
+        return names, {(item["file"], item["record"]) for item in told}
+
+    names, told = load("n")
+    assert names == {"1@x": "ten", "2@x": "later tie", "3@x": "good"}
+    assert told == {(str(source), record) for record in (7, 8, 9)}
+    names, _ = load({"column": "day", "cast": "date", "format": "dd.MM.yyyy"})
+    assert names == {"1@x": "ten", "2@x": "later tie", "3@x": "good"}
+
+
+def test_a_time_is_the_same_in_every_time_zone_and_with_every_parser(
+    spark: SparkSession, graph: Graph, tmp_path: Path
+) -> None:
+    # In the time zone of the session there is no such hour on that day, were it a local one.
+    (tmp_path / "t.ndjson").write_text('{"m": "t@x", "s": "2024-03-10T02:30:00.123456Z"}\n')
+    value = {"column": "s", "cast": "datetime"}
+    into = [{"type": "Person", "properties": {"mail": "m", "name": "m", "seen": value}}]
+    mapping = parse_mapping({"sources": [{"path": "t.ndjson", "into": into}]}, tmp_path)
+    others = {
+        "spark.sql.session.timeZone": "America/New_York",
+        "spark.sql.legacy.timeParserPolicy": "LEGACY",
+        "spark.sql.ansi.enabled": "false",
+    }
+    before = {key: spark.conf.get(key) for key in others}
+    try:
+        for key, other in others.items():
+            spark.conf.set(key, other)
+        pipeline.load(graph, mapping, mode="merge", spark=spark)
+    finally:
+        for key, usual in before.items():
+            spark.conf.set(key, str(usual))
+    assert people(graph)["t@x"]["seen"].isoformat() == "2024-03-10T02:30:00.123456+00:00"

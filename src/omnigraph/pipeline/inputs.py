@@ -11,6 +11,7 @@ from __future__ import annotations
 import glob
 import io
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -100,10 +101,13 @@ def is_frame(source: Any) -> bool:
 
 
 def expand(source: Any) -> Any:
-    """A path, or a list with paths, with the files of patterns and directories in their place.
+    """A path, or a list with paths, with the files of patterns and directories in their place;
+    or those of several types.
 
     What matches nothing stays as it is: whoever reads it says what is wrong.
     """
+    if isinstance(source, Mapping):
+        return {name: expand(part) for name, part in source.items()}
     if isinstance(source, list):
         return [file for part in source for file in _expand_part(part)]
     files = _expand_part(source)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Window
@@ -63,7 +65,7 @@ class Origin:
         )
         found, before = [], dict[str, int]()
         for block in sorted(blocks.collect(), key=lambda row: (row[_FILE], row[_START])):
-            file = block[_FILE].removeprefix("file://")
+            file = _path_of(block[_FILE])
             found.append((block["first"], file, before.get(file, 0)))
             before[file] = before.get(file, 0) + block["count"]
         return sorted(found)
@@ -133,11 +135,27 @@ def _narrowed(rows: DataFrame, source: MappedSource) -> DataFrame:
     rows = rows.withColumn(DELETE, going)
     if source.latest is None:
         return rows
-    _require_columns(rows, (*source.latest.by, source.latest.order))
-    newest_first = [f.col(_quoted(source.latest.order)).desc_nulls_last(), f.col(AT).desc()]
-    window = Window.partitionBy(*map(_quoted, source.latest.by)).orderBy(*newest_first)
+    _require_columns(rows, source.latest.by)
+    keys = [f.col(_quoted(name)) for name in source.latest.by]
+    newest_first = (*_ordering(rows, source.latest.order), f.col(AT))
+    # What could not be read takes the place of nobody.
+    window = Window.partitionBy(*keys, broken).orderBy(
+        *(key.desc_nulls_last() for key in newest_first)
+    )
     rows = rows.withColumn("_rank", f.row_number().over(window))
-    return rows.where(broken | (f.col("_rank") == 1)).drop("_rank")
+    # Rows that do not say what they are about are not about the same.
+    apart = reduce(or_, (key.isNull() for key in keys), broken)
+    return rows.where(apart | (f.col("_rank") == 1)).drop("_rank")
+
+
+def _ordering(rows: DataFrame, order: Value) -> tuple[Column, ...]:
+    """By what rows are ordered. Numbers that came as text are numbers: 9 comes before 10."""
+    column = _column(rows, order)
+    if order.cast is not None:
+        return (_cast(rows, order, column),)
+    if _kind(rows, column) == "string":
+        return column.try_cast("double"), column
+    return (column,)
 
 
 def _picked(rows: DataFrame, target: Target) -> DataFrame:
@@ -152,31 +170,45 @@ def _picked(rows: DataFrame, target: Target) -> DataFrame:
 
 def _text(rows: DataFrame, value: Value) -> Column:
     """A value as text; null stays null."""
-    if value.sql is not None:
-        column = _sql(rows, value.sql)
-    elif value.column is not None:
-        _require_columns(rows, [value.column])
-        column = f.col(_quoted(value.column))
-    else:
-        column = f.lit(value.constant)
+    column = _column(rows, value)
     plain = _spelled(column, rows)
     if value.cast is None:
         return plain
+    return f.coalesce(_spelled(_cast(rows, value, column), rows), plain)
+
+
+def _column(rows: DataFrame, value: Value) -> Column:
+    if value.sql is not None:
+        return _sql(rows, value.sql)
+    if value.column is None:
+        return f.lit(value.constant)
+    _require_columns(rows, [value.column])
+    return f.col(_quoted(value.column))
+
+
+def _cast(rows: DataFrame, value: Value, column: Column) -> Column:
+    """A value as what it is cast to; null where that fails."""
     match value.cast, value.format:
         case "date", str(form):
-            cast = f.try_to_date(plain, form)
+            return f.try_to_date(_spelled(column, rows), form)
         case "datetime", str(form):
-            cast = f.try_to_timestamp(plain, f.lit(form))
+            return f.try_to_timestamp(_spelled(column, rows), f.lit(form))
         case _:
-            cast = column.try_cast(CASTS[value.cast])
-    return f.coalesce(_spelled(cast, rows), plain)
+            return column.try_cast(CASTS[value.cast or "string"])
+
+
+def _kind(rows: DataFrame, column: Column) -> str:
+    return rows.select(column.alias("it")).schema["it"].dataType.typeName()
 
 
 def _spelled(column: Column, rows: DataFrame) -> Column:
-    kind = rows.select(column.alias("it")).schema["it"].dataType.typeName()
+    kind = _kind(rows, column)
     if kind == "timestamp":
-        utc = f.to_utc_timestamp(column, f.current_timezone())
-        return f.date_format(utc, "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
+        # Counted from the epoch: a formatter makes others of the hours that the time zone of the
+        # session skips, and an old one misreads fractions of a second.
+        epoch = f.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
+        utc = f.timestamp_add("MICROSECOND", f.unix_micros(column), epoch)
+        return f.concat(utc.cast("string"), f.lit("Z"))
     if kind in ("array", "struct", "map"):
         return f.to_json(column)
     if kind == "binary":
@@ -210,6 +242,11 @@ def _require_columns(rows: DataFrame, names: Sequence[str]) -> None:
 
 def _visible(rows: DataFrame) -> Iterator[str]:
     yield from (name for name in rows.columns if name not in (AT, DELETE, BROKEN, _FILE, _START))
+
+
+def _path_of(uri: str) -> str:
+    """A file as its user names it; Spark quotes local ones as URIs, with one slash or three."""
+    return unquote(urlsplit(uri).path) if uri.startswith("file:") else uri
 
 
 def _quoted(name: str) -> str:

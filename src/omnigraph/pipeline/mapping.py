@@ -91,7 +91,7 @@ class Latest:
     """Of the rows that agree in ``by``, only the one that is last by ``order`` counts."""
 
     by: tuple[str, ...]
-    order: str
+    order: Value
 
 
 @frozen
@@ -241,7 +241,9 @@ def _source(node: _Node, base: Path) -> MappedSource:
 
 def _latest(node: _Node) -> Latest:
     node.only("by", "order")
-    return Latest(node.texts("by"), node.require("order"))
+    if not node.has("order"):
+        raise node.wrong("has no order")
+    return Latest(node.texts("by"), node.values("order")["order"])
 
 
 def _target(node: _Node) -> Target:

@@ -165,8 +165,8 @@ def _silence() -> None:
     from pyspark.logger import PySparkLogger  # noqa: PLC0415 - comes with the session
 
     logging.getLogger("py4j").setLevel(logging.ERROR)
-    # Whoever presses Ctrl-C interrupts a call to the JVM; the bridge would log that with a trace, and
-    # not by a logger of its own.
+    # Whoever presses Ctrl-C interrupts a call to the JVM; the bridge would log that with a trace,
+    # and not by a logger of its own.
     logging.getLogger().addFilter(_is_not_of_the_bridge)
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)

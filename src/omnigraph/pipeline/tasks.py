@@ -221,9 +221,7 @@ def translated_failures() -> Iterator[None]:
 def _is_interrupted(error: BaseException) -> bool:
     """Whether it is what Spark said of a job that Ctrl-C ended, in the place of the interrupt."""
     before = error.__context__
-    return before is not None and (
-        isinstance(before, KeyboardInterrupt) or _is_interrupted(before)
-    )
+    return before is not None and (isinstance(before, KeyboardInterrupt) or _is_interrupted(before))
 
 
 def _failure_of(error: GraphError) -> dict[str, Any]:
