@@ -166,6 +166,9 @@ def test_a_batch_that_is_right_gives_the_same_graph_in_every_mode(twins: Twins) 
     assert found.counts["superseded"] == 2
     edges = (edge("Knows", "dan", "ann"), edge("Knows", "cat", "dan"))
     assert twins.load(twins.write("c.ndjson", *edges), "overwrite").ending == "done"
+    # A note needs a mention, but not after it was replaced by another one.
+    notes = (note("n5", "five"), edge("Mentions", "n5", "dan"))
+    assert twins.load(twins.write("d.ndjson", *notes), "overwrite").ending == "done"
 
 
 @pytest.mark.usefixtures("as_users_have_it")

@@ -10,11 +10,13 @@ import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, SRC, EdgeType, TypeId
 from omnigraph.integrity.changes import Mode
-from omnigraph.integrity.lookup import find_rows, without
+from omnigraph.integrity.lookup import find_rows, is_among, without
 from omnigraph.integrity.rules import Cardinality, rules_of
 from omnigraph.integrity.violations import Violation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from omnigraph.integrity.changes import ChangeSet, Reader, TypeChange
     from omnigraph.integrity.violations import Report
 
@@ -57,11 +59,12 @@ def _report(
     report: Report,
 ) -> None:
     count = counts.column("count")
-    broken = pc.less(count, rule.low)
+    wrong = pc.less(count, rule.low)
     if rule.high is not None:
-        broken = pc.or_(broken, pc.greater(count, rule.high))
-    for row in counts.filter(broken).sort_by("source").to_pylist():
-        report.add(_violation(edge, change, row["source"], row["count"], rule))
+        wrong = pc.or_(wrong, pc.greater(count, rule.high))
+    broken = counts.filter(wrong).sort_by("source")
+    shown = broken.slice(0, report.room)
+    report.add_many(rule.name, broken.num_rows, _violations(edge, change, shown, rule))
 
 
 def _affected(edge: EdgeType, rule: Cardinality, changes: ChangeSet, reader: Reader) -> pa.Array:
@@ -76,6 +79,9 @@ def _affected(edge: EdgeType, rule: Cardinality, changes: ChangeSet, reader: Rea
     affected = pc.unique(pa.chunked_array([c for s in sources for c in _chunks(s)], pa.string()))
     if nodes is not None:
         affected = without(pa.table({"id": affected}), "id", nodes.deletes).column("id")
+        if nodes.mode is Mode.OVERWRITE:
+            # Nobody asks for the edges of a node that is replaced by others.
+            affected = affected.filter(is_among(affected, nodes.ids))
     return affected.combine_chunks() if isinstance(affected, pa.ChunkedArray) else affected
 
 
@@ -117,21 +123,24 @@ def _chunks(values: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
     return values.chunks if isinstance(values, pa.ChunkedArray) else [values]
 
 
-def _violation(
-    edge: EdgeType, change: TypeChange | None, source: str, count: int, rule: Cardinality
-) -> Violation:
+def _violations(
+    edge: EdgeType, change: TypeChange | None, counts: pa.Table, rule: Cardinality
+) -> Iterator[Violation]:
     allowed = f"{rule.low}..{'*' if rule.high is None else rule.high}"
-    row = None
+    sources = counts.column("source").combine_chunks()
+    rows = pa.nulls(len(sources), pa.int32())
     if change is not None:
-        found = pc.index(change.rows.column(SRC.column), pa.scalar(source, pa.string())).as_py()
-        row = found if found >= 0 else None
-    return Violation(
-        rule=rule.name,
-        message=f"{source!r} would have {count} of them, allowed are {allowed}",
-        type=edge.name,
-        # Where no edge of the change is to blame, the node is all there is to point at.
-        id=change.ids[row].as_py() if change is not None and row is not None else source,
-        property="from",
-        value=source,
-        record=change.record(row) if change is not None and row is not None else None,
-    )
+        rows = pc.index_in(sources, value_set=change.rows.column(SRC.column).combine_chunks())
+    for source, count, row in zip(
+        sources.to_pylist(), counts.column("count").to_pylist(), rows.to_pylist(), strict=True
+    ):
+        yield Violation(
+            rule=rule.name,
+            message=f"{source!r} would have {count} of them, allowed are {allowed}",
+            type=edge.name,
+            # Where no edge of the change is to blame, the node is all there is to point at.
+            id=source if change is None or row is None else change.ids[row].as_py(),
+            property="from",
+            value=source,
+            record=None if change is None or row is None else change.record(row),
+        )

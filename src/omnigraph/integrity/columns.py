@@ -18,7 +18,7 @@ from omnigraph.integrity.rules import (
     WholeVector,
     rules_of,
 )
-from omnigraph.integrity.violations import Report, Violation
+from omnigraph.integrity.violations import Report, Violation, told_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +29,6 @@ __all__ = ["check_columns"]
 
 ValueRule = Required | Member | InRange | Matches | Finite | NoNullItems | WholeVector
 _VALUE_RULES = (Required, Member, InRange, Matches, Finite, NoNullItems, WholeVector)
-
-_SHOWN_VALUE_MAX = 120
 
 
 def check_columns(change: TypeChange, report: Report) -> None:
@@ -70,7 +68,7 @@ def _message(rule: ValueRule, value: Any) -> str:
         case Required():
             return "a value is required"
         case Member(values=values):
-            return f"{value!r} is not one of {', '.join(values[:20])}"
+            return f"{_shown(value)!r} is not one of {', '.join(values[:20])}"
         case InRange(low=low, high=high):
             return f"{value} is not in {'' if low is None else low}..{'' if high is None else high}"
         case Matches(pattern=pattern):
@@ -84,12 +82,8 @@ def _message(rule: ValueRule, value: Any) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """A value as a report shows it: long ones are cut, vectors left out."""
-    if isinstance(value, list):
-        return None
-    if isinstance(value, str) and len(value) > _SHOWN_VALUE_MAX:
-        return f"{value[:_SHOWN_VALUE_MAX]}…"
-    return value if isinstance(value, str | int | float | bool) or value is None else str(value)
+    """A value as a report shows it; vectors and lists are left out."""
+    return None if isinstance(value, list) else told_value(value)
 
 
 # --- one finder per rule: the positions of the rows that break it

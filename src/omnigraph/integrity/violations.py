@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from collections import Counter
 from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.datatypes.values import spell_datetime
 from omnigraph.errors import ValidationFailure
 from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["VIOLATIONS_SHOWN_MAX", "Report", "Violation"]
+__all__ = ["VIOLATIONS_SHOWN_MAX", "Report", "Violation", "told_value"]
 
 # All violations are counted; this many are kept.
 VIOLATIONS_SHOWN_MAX = 100
+_SHOWN_VALUE_MAX = 120
 
 
 @frozen
@@ -40,7 +44,7 @@ class Violation:
         said = {key: value for key, value in asdict(self).items() if value is not None}
         for aside in ("holder", "text"):
             said.pop(aside, None)
-        return said
+        return said | ({"value": told_value(self.value)} if "value" in said else {})
 
     def describe(self) -> str:
         """One line for a person."""
@@ -50,9 +54,27 @@ class Violation:
             place = f"record {self.record}" if self.record is not None else self.id or ""
             place += f" ({', '.join(stands)})" if stands else ""
         else:
-            place = ", ".join(stands) or "?"
+            place = ", ".join(stands)
         what = ".".join(part for part in (self.type, self.property) if part)
-        return f"{place}: {what + ': ' if what else ''}{self.message} [{self.rule}]"
+        said = ": ".join(part for part in (place, what, self.message) if part)
+        return f"{said} [{self.rule}]"
+
+
+def told_value(value: Any) -> Any:
+    """A value as a report tells it: something that JSON has, and not without end."""
+    match value:
+        case None | bool() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case str():
+            return value if len(value) <= _SHOWN_VALUE_MAX else f"{value[:_SHOWN_VALUE_MAX]}…"
+        case list() | tuple():
+            return [told_value(item) for item in value]
+        case dt.datetime():
+            return spell_datetime(value)
+        case _:
+            return str(value)
 
 
 class Report:

@@ -46,6 +46,8 @@ class Count:
     high: int | None
     # What the branch has of the edges goes.
     overwritten: bool
+    # What the branch has of the nodes goes.
+    renewed: bool
 
 
 def check_existence(incoming: Incoming) -> tuple[Findings, frozenset[TypeId]]:
@@ -135,7 +137,8 @@ class _Plan:
     def _add_count(self, edge: EdgeType, rule: Cardinality) -> None:
         number, node = self._in.number(edge), self._in.number(edge.source)
         overwritten = self._in.is_overwritten(edge.id)
-        self.counts.append(Count(number, node, rule.low, rule.high, overwritten))
+        renewed = self._in.is_overwritten(edge.source)
+        self.counts.append(Count(number, node, rule.low, rule.high, overwritten, renewed))
         before = f"{'lost' if overwritten else 'out'} {number}"
         columns = {KEY: SRC.column}
         out = self._in.branch(before, edge.id, columns, answers=not overwritten)
@@ -144,7 +147,7 @@ class _Plan:
             lost = f"lost {number}"
             going = Stored(self._in.located.of(number).files + self._in.gone_of(edge.id).files)
             self._feed(lost, stored_feeds(lost, going, {KEY: SOURCE}))
-        if rule.low > 0:
+        if rule.low > 0 or renewed:
             self._add_new(edge.source)
         self._add_gone(edge.source)
 
@@ -185,10 +188,13 @@ def _nodes(tables: Tables, node: str) -> pa.Array:
 def _judge_count(count: Count, tables: Tables) -> Iterator[pa.RecordBatch]:
     coming = tables.get(f"end {count.edge} from {count.node}", _NO_ENDS)
     lost = _keys(tables, f"lost {count.edge}")
+    new = _keys(tables, f"new {count.node}")
     affected = [coming.column(KEY).combine_chunks(), lost]
     if count.low > 0:
-        affected.append(_keys(tables, f"new {count.node}"))
+        affected.append(new)
     sources = pc.unique(pa.concat_arrays(affected))
+    if count.renewed:
+        sources = sources.filter(pc.is_in(sources, value_set=new))
     gone = _keys(tables, f"gone {count.node}")
     if len(gone):
         sources = sources.filter(pc.invert(pc.is_in(sources, value_set=gone)))

@@ -114,6 +114,26 @@ def test_an_overwritten_type_of_nodes_is_counted_anew(judge_of: JudgeOf) -> None
     assert counted(judge, people) == [("cardinality", "c")]
 
 
+def test_nodes_that_are_replaced_with_their_edges_need_none_any_more(judge_of: JudgeOf) -> None:
+    judge = whole(judge_of)
+    people = judge.change("Person", [{"name": name} for name in "bc"], mode="overwrite")
+    assert counted(judge, people, owns(judge, "bc cb", mode="overwrite")) == []
+    assert counted(judge, people, owns(judge, "cb", mode="overwrite")) == [("cardinality", "b")]
+
+
+def test_every_broken_source_is_counted_and_the_first_are_described(judge_of: JudgeOf) -> None:
+    judge = judge_of(SCHEMA.format("0..1"))
+    names = [f"p{number:03}" for number in range(150)]
+    people = judge.change("Person", [{"name": name} for name in names])
+    twice = [{"id": f"{turn}{name}", "from": name, "to": name} for turn in (1, 2) for name in names]
+    report = judge.evaluate(people, judge.change("Owns", twice)).report
+    assert (report.total, len(report.violations)) == (150, 100)
+    assert [(found.id, found.record) for found in report.violations[:2]] == [
+        ("1p000", 1),
+        ("1p001", 2),
+    ]
+
+
 def test_an_empty_overwrite_of_edges_leaves_everybody_short(judge_of: JudgeOf) -> None:
     judge = whole(judge_of)
     assert counted(judge, owns(judge, "", mode="overwrite")) == [

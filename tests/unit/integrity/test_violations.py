@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
+from typing import Any
+
 import pytest
 
 from omnigraph.errors import ValidationFailure
@@ -41,6 +45,27 @@ def test_one_violation_is_told_in_the_singular() -> None:
     report.add(Violation("endpoint", "there is no Person 'x'", type="Knows", id="k"))
     with pytest.raises(ValidationFailure, match="1 violation, nothing was written\n  k: Knows: "):
         report.raise_if_any()
+
+
+def test_what_is_wrong_with_a_whole_table_stands_at_no_place() -> None:
+    found = Violation("unknown_property", "Person has no property 'x'", type="Person", property="x")
+    assert found.describe() == "Person.x: Person has no property 'x' [unknown_property]"
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (dt.date(2026, 11, 1), "2026-11-01"),
+        (dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC), "2026-11-01T12:00:00Z"),
+        (["a", dt.date(2026, 11, 1), None], ["a", "2026-11-01", None]),
+        (float("nan"), "nan"),
+        (2**64, 2**64),
+        ("x" * 1000, "x" * 120 + "…"),
+    ],
+)
+def test_values_are_told_in_json(value: Any, told: Any) -> None:
+    said = Violation("unique", "not unique", value=value).to_json()
+    assert json.loads(json.dumps(said, allow_nan=False))["value"] == told
 
 
 def test_places_are_added_to_what_has_a_record() -> None:
