@@ -13,7 +13,7 @@ from omnigraph.integrity.evaluate import evaluate_changes
 from omnigraph.ir.queries import Insert, MutationIR
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.source import Source
-from omnigraph.operations.idempotency import digest_of, run_once
+from omnigraph.operations.idempotency import digest_of, find_earlier, run_once
 from omnigraph.operations.pending import Pending
 from omnigraph.operations.query import QueryRequest, compile_on
 from omnigraph.operations.stage import count_changes, stage_changes
@@ -121,13 +121,16 @@ def _commit(engine: Engine, request: MutationRequest, writer: _MutationWriter) -
     if request.idempotency_key is None:
         manifest = engine.attempts.run(order, writer)
         return writer.result(manifest.commit if manifest else None)
-    digest = digest_of("mutate", request.text, request.name, request.params)
     commit = run_once(
         engine,
-        replace(order, request_digest=digest),
+        replace(order, request_digest=_digest(request)),
         lambda order: engine.attempts.run(order, writer),
     )
     return writer.result(commit)
+
+
+def _digest(request: MutationRequest) -> str:
+    return digest_of("mutate", request.text, request.name, request.params)
 
 
 class _MutationWriter:
@@ -163,6 +166,11 @@ class _MutationWriter:
     def rehearse(self) -> MutationResult:
         """Validate and count; write nothing, not even a data file."""
         snapshot = self._engine.snapshot(self._request.branch)
+        key = self._request.idempotency_key
+        if key is not None:
+            earlier = find_earlier(self._engine, self._request.branch, key, _digest(self._request))
+            if earlier is not None:
+                return replace(self.result(earlier), dry_run=True)
         require_commit(self._request.branch, snapshot.commit_id, self._request.if_commit)
         changes = self._run(snapshot).changes()
         evaluation = self._judge(changes, snapshot)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping
 
-    from omnigraph.catalog.model import EntityType
+    from omnigraph.catalog.model import EntityType, Property
     from omnigraph.integrity.changes import Reader
     from omnigraph.ir.expressions import Expr
     from omnigraph.runtime.limits import Limits
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["Pending"]
 
 _PLACE = [ID.column, ROW_ADDRESS]
+# No array of texts holds more than 2 GiB.
+_PIECE_BYTES = 2**28
 
 
 class _Written:
@@ -68,9 +70,8 @@ class _Written:
         """Rows of the graph and rows of this mutation get new values."""
         columns = {prop.column: prop for prop in self.entity.properties if prop.id in changed}
         for name, prop in columns.items():
-            value = pa.scalar(changed[prop.id], arrow_type(prop.dtype))
             at = stored.schema.get_field_index(name)
-            column = pa.repeat(value, stored.num_rows)
+            column = _repeated(changed[prop.id], prop, stored.num_rows)
             stored = stored.set_column(at, stored.schema.field(at), column)
         if not self:
             self._bulk = stored
@@ -158,8 +159,8 @@ class Pending:
             given[DST.id] = self._interpreter.plain(statement.target)
         row = fill_defaults(entity, given)
         row[ID.id] = entity_id_of(entity, row)
+        self._allowance.take(1, _weight(given))
         self._rows_of(entity).add(row)
-        self._allowance.take(1, 0)
 
     def _update(self, entity: EntityType, statement: Update) -> None:
         changed = self._assigned(entity, statement)
@@ -169,6 +170,7 @@ class Pending:
         seen = {key: row for key, row in known.items() if self._matches(statement.where, row)}
         stored = self._matching.find(entity, statement.where, None, without=known)
         if stored.num_rows or seen:
+            self._allowance.take(0, _weight(changed) * (stored.num_rows + len(seen)))
             written.update(stored, seen, changed)
 
     def _matches(self, where: Expr, row: Row) -> bool:
@@ -182,3 +184,23 @@ class Pending:
 
     def _rows_of(self, entity: EntityType) -> _Written:
         return self._written.setdefault(entity.id, _Written(entity))
+
+
+def _repeated(value: Any, prop: Property, count: int) -> pa.ChunkedArray:
+    """A value for so many rows, in pieces that each fit an array, which share their memory."""
+    rows_max = max(1, _PIECE_BYTES // max(1, _weight({prop.id: value})))
+    piece = pa.repeat(pa.scalar(value, arrow_type(prop.dtype)), min(count, rows_max))
+    pieces = [piece.slice(0, min(rows_max, count - start)) for start in range(0, count, rows_max)]
+    return pa.chunked_array(pieces, piece.type)
+
+
+def _weight(values: Row) -> int:
+    """About how many bytes the values of a row take; numbers count for little."""
+    texts: list[str | bytes] = []
+    for value in values.values():
+        match value:
+            case str() | bytes():
+                texts.append(value)
+            case [str(), *_]:
+                texts += value
+    return sum(map(len, texts))

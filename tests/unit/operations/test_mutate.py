@@ -17,6 +17,7 @@ from omnigraph.errors import (
     ValidationFailure,
 )
 from omnigraph.graph.open import init_graph
+from omnigraph.operations import pending
 from omnigraph.runtime import faults
 from omnigraph.runtime.limits import Limits
 
@@ -310,6 +311,30 @@ def test_a_mutation_that_needs_too_much_memory_is_refused_while_it_reads(tmp_pat
     assert counts(run(graph, "delete Person where age is null")) == (200, 0)
 
 
+def test_what_a_mutation_writes_counts_as_memory_too(tmp_path: Path) -> None:
+    limits = Limits(mutation_bytes_max=10_000)
+    graph = init_graph(tmp_path / "g.omni", SCHEMA, durability="process", limits=limits)
+    graph.load([{"type": "Person", "data": {"name": str(n)}} for n in range(10)], mode="append")
+    update = "query q($v: String) { update Person set { city: $v } where age is null }"
+    insert = 'query q($v: String) { insert Person { name: "x", city: $v } }'
+    for text, size in ((update, 1_000), (insert, 10_001)):
+        with pytest.raises(LimitExceeded) as caught:
+            graph.mutate(text, {"v": "x" * size})
+        assert caught.value.details["resource_limit"] == {"name": "bytes", "limit": 10_000}
+    graph.mutate(update, {"v": "x" * 500})
+
+
+def test_one_value_for_many_rows_comes_in_pieces_that_arrays_can_hold(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending, "_PIECE_BYTES", 10)
+    run(graph, 'update Person set { city: "Uppsala", age: 7 } where name != "a"')
+    changed = [row for name, row in people(graph).items() if name != "a"]
+    assert len(changed) > 2
+    assert all((row["city"], row["age"]) == ("Uppsala", 7) for row in changed)
+    assert people(graph)["a"]["city"] != "Uppsala"
+
+
 def test_a_predicate_that_storage_cannot_answer_reads_only_what_matches(graph: Graph) -> None:
     run(graph, 'update Person set { tags: ["x", "y"] } where age > 15')
     move = 'update Person set { city: "Ulm" } where tags contains "x" and age < 45'
@@ -401,10 +426,14 @@ def test_a_repeated_request_answers_with_its_first_commit(graph: Graph) -> None:
     first = run(graph, text, idempotency_key="k")
     second = run(graph, text, idempotency_key="k")
     assert first.commit.id == second.commit.id
-    assert counts(first) == counts(second) == (0, 1)
-    with pytest.raises(Conflict) as caught:
-        run(graph, 'insert Knows { from: "b", to: "a" }', idempotency_key="k")
-    assert caught.value.code == "idempotency.reused"
+    rehearsed = run(graph, text, idempotency_key="k", dry_run=True)
+    assert (rehearsed.dry_run, rehearsed.commit.id) == (True, first.commit.id)
+    assert counts(first) == counts(second) == counts(rehearsed) == (0, 1)
+    other = 'insert Knows { from: "b", to: "a" }'
+    for dry_run in (False, True):
+        with pytest.raises(Conflict) as caught:
+            run(graph, other, idempotency_key="k", dry_run=dry_run)
+        assert caught.value.code == "idempotency.reused"
     graph.branches.create("dev")
     assert run(graph, text, idempotency_key="other", branch="dev").commit.id != first.commit.id
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
@@ -109,15 +110,15 @@ def commit_load(
     long: bool = False,
 ) -> LoadResult:
     """Commit what was read. ``content`` is its digest, where the request has a key."""
-    if request.dry_run:
-        require_commit(request.branch, base.snapshot.commit_id, request.if_commit)
-        return writer.rehearse(base.snapshot)
     digest = None
     if request.idempotency_key is not None:
         digest = digest_of("load", request.mode, request.type, content)
         earlier = None if base.missing else _earlier(engine, request, digest)
         if earlier is not None:
-            return writer.result(earlier)
+            return replace(writer.result(earlier), dry_run=request.dry_run)
+    if request.dry_run:
+        require_commit(request.branch, base.snapshot.commit_id, request.if_commit)
+        return writer.rehearse(base.snapshot)
     order = Request(
         request.branch,
         request.actor,

@@ -171,8 +171,11 @@ def test_a_repeated_request_is_one_commit(graph: Graph, tools: Any, form: str) -
     first, second = run("a"), run("a")
     assert first.commit.id == second.commit.id
     assert second.total_entities == 1
-    with pytest.raises(Conflict, match="another request"):
-        run("b")
+    rehearsed = run("a", dry_run=True)
+    assert (rehearsed.dry_run, rehearsed.commit.id) == (True, first.commit.id)
+    for dry_run in (False, True):
+        with pytest.raises(Conflict, match="another request"):
+            run("b", dry_run=dry_run)
     with pytest.raises(Conflict, match="another request"):
         graph.load(mode="append", idempotency_key="k", **request("a"))
     assert len(graph.commits.list().commits) == 2
