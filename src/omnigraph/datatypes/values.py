@@ -172,9 +172,10 @@ def _string(value: Any) -> str:
 
 
 def _bool(value: Any) -> bool:
-    if not isinstance(value, bool):
+    found = value if isinstance(value, bool) else _own(value)
+    if not isinstance(found, bool):
         raise _wrong_type(value, "true or false")
-    return value
+    return found
 
 
 def _integer(scalar: Scalar) -> Callable[[Any], int]:
@@ -202,20 +203,28 @@ def _whole(value: Any, *, from_text: bool) -> int:
             return int(value)
         case str() if from_text and _INTEGER_TEXT.fullmatch(value):
             return int(value)
+        case _ if (own := _own(value)) is not value:
+            return _whole(own, from_text=from_text)
         case _:
             raise _wrong_type(value, "an integer")
 
 
 def _f64(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    found = value if isinstance(value, int | float) else _own(value)
+    if isinstance(found, bool) or not isinstance(found, int | float):
         raise _wrong_type(value, "a number")
     try:
-        number = float(value)
+        number = float(found)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
         raise ValueProblem("value.range", f"{_show(value)} is not a finite number")
     return number
+
+
+def _own(value: Any) -> Any:
+    """A single number of numpy, or of anything like it, as one of Python's."""
+    return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
 
 
 def _f32(value: Any) -> float:

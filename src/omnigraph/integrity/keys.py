@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 from omnigraph.catalog.model import ID
 from omnigraph.integrity.changes import Mode, TypeChange
 from omnigraph.integrity.columns import check_columns
-from omnigraph.integrity.violations import Violation
+from omnigraph.integrity.violations import Violation, told_value
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType
     from omnigraph.integrity.violations import Report
 
-__all__ = ["drop_superseded", "repeated", "settle_repeats"]
+__all__ = ["drop_superseded", "repeated", "repeats", "settle_repeats"]
 
 
 def settle_repeats(
@@ -43,7 +43,7 @@ def settle_repeats(
             (
                 Violation(
                     rule="key",
-                    message=f"the same id stands in record {records[winners[n]]} as well",
+                    message=repeats(ids[int(row)].as_py(), int(records[winners[n]])),
                     type=entity.name,
                     id=ids[int(row)].as_py(),
                     record=int(records[row]),
@@ -55,6 +55,11 @@ def settle_repeats(
     keep[earlier] = False
     rows, records = drop_superseded(entity, rows, records, keep, report)
     return rows, records, len(earlier)
+
+
+def repeats(entity_id: str, record: int) -> str:
+    """What a record is told whose id comes again where it may not."""
+    return f"the same id, {told_value(entity_id)!r}, stands in record {record} as well"
 
 
 def drop_superseded(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.integrity.keys import repeats
 from omnigraph.integrity.rules import Cardinality, Endpoint, rules_of
 from omnigraph.integrity.violations import VIOLATIONS_SHOWN_MAX, Report, Violation
 from omnigraph.pipeline.facts import RULES, Findings, place_of
@@ -129,8 +130,8 @@ Facts = dict[str, Any]
 Said = tuple[str, Any]
 
 
-def _repeat(words: Words, _: EntityType, row: Facts, __: Facts) -> Said:
-    return f"the same id stands in record {words.number(row['number'])} as well", None
+def _repeat(words: Words, _: EntityType, row: Facts, key: Facts) -> Said:
+    return repeats(key["id"], words.number(row["number"])), None
 
 
 def _exists(_: Words, __: EntityType, ___: Facts, key: Facts) -> Said:

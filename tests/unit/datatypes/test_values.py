@@ -6,6 +6,7 @@ import datetime as dt
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from omnigraph.datatypes.types import (
@@ -60,6 +61,12 @@ def problem_of(value: Any, dtype: DataType) -> ValueProblem:
         ("9223372036854775807", I64, 2**63 - 1),
         ("-5", I64, -5),
         ("18446744073709551615", U64, 2**64 - 1),
+        (np.int64(-5), I32, -5),
+        (np.uint64(2**64 - 1), U64, 2**64 - 1),
+        (np.float32(3), I32, 3),
+        (np.float32(0.5), F64, 0.5),
+        (np.int8(3), F32, 3.0),
+        (np.bool_(1), BOOL, True),
         (3, F64, 3.0),
         (0.1, F64, 0.1),
         (0.5, F32, 0.5),

@@ -15,7 +15,7 @@ from omnigraph.frozen import frozen
 from omnigraph.integrity.violations import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from omnigraph.catalog.model import EntityType, TypeId
     from omnigraph.integrity.violations import Violation
@@ -26,6 +26,8 @@ __all__ = [
     "Gathered",
     "Parsed",
     "Place",
+    "cut_batches",
+    "find_large",
     "record_too_large",
     "too_large",
 ]
@@ -166,6 +168,31 @@ class Gathered:
                 if violation.record is None
                 else replace(violation, record=violation.record + first)
             )
+
+
+def cut_batches(
+    entity: EntityType, rows: pa.Table, records: np.ndarray, *, minted: bool
+) -> Iterator[Batch]:
+    """Rows as batches: a column with more text than one array can hold comes in several pieces."""
+    start = 0
+    for batch in rows.to_batches():
+        end = start + batch.num_rows
+        yield Batch(entity, batch, records[start:end], minted)
+        start = end
+
+
+def find_large(rows: pa.RecordBatch, limit: int) -> int | None:
+    """The first row that is larger than some bytes. Only halves that may hold one are looked at."""
+    if rows.nbytes <= limit:
+        return None
+    if rows.num_rows == 1:
+        return 0
+    half = rows.num_rows // 2
+    found = find_large(rows.slice(0, half), limit)
+    if found is None:
+        found = find_large(rows.slice(half), limit)
+        return None if found is None else half + found
+    return found
 
 
 def record_too_large(

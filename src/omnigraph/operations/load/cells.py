@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["Fault", "read_cells", "read_column", "sound", "utf8"]
 
 _INTEGER = r"-?[0-9]{1,20}"
+# What programs write that keep whole numbers with gaps as floats.
+_NO_FRACTION = r"\.0+"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _WORDS = {"true": True, "false": False}
 
@@ -153,6 +155,8 @@ def _cells(column: pa.Array, dtype: DataType) -> pa.Array:
             return pc.equal(words, "true")
         case ScalarType(scalar) if scalar in INTEGER_RANGES:
             if not holds(pc.match_substring_regex(column, rf"\A{_INTEGER}\z")):
+                column = pc.replace_substring_regex(column, rf"{_NO_FRACTION}\z", "")
+            if not holds(pc.match_substring_regex(column, rf"\A{_INTEGER}\z")):
                 raise Doubt
             return column.cast(arrow_type(dtype))
         case ScalarType(scalar) if scalar in FLOATS:
@@ -170,8 +174,9 @@ def _spoken(text: str, dtype: DataType) -> Any:
     match dtype:
         case ScalarType(Scalar.BOOL):
             return _WORDS.get(text.lower(), text)
-        case ScalarType(scalar) if scalar in INTEGER_RANGES and re.fullmatch(_INTEGER, text):
-            return int(text)
+        case ScalarType(scalar) if scalar in INTEGER_RANGES:
+            whole = re.fullmatch(rf"({_INTEGER})(?:{_NO_FRACTION})?", text)
+            return int(whole[1]) if whole else text
         case ScalarType(scalar) if scalar in FLOATS and re.fullmatch(_NUMBER, text):
             return float(text)
         case ListType() | VectorType():

@@ -230,7 +230,9 @@ def _syntax_trouble(text: str, error: json.JSONDecodeError) -> Trouble:
     if error.pos >= len(text.rstrip()):
         return Trouble("json", "the record is not complete")
     what = error.msg.removesuffix(" at").removesuffix(" starting")
-    return Trouble("json", f"{what[0].lower()}{what[1:]} at {text[error.pos]!r}")
+    return _encoding_trouble(text[: error.pos + 1]) or Trouble(
+        "json", f"{what[0].lower()}{what[1:]} at {text[error.pos]!r}"
+    )
 
 
 def _encoding_trouble(text: str) -> Trouble | None:

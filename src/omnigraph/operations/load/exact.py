@@ -14,16 +14,17 @@ from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.datatypes.types import STRING, EnumType
 from omnigraph.datatypes.values import ValueProblem, canonical_key, coerce_json
 from omnigraph.integrity.violations import Violation
-from omnigraph.operations.load.batches import Batch, Deletions, Parsed
+from omnigraph.operations.load.batches import Deletions, Parsed, cut_batches
 from omnigraph.operations.load.decode import Trouble
 from omnigraph.operations.load.envelopes import open_envelope, open_flat, unknown_property
 from omnigraph.operations.load.identity import ID_BITS_MAX, canonical_id, id_text, mint
 from omnigraph.operations.rows import fill_defaults, to_arrow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from omnigraph.catalog.model import EntityType, Property, TypeId
+    from omnigraph.operations.load.batches import Batch
     from omnigraph.operations.load.envelopes import Letter
     from omnigraph.operations.load.shapes import Shapes
     from omnigraph.operations.rows import Row
@@ -76,7 +77,11 @@ class _Typing:
         types = self._catalog.types
         return Parsed(
             self._count,
-            tuple(self._batch(types[key], rows) for key, rows in self._rows.items()),
+            tuple(
+                batch
+                for key, rows in self._rows.items()
+                for batch in self._batches(types[key], rows)
+            ),
             tuple(
                 Deletions(
                     types[key],
@@ -173,13 +178,13 @@ class _Typing:
             self._fault("type", f"{_shown(letter.id)!r} is not an id", letter, "id")
         return found
 
-    def _batch(self, entity: EntityType, rows: list[Row]) -> Batch:
+    def _batches(self, entity: EntityType, rows: list[Row]) -> Iterator[Batch]:
         nameless = [row for row in rows if row[ID.id] is None]
         for row, fresh in zip(nameless, mint(len(nameless)).to_pylist(), strict=True):
             row[ID.id] = fresh
-        return Batch(
+        return cut_batches(
             entity,
-            to_arrow(entity, rows).combine_chunks().to_batches()[0],
+            to_arrow(entity, rows),
             np.array(self._records[entity.id], np.int64),
             minted=entity.key is None and len(nameless) == len(rows),
         )

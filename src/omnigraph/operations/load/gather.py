@@ -12,15 +12,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from omnigraph.errors import InvalidInput
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.operations.idempotency import spelled
 from omnigraph.operations.load import formats
-from omnigraph.operations.load.batches import Gathered, Place, record_too_large
+from omnigraph.operations.load.batches import Gathered, Place, find_large, record_too_large
 from omnigraph.operations.load.csv_lines import CsvLines
 from omnigraph.operations.load.exact import type_records
 from omnigraph.operations.load.lines import JsonReader
@@ -116,15 +114,15 @@ class _Gathering:
                 remedy="give a path, an open file, records, a table or a data frame",
             )
 
-    def _named(self, name: str) -> EntityType:
+    def _named(self, name: object) -> EntityType:
         """A type that the input is about, also if it says nothing of it."""
-        entity = self._catalog.entity(name)
+        entity = self._catalog.entity(name) if isinstance(name, str) else None
         if entity is None:
             known = [found.name for found in self._catalog.types.values()]
             raise InvalidInput(
                 "load.unknown_type",
                 f"the schema has no type {name!r}",
-                remedy=did_you_mean(name, known) or f"there are {', '.join(known[:20])}",
+                remedy=did_you_mean(str(name), known) or f"there are {', '.join(known[:20])}",
             )
         self.gathered.name(entity)
         return entity
@@ -135,15 +133,24 @@ class _Gathering:
         """Records as Python has them, or several files."""
         shapes = Shapes(self._catalog, self._request.mode, entity)
         while chunk := list(islice(items, _RECORDS_AT_ONCE)):
-            records = []
+            records: list[tuple[Any, None]] = []
             for item in chunk:
                 if _is_file(item):
+                    # What came before the file counts as earlier.
+                    self._take_records(records, shapes)
                     self._read_file(item, entity)
+                    records = []
                 else:
                     records.append((item, None))
                     self._note(item)
-            self.gathered.add(type_records(records, shapes))
-            self._tell(0)
+            self._take_records(records, shapes)
+
+    def _take_records(self, records: list[tuple[Any, None]], shapes: Shapes) -> None:
+        if records:
+            parsed = type_records(records, shapes)
+            self._require_small(parsed)
+            self.gathered.add(parsed)
+        self._tell(0)
 
     def _read_file(self, source: Any, entity: EntityType | None) -> None:
         name = stream_name(source)
@@ -184,7 +191,9 @@ class _Gathering:
                         return
                 if self.digest is not None:
                     self.digest.update(batch.serialize())
-                self.gathered.add(type_rows(entity, batch), Place(name))
+                parsed = type_rows(entity, batch)
+                self._require_small(parsed, name)
+                self.gathered.add(parsed, Place(name))
                 self._bytes += batch.nbytes
                 self._tell(0)
 
@@ -222,17 +231,22 @@ class _Gathering:
             self.gathered.report.add(replace(violation, file=file))
         return bool(wrong)
 
+    def _require_small(self, parsed: Parsed, name: str | None = None) -> None:
+        """No record is larger than one that is read as text may be."""
+        limit = self._limits.load_record_bytes_max
+        for batch in parsed.batches:
+            at = find_large(batch.rows, limit)
+            if at is not None:
+                record = self.gathered.count + 1 + int(batch.records[at])
+                raise record_too_large(limit, record, name)
+
     def _require_short_rows(
         self, part: formats.CsvPart, name: str | None, lines: CsvLines, done: int
     ) -> None:
         """The parser lets a row reach into the next block: it can be nearly twice as long."""
         limit = self._limits.load_record_bytes_max
-        if part.rows.nbytes <= limit:
-            return
-        sizes = np.zeros(part.rows.num_rows, np.int64)
-        for column in part.rows.columns:
-            sizes += pc.binary_length(column).fill_null(0).to_numpy(zero_copy_only=False)
-        for at in np.flatnonzero(sizes > limit):
+        at = find_large(part.rows, limit)
+        if at is not None:
             row = int(part.records[at])
             record = self.gathered.count + 1 + row
             raise record_too_large(limit, record, name, lines.line(done + row))
@@ -306,9 +320,11 @@ def _damage_told(name: str | None, gathered: Gathered) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, Broken, UnicodeDecodeError, OSError) as error:
+        # Of texts only the names of columns are decoded here.
+        why = "its header is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
         raise InvalidInput(
             "load.corrupt",
-            f"{name or 'the input'} cannot be read behind record {gathered.count}: {error}",
+            f"{name or 'the input'} cannot be read behind record {gathered.count}: {why}",
             remedy="get the input again; nothing was written",
             details={"record": gathered.count + 1, "file": name},
         ) from error

@@ -56,6 +56,7 @@ def test_values_are_read_however_they_are_laid_out(text: bytes, values: list[Any
         (b'{"a": 1, "a": 2}', [("json: 'a' stands twice", 1)]),
         (b'{"x": {"a": 1, "a": 2}}', [("json: 'a' stands twice", 1)]),
         (b'{"a": "\xff"}\n{"b": 2}\n', [("encoding: byte 0xFF is not UTF-8", 1), ({"b": 2}, 2)]),
+        ('{"a": 1}\n'.encode("utf-16"), [("encoding: byte 0xFF is not UTF-8", 1)]),
         (b'{"a": 1} x y\n{"b": 2}', [({"a": 1}, 1), ("json: expecting value", 1), ({"b": 2}, 2)]),
         (b'garbage\nmore\n{"b": 2}\n', [("json: expecting value", 1), ({"b": 2}, 3)]),
         (b'{\n  "a": x\n}\n{"b": 2}', [("json: expecting value", 1), ({"b": 2}, 4)]),

@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from omnigraph.operations.load.batches import cut_batches
+from omnigraph.operations.rows import stored_properties, to_arrow
 from omnigraph.testing.kit import FAST
 
 if TYPE_CHECKING:
@@ -62,6 +64,30 @@ def check(graph: Graph, tools: Any) -> None:
     (edge,) = tools.content(graph, "Knows")
     assert (edge["from"], edge["to"]) == ("ann", "ben é 😀")
     assert edge["data"] == {"since": "2020-01-01"}
+
+
+def test_records_and_files_may_follow_each_other(graph: Graph, tools: Any) -> None:
+    file = tools.lines(tools.person("ann", age=2))
+    graph.load([tools.person("ann", age=1), file], mode="merge")
+    (ann,) = tools.content(graph, "Person")
+    assert ann["data"]["age"] == 2
+
+
+def test_a_type_is_named_by_a_text(graph: Graph, tools: Any) -> None:
+    error = tools.refused(graph, {7: pa.table({"name": ["ann"]})})
+    assert error.code == "load.unknown_type"
+
+
+def test_rows_in_several_pieces_all_keep_their_records(graph: Graph) -> None:
+    # What an array of texts cannot hold, Arrow gives in several.
+    entity = graph.engine.snapshot().catalog.entity("Note")
+    assert entity is not None
+    rows = pa.concat_tables(
+        to_arrow(entity, [{prop.id: text for prop in stored_properties(entity)}]) for text in "abc"
+    )
+    batches = list(cut_batches(entity, rows, np.array([4, 5, 9]), minted=True))
+    assert [batch.records.tolist() for batch in batches] == [[4], [5], [9]]
+    assert [batch.rows.column("text").to_pylist() for batch in batches] == [["a"], ["b"], ["c"]]
 
 
 @pytest.mark.parametrize("form", FORMS)

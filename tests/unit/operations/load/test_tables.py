@@ -313,11 +313,34 @@ def test_csv_is_text_that_is_read_by_the_type_of_its_column(
     assert stored(tools, graph) == [SPELLED, {**dict.fromkeys(SPELLED), "key": "null"}]
 
 
+def test_a_whole_number_with_a_point_is_whole_in_csv_too(
+    make_graph: Callable[..., Graph], tools: Any
+) -> None:
+    # What pandas writes of a column of integers with a gap.
+    graph = make_graph(WIDE)
+    graph.load(
+        b"key,a,c\np,-7.0,\nq,,18446744073709551615.00\n", mode="append", type="T", format="csv"
+    )
+    mixed = b'key,a,i\nr,3.0,"[""p""]"\n'
+    graph.load(mixed, mode="append", type="T", format="csv")
+    found = {row["key"]: (row["a"], row["c"]) for row in stored(tools, graph)}
+    assert found == {"p": (-7, None), "q": (None, 18446744073709551615), "r": (3, None)}
+
+
+def test_a_header_that_is_not_utf8_is_named(graph: Graph, tools: Any) -> None:
+    error = tools.refused(graph, b"name,m\xff\na,b\n", type="Person", format="csv")
+    assert error.code == "load.corrupt"
+    assert "its header is not UTF-8" in error.message
+
+
 @pytest.mark.parametrize(
     ("prop", "cell"),
     [
-        ("a", "1.0"),
+        ("a", "1.5"),
+        ("a", "1."),
+        ("a", ".0"),
         ("a", "2147483648"),
+        ("a", "2147483648.0"),
         ("a", " 1"),
         ("b", "x"),
         ("d", "1e39"),
@@ -480,6 +503,23 @@ def test_a_cell_that_reaches_into_the_next_block_is_too_large_as_well(
     error = tools.refused(graph, f"name\na\n{name}\nb\n".encode(), format="csv", type="Person")
     assert error.code == "load.record_too_large"
     assert error.details["record"] == 2
+
+
+def test_a_row_in_memory_is_held_to_the_same_size(
+    make_graph: Callable[..., Graph], tools: Any
+) -> None:
+    graph = make_graph(limits=replace(FAST, load_record_bytes_max=10_000))
+    names = ["a" * 4_000, "b" * 4_000, "c" * 4_000, "d" * 12_000]
+    sources: list[tuple[Any, str | None]] = [
+        (pa.table({"name": names}), "Person"),
+        (parquet(pa.table({"name": names})), "Person"),
+        ([tools.person(name) for name in names], None),
+    ]
+    for source, type_name in sources:
+        error = tools.refused(graph, source, type=type_name)
+        assert error.code == "load.record_too_large"
+        assert error.details["record"] == 4
+    graph.load(pa.table({"name": names[:3]}), mode="append", type="Person")
 
 
 def test_a_row_without_end_is_too_large(make_graph: Callable[..., Graph], tools: Any) -> None:
