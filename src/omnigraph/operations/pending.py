@@ -189,18 +189,19 @@ class Pending:
 def _repeated(value: Any, prop: Property, count: int) -> pa.ChunkedArray:
     """A value for so many rows, in pieces that each fit an array, which share their memory."""
     rows_max = max(1, _PIECE_BYTES // max(1, _weight({prop.id: value})))
-    piece = pa.repeat(pa.scalar(value, arrow_type(prop.dtype)), min(count, rows_max))
-    pieces = [piece.slice(0, min(rows_max, count - start)) for start in range(0, count, rows_max)]
-    return pa.chunked_array(pieces, piece.type)
+    # No list can be repeated no times.
+    length = max(1, min(count, rows_max))
+    piece = pa.repeat(pa.scalar(value, arrow_type(prop.dtype)), length)
+    starts = range(0, max(1, count), rows_max)
+    return pa.chunked_array([piece.slice(0, min(rows_max, count - start)) for start in starts])
 
 
 def _weight(values: Row) -> int:
     """About how many bytes the values of a row take; numbers count for little."""
-    texts: list[str | bytes] = []
+    size = 0
     for value in values.values():
-        match value:
-            case str() | bytes():
-                texts.append(value)
-            case [str(), *_]:
-                texts += value
-    return sum(map(len, texts))
+        if isinstance(value, str | bytes):
+            size += len(value)
+        elif isinstance(value, list) and value and isinstance(value[0], str):
+            size += sum(map(len, value))
+    return size

@@ -324,6 +324,13 @@ def test_what_a_mutation_writes_counts_as_memory_too(tmp_path: Path) -> None:
     graph.mutate(update, {"v": "x" * 500})
 
 
+def test_an_update_may_find_only_what_the_mutation_itself_wrote(graph: Graph) -> None:
+    insert = 'insert Person { name: "new", city: "Ulm" }'
+    update = 'update Person set { tags: ["x"], age: 3 } where city = "Ulm"'
+    assert counts(run(graph, f"{insert} {update}")) == (1, 0)
+    assert (people(graph)["new"]["tags"], people(graph)["new"]["age"]) == (["x"], 3)
+
+
 def test_one_value_for_many_rows_comes_in_pieces_that_arrays_can_hold(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
