@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from omnigraph import errors
+    from omnigraph.client.opening import open_anywhere as open  # noqa: A004 - so it is called
     from omnigraph.executor.budget import Budget
     from omnigraph.graph.facade import Graph
     from omnigraph.graph.open import clone_graph as clone
     from omnigraph.graph.open import init_graph as init
-    from omnigraph.graph.open import open_graph as open  # noqa: A004 - `omnigraph.open` is the name
     from omnigraph.operations.infer import infer_schema
 
 _HOMES = {

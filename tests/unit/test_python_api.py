@@ -121,7 +121,7 @@ def test_a_long_answer_is_shown_in_part() -> None:
 def test_the_schema_is_drawn(graph: Graph) -> None:
     picture = _parse(graph.catalog._repr_html_())
     texts = [element.text for element in picture.iter() if element.tag.endswith("text")]
-    assert {"Person", "Note", "name: String", "born: Date?", "Knows", "Wrote"} <= set(texts)
+    assert {"Person", "Note", "name: String", "born: Date?", "↻ Knows", "Wrote"} <= set(texts)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7])
@@ -129,6 +129,10 @@ def test_any_number_of_types_is_drawn_without_overlap(count: int) -> None:
     boxes = [Box(f"T{n}", ("p" * (n + 1),) * n) for n in range(count)]
     arrows = [Arrow("e<>", a.name, b.name) for a in boxes for b in boxes]
     picture = _parse(draw_types(boxes, arrows))
+    texts = [each.text for each in picture.iter() if each.tag.endswith("text")]
+    # One that leads back to its own type is a line in the box; the others stand on arrows.
+    assert texts.count("↻ e<>") == count
+    assert texts.count("e<>") == len(arrows) - count
     found = [
         tuple(float(each.attrib[key]) for key in ("x", "y", "width", "height"))
         for each in picture.iter()

@@ -228,6 +228,7 @@ class Catalog:
         return {entity.id: entity for entity in entities}
 
     def node(self, name: str) -> NodeType | None:
+        """A node type by name."""
         found = self._by_name.get(name)
         return found if isinstance(found, NodeType) else None
 
@@ -241,11 +242,13 @@ class Catalog:
         return self.node(name) or self.edge(name)
 
     def node_by_id(self, type_id: TypeId) -> NodeType:
+        """A node type by the id that survives renames."""
         found = self.types[type_id]
         assert isinstance(found, NodeType)  # noqa: S101 - narrowing; ids in a catalog are consistent
         return found
 
     def edge_by_id(self, type_id: TypeId) -> EdgeType:
+        """An edge type by the id that survives renames."""
         found = self.types[type_id]
         assert isinstance(found, EdgeType)  # noqa: S101 - narrowing; ids in a catalog are consistent
         return found

@@ -2,25 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from omnigraph.client import connect
 from omnigraph.client.address import is_remote
 from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from omnigraph.client.remote import RemoteGraph
     from omnigraph.graph.facade import Graph
+    from omnigraph.graph.open import PolicySource
+    from omnigraph.ports.embeddings import Embedder
+    from omnigraph.runtime.limits import Limits
 
 __all__ = ["open_anywhere"]
 
 _REMOTE = ("token", "graph", "timeout")
 
 
-def open_anywhere(uri: str | Path, **options: Any) -> Graph | RemoteGraph:
-    """Open a graph: on storage as ``graph.open`` does, at ``http(s)://…`` as ``connect`` does."""
+@overload
+def open_anywhere(
+    uri: str | Path,
+    *,
+    read_only: bool = ...,
+    actor: str | None = ...,
+    storage_options: Mapping[str, str] | None = ...,
+    limits: Limits = ...,
+    embedder: Embedder | None = ...,
+    policy: PolicySource = ...,
+) -> Graph: ...
+
+
+@overload
+def open_anywhere(
+    uri: str | Path,
+    *,
+    token: str | None = ...,
+    graph: str | None = ...,
+    timeout: float | None = ...,
+) -> Graph: ...
+
+
+def open_anywhere(uri: str | Path, **options: Any) -> Graph:
+    """Open a graph on a path, ``file://`` or ``s3://``, or behind a server at ``http(s)://``.
+
+    On storage: ``read_only`` writes nothing at all, not even recovery; ``actor`` is who writes when
+    a call does not say; ``storage_options`` go to the bucket; ``embedder`` makes vectors of texts
+    that ``nearest`` is asked for; ``policy`` (a file, a ``preset:``, a bundle) is asked about every
+    call, in the name of ``actor``; ``limits`` bound what a write may take.
+
+    Behind a server: ``token`` says who you are; ``graph`` is which of its graphs, unless the
+    address says; ``timeout`` bounds every call, in seconds. What it gives has the same methods.
+    """
     if is_remote(uri):
         strange = sorted(set(options) - set(_REMOTE))
         if strange:
@@ -29,7 +64,7 @@ def open_anywhere(uri: str | Path, **options: Any) -> Graph | RemoteGraph:
                 f"{strange[0]!r} says nothing about a graph behind a server",
                 remedy=f"a server takes {', '.join(_REMOTE)}",
             )
-        return connect(str(uri), **options)
+        return cast("Graph", connect(str(uri), **options))
     # The engine is only loaded for graphs that are opened here.
     from omnigraph.graph.open import open_graph  # noqa: PLC0415
 

@@ -12,6 +12,7 @@ from omnigraph import __version__
 from omnigraph.client.failures import error_of
 from omnigraph.client.patience import Patience, lost_reply, unreachable
 from omnigraph.client.requests import Answer
+from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
     from omnigraph.client.address import Address
     from omnigraph.client.requests import Request
 
-__all__ = ["Transport", "decoded", "httpx_arguments", "pause_after", "pause_for", "session_headers"]
+__all__ = [
+    "Transport",
+    "decoded",
+    "httpx_arguments",
+    "pause_after",
+    "pause_for",
+    "require_open",
+    "session_headers",
+]
 
 # The server has seen nothing of a request that failed like this.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
@@ -71,6 +80,13 @@ def _refusal(response: httpx.Response, content: bytes) -> tuple[str, Any]:
     return error.code, error
 
 
+def require_open(http: httpx.Client | httpx.AsyncClient) -> None:
+    if http.is_closed:
+        raise InvalidInput(
+            "client.closed", "the connection to the server has been closed", remedy="connect again"
+        )
+
+
 class Transport:
     """A connection to a server, kept open. Thread-safe."""
 
@@ -91,6 +107,7 @@ class Transport:
 
     def _attempt(self, address: Address, patience: Patience) -> tuple[Answer | None, float]:
         request = patience.request
+        require_open(self._http)
         try:
             with self._http.stream(**httpx_arguments(address, patience)) as response:
                 if not response.is_success:

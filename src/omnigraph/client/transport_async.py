@@ -13,6 +13,7 @@ from omnigraph.client.transport import (
     httpx_arguments,
     pause_after,
     pause_for,
+    require_open,
     session_headers,
 )
 
@@ -43,6 +44,7 @@ class AsyncTransport:
 
     async def _attempt(self, address: Address, patience: Patience) -> tuple[Answer | None, float]:
         request = patience.request
+        require_open(self._http)
         try:
             async with self._http.stream(**httpx_arguments(address, patience)) as response:
                 if not response.is_success:

@@ -141,6 +141,7 @@ class QueryResult:
         return list(self if self._cells is None else self._cells.rows())
 
     def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table, which they are already."""
         return self.table
 
     def to_pandas(self) -> pd.DataFrame:
@@ -155,6 +156,7 @@ class QueryResult:
         )
 
     def to_polars(self) -> pl.DataFrame:
+        """The rows as a polars frame, without a copy where polars can do without."""
         return _import("polars").from_arrow(self.table)
 
     def to_json_rows(self) -> list[dict[str, Any]]:

@@ -70,6 +70,7 @@ class Graph(GraphAt):
 
     @property
     def uri(self) -> str:
+        """Where the graph is."""
         return self._engine.root.objects.uri
 
     @property

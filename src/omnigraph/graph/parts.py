@@ -91,6 +91,7 @@ class Tags:
         self._gate = gate
 
     def create(self, name: str, *, at: Target = MAIN, actor: str | None = None) -> TagRef:
+        """Name a commit for good: that of a branch, another tag, a commit or a point in time."""
         from omnigraph.versioning.tags import create_tag
 
         at = target_text(at)
@@ -99,9 +100,11 @@ class Tags:
         return create_tag(self._engine.root, name, manifest, actor=actor or self._actor)
 
     def list(self) -> Sequence[TagRef]:
+        """The tags with their commits, by name."""
         return self._gate.read_names().root.refs.tags()
 
     def delete(self, name: str) -> None:
+        """Take a name away; the commit stays."""
         from omnigraph.versioning.tags import delete_tag
 
         self._gate.delete_tag(name)
@@ -128,14 +131,17 @@ class Commits:
         return commit_graph(self._gate.read_names(), limit)
 
     def show(self, commit_id: str | Commit) -> Commit:
+        """One commit: parents, actor, time, message."""
         wanted = commit_id_of(commit_id)
         return self._gate.read(wanted).lineage.get(wanted)
 
     def is_ancestor(self, older: str | Commit, newer: str | Commit) -> bool:
+        """Whether one commit can be reached from another by going back; each reaches itself."""
         ids = commit_id_of(older), commit_id_of(newer)
         return self._gate.read(*ids).lineage.is_ancestor(*ids)
 
     def merge_base(self, left: str | Commit, right: str | Commit) -> Commit | None:
+        """The latest commit that both have in common, which a merge of them begins from."""
         ids = commit_id_of(left), commit_id_of(right)
         return self._gate.read(*ids).lineage.merge_base(*ids)
 
@@ -148,10 +154,12 @@ class Recoveries:
         self._gate = gate
 
     def list(self) -> Sequence[AuditRow]:
+        """What was recovered, the oldest first."""
         self._gate.administer()
         return self._engine.recovery.audit.rows()
 
     def pending(self) -> Sequence[Pending]:
+        """What is unfinished: writes under way, and what recovery leaves to the operator."""
         self._gate.administer()
         return self._engine.recovery.pending()
 

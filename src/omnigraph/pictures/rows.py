@@ -15,6 +15,8 @@ __all__ = ["html_table"]
 
 ROWS_MAX = 50
 CELL_CHARS_MAX = 200
+# A long text takes several lines, and leaves room for the other columns.
+_FIT = "max-width:40em;overflow-wrap:anywhere"
 
 
 def html_table(names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str) -> str:
@@ -33,4 +35,4 @@ def _cell(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     cut = text if len(text) <= CELL_CHARS_MAX else f"{text[:CELL_CHARS_MAX]}…"
     side = "right" if isinstance(value, int | float) and not isinstance(value, bool) else "left"
-    return f'<td style="text-align:{side}">{escape(cut)}</td>'
+    return f'<td style="text-align:{side};{_FIT}">{escape(cut)}</td>'

@@ -1,4 +1,8 @@
-"""Types as an SVG: a box per node type with its properties, an arrow per edge type."""
+"""Types as an SVG: a box per node type with its properties, an arrow per edge type.
+
+An edge type that leads back to its own type is a line in the box: a loop beside it would run into
+what leads elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +23,18 @@ _PROPERTIES_MAX = 12
 
 @frozen
 class Box:
-    """A node type."""
+    """A node type, and the edge types that lead from it to itself."""
 
     name: str
     properties: tuple[str, ...]
+    loops: tuple[str, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
         shown = self.properties[:_PROPERTIES_MAX]
         more = len(self.properties) - len(shown)
-        return (*shown, *([f"… {more} more"] if more else []))
+        hidden = [f"… {more} more"] if more else []
+        return (*shown, *hidden, *(f"↻ {name}" for name in self.loops))
 
 
 @frozen
@@ -64,20 +70,30 @@ class _Place:
 
 def draw_types(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
     """The picture of a schema."""
-    places = _places(boxes)
+    loops = [arrow for arrow in arrows if arrow.begin == arrow.end]
+    arrows = [arrow for arrow in arrows if arrow.begin != arrow.end]
+    boxes = [_with_loops(box, loops) for box in boxes]
+    # A name stands on its arrow, between the boxes.
+    room = max((len(arrow.name) * _CHAR for arrow in arrows), default=0) + 3 * _PAD
+    places = _places(boxes, max(_GAP, room))
     right = max((place.x + place.width for place in places.values()), default=0)
     bottom = max((place.y + place.height for place in places.values()), default=0)
     body = [*_arrows(arrows, places), *(part for box in boxes for part in _box(box, places))]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{right + _GAP:.0f}" '
-        f'height="{bottom + 40:.0f}" role="img" font-family="monospace" font-size="12" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{right + _PAD:.0f}" '
+        f'height="{bottom + _PAD:.0f}" role="img" font-family="monospace" font-size="12" '
         f'fill="currentColor"><defs><marker id="omnigraph-tip" viewBox="0 0 10 10" refX="9" '
         f'refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse">'
         f'<path d="M0 0L10 5L0 10z"/></marker></defs>{"".join(body)}</svg>'
     )
 
 
-def _places(boxes: Sequence[Box]) -> dict[str, _Place]:
+def _with_loops(box: Box, loops: Sequence[Arrow]) -> Box:
+    own = tuple(arrow.name for arrow in loops if arrow.begin == box.name)
+    return Box(box.name, box.properties, own)
+
+
+def _places(boxes: Sequence[Box], gap: float) -> dict[str, _Place]:
     """A grid, about as wide as high; a row is as high as its highest box."""
     columns = max(1, math.ceil(math.sqrt(len(boxes))))
     places: dict[str, _Place] = {}
@@ -91,7 +107,7 @@ def _places(boxes: Sequence[Box]) -> dict[str, _Place]:
                 x, y, longest * _CHAR + 2 * _PAD, (len(box.lines) + 1) * _LINE + 2 * _PAD
             )
             places[box.name] = place
-            x += place.width + _GAP
+            x += place.width + gap
         y += max(places[box.name].height for box in row) + _GAP / 2
     return places
 
@@ -115,26 +131,17 @@ def _arrows(arrows: Sequence[Arrow], places: dict[str, _Place]) -> Iterator[str]
         # Several edges between the same types are drawn beside each other.
         number = drawn[pair] = drawn.get(pair, -1) + 1
         begin, end = places[arrow.begin], places[arrow.end]
-        if arrow.begin == arrow.end:
-            yield from _loop(arrow, begin, number)
-            continue
         (x1, y1), (x2, y2) = begin.border_towards(*end.middle), end.border_towards(*begin.middle)
         shift = 14 * number
         yield (
             f'<line x1="{x1:.0f}" y1="{y1 + shift:.0f}" x2="{x2:.0f}" y2="{y2 + shift:.0f}" '
             f'stroke="currentColor" marker-end="url(#omnigraph-tip)"/>'
         )
-        yield _label(arrow.name, (x1 + x2) / 2, (y1 + y2) / 2 + shift - 4)
+        x, y = (x1 + x2) / 2, (y1 + y2) / 2 + shift
+        # Above a line that lies, beside one that stands.
+        steep = abs(y2 - y1) > abs(x2 - x1)
+        yield _label(arrow.name, x + 6, y + 4, "start") if steep else _label(arrow.name, x, y - 4)
 
 
-def _loop(arrow: Arrow, place: _Place, number: int) -> Iterator[str]:
-    x, y = place.x + place.width, place.y + 12 + 26 * number
-    yield (
-        f'<path d="M{x:.0f} {y:.0f}c34 -8 34 24 0 16" fill="none" stroke="currentColor" '
-        f'marker-end="url(#omnigraph-tip)"/>'
-    )
-    yield f'<text x="{x + 28:.0f}" y="{y + 12:.0f}">{escape(arrow.name)}</text>'
-
-
-def _label(text: str, x: float, y: float) -> str:
-    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="middle">{escape(text)}</text>'
+def _label(text: str, x: float, y: float, anchor: str = "middle") -> str:
+    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{escape(text)}</text>'

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
 import omnigraph
+from omnigraph.catalog.model import Catalog
 from omnigraph.client.opening import open_anywhere
+from omnigraph.executor.result import QueryResult
+from omnigraph.graph.at import GraphAt
+from omnigraph.graph.changes import Changes
 from omnigraph.graph.facade import Graph
 from omnigraph.graph.open import clone_graph, init_graph
+from omnigraph.graph.parts import Branches, Commits, Operations, Recoveries, Tags
 
 
 def test_the_public_names_are_what_they_say() -> None:
@@ -22,3 +29,30 @@ def test_the_public_names_are_what_they_say() -> None:
 def test_any_other_name_is_missing() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         omnigraph.nonsense  # noqa: B018 - the access is what is tested
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        Graph,
+        GraphAt,
+        QueryResult,
+        Catalog,
+        Branches,
+        Tags,
+        Commits,
+        Changes,
+        Operations,
+        Recoveries,
+    ],
+)
+def test_everything_that_help_shows_says_what_it_is(shown: type) -> None:
+    members = [
+        member
+        for name, member in inspect.getmembers(shown)
+        if not name.startswith("_") and (callable(member) or isinstance(member, property))
+    ]
+    assert members
+    assert [member for member in (shown, *members) if not inspect.getdoc(member)] == []
+    for name in omnigraph.__all__:
+        assert name == "__version__" or inspect.getdoc(getattr(omnigraph, name))

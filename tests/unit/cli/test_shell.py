@@ -114,7 +114,7 @@ def test_statements_from_a_pipe_run_one_after_the_other(script: Cli, graph_copy:
     )
     assert told.code == 0, told.err
     first, *rest = told.out.splitlines()
-    assert first.startswith("1 nodes, 0 edges on review: 01")
+    assert first.startswith("1 node, 0 edges on review: 01")
     assert rest == ["name", "Lin", "people", "3"]
 
 

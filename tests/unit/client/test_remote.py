@@ -328,7 +328,7 @@ def test_a_wrong_token_and_no_token_are_refused(url: str) -> None:
 
 
 def test_open_takes_the_address_of_a_server(graph: Graph, url: str) -> None:
-    with omnigraph.open(f"{url}/graphs/people", token=TOKEN) as found:  # type: ignore[call-arg]
+    with omnigraph.open(f"{url}/graphs/people", token=TOKEN) as found:
         assert found.query(ALL).rows() == graph.query(ALL).rows()
         assert found.uri == f"{url}/graphs/people"
     with pytest.raises(errors.InvalidInput, match="policy"):
@@ -339,6 +339,14 @@ def test_an_address_without_a_graph_needs_the_list(url: str) -> None:
     with connect(url, token=TOKEN) as unnamed, pytest.raises(errors.InvalidInput) as caught:
         unnamed.query(ALL)
     assert caught.value.code == "client.which_graph"
+
+
+def test_a_closed_connection_is_of_no_use(url: str) -> None:
+    with connect(url, token=TOKEN, graph="people") as graph:
+        graph.close()
+        with pytest.raises(errors.InvalidInput) as caught:
+            graph.query(ALL)
+    assert caught.value.code == "client.closed"
 
 
 def test_what_a_server_does_not_offer_is_said(remote: RemoteGraph) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.cli.commits import commit_lines, names_by_commit
 from omnigraph.cli.inputs import read_text
-from omnigraph.cli.render import Format
+from omnigraph.cli.render import Format, plural
 from omnigraph.cli.shell.statements import as_command, as_document, is_command
 from omnigraph.cli.shell.words import Vocabulary, vocabulary_of
 from omnigraph.cli.stored import answer_query
@@ -114,9 +114,8 @@ class Session:
         )
         self._words = None
         commit = f": {done.commit.id}" if done.commit else ""
-        write_lines(
-            [f"{done.affected_nodes} nodes, {done.affected_edges} edges on {done.branch}{commit}"]
-        )
+        changed = f"{plural(done.affected_nodes, 'node')}, {plural(done.affected_edges, 'edge')}"
+        write_lines([f"{changed} on {done.branch}{commit}"])
 
     def _branch(self, name: str) -> None:
         if not name:
