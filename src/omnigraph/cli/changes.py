@@ -108,6 +108,22 @@ def merge_lines(body: Mapping[str, Any]) -> Iterator[str]:
     for conflict in body.get("conflicts", ()):
         yield escape_controls(f"! {conflict['conflict_id']}  {conflict['kind']}")
         yield escape_controls(f"    {conflict['message']}")
+        yield from _sides(conflict)
+
+
+def _sides(conflict: Mapping[str, Any]) -> Iterator[str]:
+    """What each side has of what is disputed: without it nobody can choose."""
+    if not conflict["takes"]:
+        yield "    no choice settles it: bring the two schemas together first"
+    states = {side: conflict.get(side) for side in ("base", "ours", "theirs")}
+    if not any(states.values()):
+        return
+    for name in conflict.get("properties", ()):
+        told = [
+            f"{side} {_value(state, name)}" if state else f"not in {side}"
+            for side, state in states.items()
+        ]
+        yield escape_controls(f"    {name}: {', '.join(told)}")
 
 
 def picked_lines(body: Mapping[str, Any], done: str, doing: str) -> Iterator[str]:

@@ -136,7 +136,7 @@ def clone_graph(
 ) -> CloneResult:
     """Copy a graph to another place, from disk or bucket to disk or bucket, while others write.
 
-    ``branches`` are copied with ``main`` and all their history; none means all. The copy is the
+    ``branches``, or one by its name, come with ``main`` and all history; none means all. It is the
     same graph, with the same id. An interrupted clone goes on where it stopped; ``incremental``
     brings a finished copy up to date. ``target_storage_options`` default to those of the source.
     """
@@ -150,19 +150,20 @@ def clone_graph(
     # What stands in a copy is taken for complete, so it is synced whatever the graph wants.
     copied = open_objects(here, options, durable=True)
     stamp = read_stamp(files)
+    wanted = (branches,) if isinstance(branches, str) else tuple(branches)
     require_apart(files.uri, copied.uri)
     require_outside_graphs(copied.uri)
     durable = stamp.settings.durability == "power"
     engine = Engine(_root(there, stamp, storage_options, limits, read_only=True))
     if policy is not None:
         # A copy holds everything that its branches ever held.
-        named = branches or [ref.name for ref in engine.root.refs.branches() if ref.open]
+        named = wanted or [ref.name for ref in engine.root.refs.branches() if ref.open]
         Gate(engine, _guard(policy, stamp, actor)).export_all([MAIN, *named])
     return copy_graph(
         engine,
         files,
         Target(copied, LanceTables(here, options, durable=durable)),
-        branches=tuple(branches),
+        branches=wanted,
         incremental=incremental,
     )
 

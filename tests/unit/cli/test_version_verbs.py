@@ -160,6 +160,7 @@ def test_conflicts_are_previewed_decided_and_merged(
     assert conflict["kind"] == "divergent_update"
     shown = cli("branch", "merge", "review", "--preview", *here).out
     assert f"! {conflict['conflict_id']}  divergent_update" in shown
+    assert "    age: base 36, ours 1, theirs 2" in shown
     refused = ask(cli, "branch", "merge", "review", *here, code=1)
     assert refused["code"] == "merge.conflicts"
     assert refused["details"]["merge_conflicts"] == [conflict]
