@@ -299,6 +299,20 @@ class VerbGroup(click.Group):
         super().__init__(*args, **kwargs)
         self.params += shared_options(Senses())
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The flags that make sense for one of its verbs."""
+        shown = {
+            spelling
+            for verb in self.commands.values()
+            for param in verb.params
+            if isinstance(param, click.Option) and not param.hidden
+            for spelling in param.opts
+        }
+        for param in self.params:
+            if isinstance(param, click.Option) and shown.isdisjoint(param.opts):
+                param.hidden = True
+        super().format_options(ctx, formatter)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

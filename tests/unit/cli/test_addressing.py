@@ -121,6 +121,23 @@ def test_a_misspelt_verb_is_recognised(cli: Cli) -> None:
     assert "--schema" in cli("init", "x", "--shcema", "y").err
 
 
+@pytest.mark.parametrize(
+    ("group", "shown"),
+    [
+        ("graphs", {"--server", "--json"}),
+        ("policy", {"--json"}),
+        ("tag", {"--store", "--server", "--as", "--json"}),
+        ("branch", {"--store", "--server", "--as", "--yes", "--json"}),
+    ],
+)
+def test_the_help_of_a_group_shows_what_makes_sense_for_its_verbs(
+    cli: Cli, group: str, shown: set[str]
+) -> None:
+    told = cli(group, "--help").out
+    flags = ("--store", "--server", "--as", "--yes", "--json")
+    assert {flag for flag in flags if f"  {flag}" in told} == shown
+
+
 def test_a_group_without_a_verb_shows_its_help(cli: Cli) -> None:
     outcome = cli("branch")
     assert outcome.code == 2

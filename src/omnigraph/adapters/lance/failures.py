@@ -6,9 +6,11 @@ texts that matter are matched here and pinned by tests/substrate.
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from omnigraph.adapters.remedies import remedy_for
 from omnigraph.errors import Conflict, InvalidInput, NotFound, StorageFault, Unsupported
 
 if TYPE_CHECKING:
@@ -32,8 +34,8 @@ __all__ = [
 # RuntimeError is what ``panics_as_errors`` makes of a panic below.
 LANCE_ERRORS = (OSError, ValueError, RuntimeError, TypeError, NotImplementedError)
 
-# What a stream of batches makes of Ctrl-C.
-_INTERRUPTED = "External error: KeyboardInterrupt"
+# What a stream of batches makes of Ctrl-C, and of SIGTERM where that ends a process.
+_STOPPED = re.compile(r"External error: (?:KeyboardInterrupt|SystemExit: (\d+))")
 _CONFLICTS = (
     "Incompatible transaction",
     "Retryable commit conflict",
@@ -67,10 +69,17 @@ def is_newer_format(error: BaseException) -> bool:
 
 
 def storage_fault(code: str, path: str, error: BaseException) -> StorageFault:
-    """A failure below, named by the table that it hit. Ctrl-C is none, in whatever words."""
-    if _INTERRUPTED in str(error):
-        raise KeyboardInterrupt from error
-    return StorageFault(code, f"table {path}: {_reason(error)}", details={"table": path})
+    """A failure below, named by the table that it hit. Being stopped is none, in whatever words."""
+    stopped = _STOPPED.search(str(error))
+    if stopped is not None:
+        raise (SystemExit(int(stopped[1])) if stopped[1] else KeyboardInterrupt) from error
+    reason = _reason(error)
+    return StorageFault(
+        code,
+        f"table {path}: {reason}",
+        details={"table": path},
+        remedy=remedy_for(reason) if code == "table.unwritable" else None,
+    )
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.adapters.disk import make_directories, sync_descriptor, sync_directory
 from omnigraph.adapters.objects.keys import TEMPORARY, missing, require_key, require_prefix
+from omnigraph.adapters.remedies import remedy_for
 from omnigraph.errors import NotFound, StorageFault
 from omnigraph.runtime.ids import new_short_id
 
@@ -216,7 +217,10 @@ class LocalObjects:
             )
         reason = error.strerror or str(error)
         return StorageFault(
-            "storage.failed", f"cannot {verb} {self._root / key}: {reason}", details=details
+            "storage.failed",
+            f"cannot {verb} {self._root / key}: {reason}",
+            details=details,
+            remedy=remedy_for(reason) if verb != "read" else None,
         )
 
 
