@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Exchange], Awaitable[Response]]
 
-__all__ = ["GRAPH", "NDJSON", "OCTETS", "Operation", "operation"]
+__all__ = ["GRAPH", "JSON", "NDJSON", "OCTETS", "Operation", "operation"]
 
 GRAPH = "/graphs/{graph_id}"
 JSON = "application/json"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.frozen import frozen
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from omnigraph.versioning.changes.stream import TypeSummary
 
 __all__ = ["Diff", "DiffRequest", "diff"]
+
+# So many changes are one piece of a long answer.
+_PIECE_CHANGES = 256
 
 
 @frozen
@@ -87,6 +92,20 @@ class Diff:
         """All of it at once: for small differences."""
         changes = [change_to_json(change) for change in self]
         return {**self.head_json(), "summary": self.summary_json(), "changes": changes}
+
+    def json_pieces(self) -> Iterator[bytes]:
+        """The text of the same, piece by piece: for differences of any size."""
+        head = _json({**self.head_json(), "summary": self.summary_json()})
+        yield head[:-1] + b',"changes":['
+        changes, separator = iter(self), b""
+        while some := [*islice(changes, _PIECE_CHANGES)]:
+            yield separator + _json([*map(change_to_json, some)])[1:-1]
+            separator = b","
+        yield b"]}"
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def diff(engine: Engine, request: DiffRequest) -> Diff:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.errors import Forbidden, NotFound
 from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_branch, parse_commit, parse_target
-from omnigraph.server.operations import GRAPH, NDJSON, operation
+from omnigraph.server.operations import GRAPH, JSON, NDJSON, operation
 from omnigraph.server.wire.history import (
     BaselineInput,
     ChangeFeedOutput,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from omnigraph.graph.facade import Graph
+    from omnigraph.operations.changes.diff import Diff
     from omnigraph.server.exchange import Exchange
     from omnigraph.server.outflow import Outflow
 
@@ -124,13 +125,20 @@ async def get_diff(exchange: Exchange) -> Response:
     asked: DiffQuery = exchange.query
     before, after = parse_target(None, asked.before), parse_target(None, asked.after)
 
-    def work(graph: Graph) -> Any:
-        found = graph.diff(before, after, kinds=asked.kind, types=asked.type, ops=asked.op)
-        if asked.summary:
-            return {**found.head_json(), "summary": found.summary_json()}
-        return found.to_json()
+    def compare(graph: Graph) -> Diff:
+        return graph.diff(before, after, kinds=asked.kind, types=asked.type, ops=asked.op)
 
-    return await exchange.read(work)
+    def count(graph: Graph) -> Any:
+        found = compare(graph)
+        return {**found.head_json(), "summary": found.summary_json()}
+
+    def tell(graph: Graph, out: Outflow) -> None:
+        for piece in compare(graph).json_pieces():
+            out.write(piece)
+
+    if asked.summary:
+        return await exchange.read(count)
+    return await exchange.stream(tell, media_type=JSON)
 
 
 @operation(

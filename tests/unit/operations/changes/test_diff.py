@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
 from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.operations.changes import diff as diff_module
 from omnigraph.testing.histories import branch_off, state_of, write
 from omnigraph.testing.kit import open_engine
 from omnigraph.testing.kit_between import Between
@@ -59,6 +61,19 @@ def test_nodes_come_before_edges_and_ids_are_sorted(graph: Graph) -> None:
         ("insert", "Person", "cyd"),
         ("delete", "Knows", "k1"),
     ]
+
+
+def test_a_difference_of_any_size_is_told_piece_by_piece(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diff_module, "_PIECE_CHANGES", 3)
+    found = graph.diff("dev", "main")
+    pieces = list(found.json_pieces())
+    assert json.loads(b"".join(pieces)) == json.loads(json.dumps(found.to_json()))
+    # Four changes, and what stands before and behind them.
+    assert len(pieces) == 4
+    nothing = graph.diff("dev", "dev")
+    assert json.loads(b"".join(nothing.json_pieces())) == nothing.to_json()
 
 
 def test_the_other_direction_is_the_opposite(graph: Graph) -> None:
