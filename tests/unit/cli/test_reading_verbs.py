@@ -227,6 +227,7 @@ def test_the_schema_is_shown_as_text(ask: Cli, tell: Cli) -> None:
     text = tell("schema", "show")
     assert text.startswith("node Person {\n    name: String @key\n")
     assert ask("schema", "show", "--at", "v1")["schema_source"] == text
+    assert tell("schema", "get") == text
 
 
 def test_a_schema_change_is_planned_step_by_step(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -24,7 +26,12 @@ def leaves() -> Iterator[tuple[str, click.Command]]:
         module = importlib.import_module(f"omnigraph.cli.commands.{name.replace('-', '_')}")
         command = module.command
         if isinstance(command, click.Group):
-            yield from ((f"{name} {sub}", leaf) for sub, leaf in command.commands.items())
+            yield from (
+                (f"{name} {sub}", leaf)
+                for sub, leaf in command.commands.items()
+                # Another word for a verb that is shown.
+                if not leaf.hidden
+            )
         else:
             yield name, command
 
@@ -46,6 +53,13 @@ def test_click_and_the_fast_path_say_the_same(cli: Cli) -> None:
 def test_help_fits_a_narrow_terminal_and_any_encoding() -> None:
     assert HELP.isascii()
     assert max(map(len, HELP.splitlines())) <= 60
+
+
+def test_the_page_of_the_command_line_names_every_verb() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
+    table = page.partition("## The verbs")[2].partition("```")[0]
+    told = {word for name in re.findall("`([a-z -]+)`", table) for word in name.split()[:1]}
+    assert told >= set(VERBS)
 
 
 def test_help_names_every_verb() -> None:

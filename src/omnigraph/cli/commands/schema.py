@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -204,3 +205,8 @@ def infer(call: Invocation, files: tuple[str, ...], type_name: str | None, out: 
 
 for each in (show, plan, apply, infer):
     command.add_command(each)
+
+# Another word for it, which `--help` need not list.
+_get = copy(show)
+_get.hidden = True
+command.add_command(_get, "get")
