@@ -65,6 +65,13 @@ def open_anywhere(uri: str | Path, **options: Any) -> Graph:
                 remedy=f"a server takes {', '.join(_REMOTE)}",
             )
         return cast("Graph", connect(str(uri), **options))
+    strange = sorted(set(options) & set(_REMOTE))
+    if strange:
+        raise InvalidInput(
+            "client.bad_option",
+            f"{strange[0]!r} is about a graph behind a server, and {str(uri)!r} is storage",
+            remedy="leave it out, or give the address of a server",
+        )
     # The engine is only loaded for graphs that are opened here.
     from omnigraph.graph.open import open_graph  # noqa: PLC0415
 

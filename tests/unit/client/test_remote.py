@@ -333,6 +333,8 @@ def test_open_takes_the_address_of_a_server(graph: Graph, url: str) -> None:
         assert found.uri == f"{url}/graphs/people"
     with pytest.raises(errors.InvalidInput, match="policy"):
         omnigraph.open(url, policy="preset:team")
+    with pytest.raises(errors.InvalidInput, match="'token' is about a graph behind a server"):
+        omnigraph.open(graph.uri, token=TOKEN)
 
 
 def test_an_address_without_a_graph_needs_the_list(url: str) -> None:
