@@ -245,7 +245,8 @@ def _date(value: Any) -> dt.date:
 
 def _datetime(value: Any) -> dt.datetime:
     match value:
-        case dt.datetime():
+        # What pandas has for no moment at all calls itself a datetime, and equals nothing.
+        case dt.datetime() if value == value:  # noqa: PLR0124
             try:
                 return _utc(value)
             except OverflowError:

@@ -91,5 +91,16 @@ def find_earlier(engine: Engine, branch: str, key: str, digest: str) -> Commit |
 
 
 def _require_key(key: object) -> None:
-    if not isinstance(key, str) or not 1 <= len(key) <= _KEY_LENGTH_MAX:
-        raise InvalidInput("idempotency.bad_key", f"a key has 1 to {_KEY_LENGTH_MAX} characters")
+    if not isinstance(key, str) or not 1 <= len(key) <= _KEY_LENGTH_MAX or not _is_whole(key):
+        raise InvalidInput(
+            "idempotency.bad_key", f"a key has 1 to {_KEY_LENGTH_MAX} whole characters"
+        )
+
+
+def _is_whole(text: str) -> bool:
+    """Whether no character is half of one, which no file can keep."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

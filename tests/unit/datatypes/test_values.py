@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from omnigraph.datatypes.types import (
@@ -151,6 +152,10 @@ def test_what_fits_becomes_a_value_of_the_type(value: Any, dtype: DataType, expe
         (["a", None], ListType(Scalar.STRING), "value.null"),
         (["a", 5], ListType(Scalar.STRING), "value.type"),
         (object(), STRING, "value.type"),
+        (pd.NaT, DATETIME, "value.type"),
+        (pd.NaT, DATE, "value.type"),
+        (pd.NA, I32, "value.type"),
+        (np.array([1, 2]), I32, "value.type"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_code(value: Any, dtype: DataType, code: str) -> None:

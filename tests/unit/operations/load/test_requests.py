@@ -331,6 +331,13 @@ def test_a_record_that_json_cannot_say_is_refused_with_a_key_too(
         assert error.details["violations"][0]["record"] == 1
 
 
+@pytest.mark.parametrize("key", ["", "x" * 256, "\ud800", 7])
+def test_a_key_that_cannot_be_kept_is_refused(graph: Graph, tools: Any, key: Any) -> None:
+    assert tools.refused(graph, [tools.person("a")], idempotency_key=key).code == (
+        "idempotency.bad_key"
+    )
+
+
 def test_a_record_nested_without_end_is_refused_with_a_key_too(graph: Graph, tools: Any) -> None:
     nested: list[Any] = []
     for _ in range(10_000):
