@@ -94,7 +94,10 @@ class _Gathering:
         source, name = self._request.source, self._request.type
         if isinstance(source, Mapping):
             for type_name, part in source.items():
-                self._read(part, self._named(type_name))
+                entity = self._named(type_name)
+                # The same rows are another request where they are of another type.
+                self._note(entity.name)
+                self._read(part, entity)
         else:
             self._read(source, None if name is None else self._named(name))
 

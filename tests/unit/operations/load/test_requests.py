@@ -181,6 +181,14 @@ def test_a_repeated_request_is_one_commit(graph: Graph, tools: Any, form: str) -
     assert len(graph.commits.list().commits) == 2
 
 
+def test_the_same_rows_of_another_type_are_another_request(graph: Graph) -> None:
+    rows = pa.table({"from": pa.array([], pa.string()), "to": pa.array([], pa.string())})
+    people = pa.table({"name": ["a"]})
+    graph.load({"Person": people, "Knows": rows}, mode="append", idempotency_key="k")
+    with pytest.raises(Conflict, match="another request"):
+        graph.load({"Person": people, "Owns": rows}, mode="append", idempotency_key="k")
+
+
 def test_failures_are_not_remembered(graph: Graph, tools: Any) -> None:
     bad, good = tools.lines("{"), tools.lines(tools.person("a"))
     with pytest.raises(GraphError):
