@@ -127,11 +127,20 @@ class Meter:
             raise _exceeded("time_s", limit, round(now - self._started, 3))
 
     def hold(self, size: int) -> None:
-        """Account for bytes that the query keeps until its end."""
+        """Account for bytes that the query keeps until its end, or until it releases them."""
         self._bytes += size
         limit = self._budget.memory_bytes
         if limit is not None and self._bytes > limit:
             raise _exceeded("memory_bytes", limit, self._bytes)
+
+    def release(self, size: int) -> None:
+        """Bytes that were held, and are not needed any more."""
+        self._bytes -= size
+
+    def has_room(self, size: int) -> bool:
+        """Whether so many bytes could be held, too."""
+        limit = self._budget.memory_bytes
+        return limit is None or self._bytes + size <= limit
 
     def return_rows(self, count: int) -> None:
         """Check the size of the result."""

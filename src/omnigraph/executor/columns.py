@@ -1,7 +1,8 @@
 """The one provider of columns: whole columns of a pin, kept or loaded, or a few rows of them.
 
 Operators never ask Lance for values. A column that is kept answers from memory; of one that is not,
-a few rows are taken, and many are a reason to load it whole.
+a few rows are taken, and many are a reason to load it whole. A stream, whose values pass by, takes
+its rows batch by batch where the whole would not fit the memory of the query.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _ID = "id"
 _SMALL_ROWS = 8_192
 # Taking fewer rows than this share of a table is cheaper than loading the column.
 _TAKE_SHARE = 64
+# What a stream loads leaves this share of its memory to the rest of the query.
+_SPARE_SHARE = 4
 # What loading a column costs, roughly.
 _LOAD_SECONDS_PER_ROW = 50e-9
 
@@ -48,7 +51,7 @@ def index_key(pin: tuple[str, int, str]) -> tuple[object, ...]:
 class PinnedColumns:
     """The columns of one table at one pin, for one query at a time."""
 
-    __slots__ = ("_context", "_held", "_index_key", "_open", "key", "rows")
+    __slots__ = ("_context", "_held", "_index_key", "_open", "_too_large", "key", "rows")
 
     def __init__(self, pin: Pin, open_table: Callable[[], Table], context: Context) -> None:
         self._open = open_table
@@ -57,6 +60,8 @@ class PinnedColumns:
         self._index_key = index_key(self.key)
         # What this query has in hand stays, whatever the cache lets go.
         self._held: dict[str, Column] = {}
+        # Columns that a stream found to be larger than its memory.
+        self._too_large: set[str] = set()
         self.rows = pin.rows
 
     def vector(self, name: str, rows: Ints | None) -> Vector:
@@ -68,15 +73,18 @@ class PinnedColumns:
             return Vector(self._taken([name], rows)[name])
         return Vector(self.column(name), rows)
 
-    def vectors(self, names: Sequence[str], rows: Ints) -> dict[str, Vector]:
-        """Several columns of some rows, those that are missing read at once."""
+    def vectors(
+        self, names: Sequence[str], rows: Ints, *, passing: bool = False
+    ) -> dict[str, Vector]:
+        """Several columns of some rows, those that are missing read at once; ``passing``: these
+        are some of many, and gone when the next are asked for."""
         missing = [name for name in names if self._find(name) is None]
         if not missing:
             return {name: Vector(self._held[name], rows) for name in names}
         taken: dict[str, Column] = {}
-        if self._is_few(len(rows), missing[0]):
-            taken = self._taken(missing, rows)
-        else:
+        if self._is_few(len(rows), missing[0]) or (passing and not self._load_if_it_fits(missing)):
+            taken = self._taken(missing, rows, passing=passing)
+        elif not passing:
             self._load(missing)
         return {
             name: Vector(taken[name]) if name in taken else Vector(self._held[name], rows)
@@ -103,6 +111,7 @@ class PinnedColumns:
     def let_go(self) -> None:
         """The query has ended: what is kept, the cache keeps."""
         self._held.clear()
+        self._too_large.clear()
 
     def _make_index(self) -> IdIndex:
         index = IdIndex(self.column(_ID).array)
@@ -137,6 +146,26 @@ class PinnedColumns:
         for batch in self.batches(names):
             self._context.meter.hold(batch.nbytes)
             chunks.append(batch)
+        self._hold(names, chunks)
+
+    def _load_if_it_fits(self, names: Sequence[str]) -> bool:
+        """The same, unless it would take more than most of the memory that is left."""
+        if not self._too_large.isdisjoint(names):
+            return False
+        meter = self._context.meter
+        chunks: list[pa.RecordBatch] = []
+        size = 0
+        for batch in self.batches(names):
+            size += batch.nbytes
+            if not meter.has_room(size + size // _SPARE_SHARE):
+                self._too_large.update(names)
+                return False
+            chunks.append(batch)
+        meter.hold(size)
+        self._hold(names, chunks)
+        return True
+
+    def _hold(self, names: Sequence[str], chunks: Sequence[pa.RecordBatch]) -> None:
         schema = chunks[0].schema if chunks else _fields(self._open().schema, names)
         loaded = pa.Table.from_batches(chunks, schema=schema)
         for name in names:
@@ -149,14 +178,19 @@ class PinnedColumns:
         cache.put(key, column)
         return column
 
-    def _taken(self, names: Sequence[str], rows: Ints) -> dict[str, Column]:
+    def _taken(
+        self, names: Sequence[str], rows: Ints, *, passing: bool = False
+    ) -> dict[str, Column]:
         started = SYSTEM_CLOCK.monotonic()
         table = self._open().take(rows, names)
         seconds = SYSTEM_CLOCK.monotonic() - started
         for name in names:
             self._context.cache.spend(column_key(self.key, name), seconds)
-        self._context.meter.hold(table.nbytes)
-        self._context.meter.check()
+        meter = self._context.meter
+        meter.hold(table.nbytes)
+        meter.check()
+        if passing:
+            meter.release(table.nbytes)
         return {name: Column(joined_array(table.column(name))) for name in names}
 
 

@@ -92,7 +92,10 @@ class Output:
             run.context.meter.check()
             places = np.arange(start, min(start + size, rows.count))
             some = rows.take(places)
-            known = self._fetched(some, run) if fetched is None else _some_of(fetched, places)
+            if fetched is None:
+                known = self._fetched(some, run, passing=True)
+            else:
+                known = _some_of(fetched, places)
             arrays = self._arrays(some, run, known)
             batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
             yield batch
@@ -103,11 +106,11 @@ class Output:
     def _arrays(self, rows: Bindings, run: Run, fetched: Fetched) -> list[pa.Array]:
         return [self._array(column, rows, run, fetched) for column in self._columns]
 
-    def _fetched(self, rows: Bindings, run: Run) -> Fetched:
+    def _fetched(self, rows: Bindings, run: Run, *, passing: bool = False) -> Fetched:
         if not self._wanted:
             return {}
         return {
-            slot: run.space_of(slot).fetch(props, rows.columns[slot])
+            slot: run.space_of(slot).fetch(props, rows.columns[slot], passing=passing)
             for slot, props in self._wanted.items()
             if slot in rows.columns
         }

@@ -61,8 +61,10 @@ class Space(Protocol):
         """The values of a property; None rows are all."""
         ...
 
-    def fetch(self, props: Sequence[str], rows: Ints) -> Mapping[str, Vector]:
-        """Several properties at once."""
+    def fetch(
+        self, props: Sequence[str], rows: Ints, *, passing: bool = False
+    ) -> Mapping[str, Vector]:
+        """Several properties at once; ``passing``: one batch of many, not needed after the next."""
         ...
 
     def ranks(self, rows: Ints) -> Ints:
@@ -98,9 +100,12 @@ class PositionSpace:
     def vector(self, prop: str, rows: Ints | None) -> Vector:
         return self.columns.vector(self._properties[PropertyId(prop)].column, rows)
 
-    def fetch(self, props: Sequence[str], rows: Ints) -> Mapping[str, Vector]:
+    def fetch(
+        self, props: Sequence[str], rows: Ints, *, passing: bool = False
+    ) -> Mapping[str, Vector]:
         names = {prop: self._properties[PropertyId(prop)].column for prop in props}
-        found = self.columns.vectors(list(dict.fromkeys(names.values())), rows)
+        wanted = list(dict.fromkeys(names.values()))
+        found = self.columns.vectors(wanted, rows, passing=passing)
         return {prop: found[name] for prop, name in names.items()}
 
     def ranks(self, rows: Ints) -> Ints:
@@ -168,7 +173,13 @@ class IdSpace:
             self._fetch_missing(shelf, missing)
         return shelf.vector(name, rows)
 
-    def fetch(self, props: Sequence[str], rows: Ints) -> Mapping[str, Vector]:
+    def fetch(
+        self,
+        props: Sequence[str],
+        rows: Ints,
+        *,
+        passing: bool = False,  # noqa: ARG002 - what was looked up is found again by its number
+    ) -> Mapping[str, Vector]:
         return {prop: self.vector(prop, rows) for prop in props}
 
     def ranks(self, rows: Ints) -> Ints:

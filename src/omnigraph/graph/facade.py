@@ -11,6 +11,7 @@ from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.graph.at import GraphAt
 from omnigraph.graph.changes import Changes
 from omnigraph.graph.parts import Branches, Commits, Operations, Recoveries, Tags
+from omnigraph.operations.query import require_budget
 from omnigraph.policy.guard import OPEN
 from omnigraph.versioning.manifest import commit_id_of
 from omnigraph.versioning.names import MAIN
@@ -92,7 +93,7 @@ class Graph(GraphAt):
 
     @budget.setter
     def budget(self, budget: Budget) -> None:
-        self._engine.budget = budget
+        self._engine.budget = require_budget(budget)
 
     def mutate(
         self,

@@ -143,16 +143,16 @@ class Prepared:
         return bind_params(self.ir, given)  # type: ignore[return-value]  # lists are only read
 
     def executable(
-        self, snapshot: Snapshot, forced: Access | None = None
+        self, snapshot: Snapshot, forced: Access | None = None, *, streamed: bool = False
     ) -> tuple[Executable, SnapshotSource]:
         """The plan for a snapshot, its way of access chosen, and the tables to run it on."""
         settled = self._settled
         if settled is not None and settled[0] is snapshot.manifest and forced is None:
             return settled[1], settled[2]
         planned = self.planned(snapshot)
-        access = self.choose(snapshot, planned, forced).access
+        access = self.choose(snapshot, planned, forced, streamed=streamed).access
         chosen, source = planned.with_access(access), SnapshotSource(snapshot)
-        if access is Access.RESIDENT and forced is None:
+        if access is Access.RESIDENT and forced is None and not streamed:
             self._settled = (snapshot.manifest, chosen, source)
         return chosen, source
 
@@ -167,10 +167,17 @@ class Prepared:
                 self._plans.popitem(last=False)
         return found
 
-    def choose(self, snapshot: Snapshot, planned: Executable, forced: Access | None) -> Choice:
+    def choose(
+        self,
+        snapshot: Snapshot,
+        planned: Executable,
+        forced: Access | None,
+        *,
+        streamed: bool = False,
+    ) -> Choice:
         """Where a run would take its values from, and why."""
         memory = SnapshotMemory(snapshot, shared_cache())
-        return choose_access(planned.plan, self.facts(snapshot), memory, forced)
+        return choose_access(planned.plan, self.facts(snapshot), memory, forced, streamed=streamed)
 
     def facts(self, snapshot: Snapshot) -> Facts:
         pins = snapshot.manifest.pins

@@ -29,6 +29,7 @@ __all__ = [
     "QueryRequest",
     "compile_on",
     "prepare",
+    "require_budget",
     "run_query",
     "run_query_naively",
     "stream_query",
@@ -73,7 +74,8 @@ def stream_query(engine: Engine, request: QueryRequest) -> QueryStream:
     with engine.running.begin("query", request.name, request.target, request.actor) as operation:
         snapshot = engine.snapshot(request.target)
         prepared = prepare(engine, snapshot, request)
-        executable, source = prepared.executable(snapshot, traversal_of(engine, request))
+        access = traversal_of(engine, request)
+        executable, source = prepared.executable(snapshot, access, streamed=True)
         call = call_of(engine, prepared, request, operation)
         found = stream(executable, source, call)
     # It runs for as long as it is read, and can be cancelled in the middle.
@@ -111,21 +113,24 @@ def call_of(
     engine: Engine, prepared: Prepared, request: QueryRequest, operation: Operation | None
 ) -> Call:
     """How a run is made: bound parameters, the instant, the budget."""
-    budget = request.budget
-    if budget is None:
-        budget = engine.budget
-    elif not isinstance(budget, Budget):
-        raise InvalidInput(
-            "query.budget",
-            f"a budget is a Budget, not {type(budget).__name__}",
-            remedy="omnigraph.Budget(rows=…, seconds=…, memory_bytes=…)",
-        )
+    budget = engine.budget if request.budget is None else require_budget(request.budget)
     return Call(
         prepared.bind(request.params),
         micros_to_datetime(engine.root.clock.now_micros()),
         budget,
         operation,
         engine.embedder,
+    )
+
+
+def require_budget(budget: object) -> Budget:
+    """What was given as a budget, which is one."""
+    if isinstance(budget, Budget):
+        return budget
+    raise InvalidInput(
+        "query.budget",
+        f"a budget is a Budget, not {type(budget).__name__}",
+        remedy="omnigraph.Budget(rows=…, seconds=…, memory_bytes=…)",
     )
 
 

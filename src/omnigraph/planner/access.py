@@ -69,13 +69,20 @@ class Choice:
     why: str
 
 
-def choose_access(plan: Plan, facts: Facts, memory: Memory, forced: Access | None = None) -> Choice:
-    """Where this run takes its values from."""
+def choose_access(
+    plan: Plan,
+    facts: Facts,
+    memory: Memory,
+    forced: Access | None = None,
+    *,
+    streamed: bool = False,
+) -> Choice:
+    """Where this run takes its values from. What a stream only shows it reads as it goes on."""
     if forced is not None:
         return Choice(forced, f"{forced.value} was asked for")
     if plan.searched:
         return Choice(Access.RESIDENT, "search works on rows by position")
-    needed = list(_needed(plan, facts, memory))
+    needed = list(_needed(plan, facts, memory, streamed=streamed))
     missing = [part for part in needed if not part.is_there]
     if not needed:
         return Choice(Access.RESIDENT, "nothing has to be found first")
@@ -104,11 +111,13 @@ class _Needed:
     bytes: float
 
 
-def _needed(plan: Plan, facts: Facts, memory: Memory) -> Iterator[_Needed]:
+def _needed(plan: Plan, facts: Facts, memory: Memory, *, streamed: bool) -> Iterator[_Needed]:
     """Columns that rows are chosen by, ids that they are found by, edges that are followed."""
     for type_id, reading in (plan.readings or {}).items():
         rows = facts.count(type_id)
         for prop in reading.early:
+            if streamed and prop in reading.shown:
+                continue
             is_there = memory.has_column(type_id, prop)
             yield _Needed(is_there, rows * _COLUMN_ROW, rows * _CELL_BYTES)
     for type_id in _found_by_id(plan.root):

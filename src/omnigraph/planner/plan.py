@@ -282,10 +282,12 @@ Node = (
 
 @frozen
 class Reading:
-    """The properties of a type that a plan reads: first for the pattern, then for the result."""
+    """The properties of a type that a plan reads: first for the pattern, then for the result.
+    ``shown`` are those of the first that only the result needs: most rows are in it anyway."""
 
     early: tuple[str, ...] = ()
     late: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

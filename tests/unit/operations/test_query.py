@@ -14,13 +14,14 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import GraphError, InvalidInput, LimitExceeded, NotFound, TypeFailure
-from omnigraph.executor import hops
+from omnigraph.executor import execute, hops, output
 from omnigraph.executor.budget import Budget
-from omnigraph.executor.cache import pin_key, shared_cache
+from omnigraph.executor.cache import ByteCache, pin_key, shared_cache
 from omnigraph.executor.columns import column_key, index_key
 from omnigraph.executor.operators import expand as expands
 from omnigraph.executor.operators import filter as filters
 from omnigraph.executor.operators import join as joins
+from omnigraph.operations import prepared
 from omnigraph.operations.query import QueryRequest, run_query, run_query_naively
 from omnigraph.runtime.cancellation import Cancellation
 
@@ -283,6 +284,14 @@ def test_pairs_that_do_not_pass_take_no_memory(graph: Graph) -> None:
         )
 
 
+def test_what_is_no_budget_does_not_become_that_of_the_graph(graph: Graph) -> None:
+    given: Any = 5
+    with pytest.raises(InvalidInput) as caught:
+        graph.budget = given
+    assert caught.value.code == "query.budget"
+    assert len(graph.query(ALL)) == 3
+
+
 def test_a_graph_has_a_budget_of_its_own(graph: Graph) -> None:
     graph.budget = Budget(rows=1)
     with pytest.raises(LimitExceeded):
@@ -458,6 +467,33 @@ def test_a_stream_of_many_rows_comes_in_several_batches(tmp_path: Path) -> None:
     assert len(batches) > 1
     assert sum(batch.num_rows for batch in batches) == 40_000
     assert batches[0].column("name")[0].as_py() == "p00000"
+
+
+@pytest.mark.parametrize("kept_bytes", [1 << 30, 1_000])
+def test_a_stream_may_be_larger_than_the_memory_of_its_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept_bytes: int
+) -> None:
+    """Its values pass by, also where nothing can be kept between queries."""
+    schema = "node Doc {\n    slug: String @key\n    body: String?\n    n: I64\n}"
+    rows = pa.table(
+        {
+            "slug": [f"d{place:05d}" for place in range(9_000)],
+            "body": [f"{place:0900d}" if place % 7 else None for place in range(9_000)],
+            "n": list(range(9_000)),
+        }
+    )
+    monkeypatch.setattr(output, "_BATCH_ROWS", 500)
+    text = "query q() { match { $d: Doc } return { $d.body as body, $d.n as n } }"
+    cache = ByteCache(kept_bytes)
+    for module in (execute, prepared):
+        monkeypatch.setattr(module, "shared_cache", lambda: cache)
+    with omnigraph.init(tmp_path / "g.omni", schema, durability="process") as graph:
+        graph.load({"Doc": rows}, mode="append")
+        small = Budget(memory_bytes=4 << 20)
+        with pytest.raises(LimitExceeded):
+            graph.query(text, budget=small)
+        found = pa.Table.from_batches(list(graph.stream(text, budget=small)))
+    assert found.equals(rows.select(["body", "n"]).cast(found.schema))
 
 
 def test_explain_needs_no_parameters_and_reads_nothing(graph: Graph) -> None:

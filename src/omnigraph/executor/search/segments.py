@@ -40,6 +40,8 @@ __all__ = [
 
 # A part of fewer rows is read again for every pin.
 _PART_ROWS_MIN = 4_096
+# What is read through and not kept is made into pieces of about this weight.
+_PASSING_BYTES = 1 << 22
 _OFFSETS = np.uint64(0xFFFFFFFF)
 
 S = TypeVar("S", bound=Sized)
@@ -74,10 +76,15 @@ def parts_of(table: Table, cache: ByteCache) -> tuple[Part, ...]:
 
 @frozen
 class Maker(Generic[S]):
-    """How a segment is made of the values of a column, and what such segments are called."""
+    """How a segment is made of the values of a column, and what such segments are called.
+
+    ``row_bytes`` is what a row of a column takes, value and segment; None where that differs from
+    row to row.
+    """
 
     name: str
     make: Callable[[pa.Array], S]
+    row_bytes: Callable[[pa.DataType], int] | None = None
 
 
 @frozen
@@ -150,14 +157,18 @@ def read_pieces(
     *,
     parts: Collection[int] | None = None,
 ) -> Iterator[Piece[S]]:
-    """A column in pieces that have every position of the table, or of some parts, once."""
+    """A column in pieces that have every position of the table, or of some parts, once. A piece
+    that is not kept is good until the next one is asked for."""
     reader = _Reader(table, column, maker, cache, meter)
     small, start = [], 0
     for place, part in enumerate(reader.parts):
         wanted = part.rows > 0 and (parts is None or place in parts)
         if wanted and part.written >= _PART_ROWS_MIN:
             meter.check()
-            yield reader.large(place, start)
+            if reader.fits(place):
+                yield reader.large(place, start)
+            else:
+                yield from reader.passing(place, start)
         elif wanted:
             small.append((place, range(start, start + part.rows)))
         start += part.rows
@@ -200,10 +211,34 @@ class _Reader(Generic[S]):
         self._cache = cache
         self._meter = meter
 
+    def fits(self, place: int) -> bool:
+        """Whether a part is kept, or can be read within the memory of the query."""
+        part = self.parts[place]
+        return self._meter.has_room(part.rows * self._row_bytes()) or self._key(part) in self._cache
+
+    def passing(self, place: int, start: int) -> Iterator[Piece[S]]:
+        """A part that is too large to be held, read through piece by piece."""
+        size = max(1, _PASSING_BYTES // self._row_bytes())
+        for batch in self._table.batches([self._column], parts=[place]):
+            for first in range(0, batch.num_rows, size):
+                self._meter.check()
+                values = batch.column(self._column).slice(first, size)
+                segment = self._make(values)
+                yield Piece(segment, len(values), start)
+                self._meter.release(values.nbytes + segment.nbytes)
+                start += len(values)
+
+    def _row_bytes(self) -> int:
+        weigh = self._maker.row_bytes
+        return 0 if weigh is None else weigh(self._table.schema.field(self._column).type)
+
+    def _key(self, part: Part) -> Hashable:
+        return _part_key(self._table, self._column, self._maker, self._cache, part.key)
+
     def large(self, place: int, start: int) -> Piece[S]:
         """A part with a segment of its own."""
         part = self.parts[place]
-        key = _part_key(self._table, self._column, self._maker, self._cache, part.key)
+        key = self._key(part)
         kept: _Kept[S] = self._cache.get_or_make(key, lambda: self._read(place))
         if part.rows == part.written and kept.offsets is None:
             return Piece(kept.segment, kept.rows, start)

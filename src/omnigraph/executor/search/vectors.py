@@ -150,7 +150,12 @@ class _Segment:
             self.making.release()
 
 
-_MAKER = Maker("vectors", lambda array: _Segment(_Swept.of(matrix_of(array))))
+def _row_bytes(dtype: pa.DataType) -> int:
+    """A vector as it was read and as it is swept, its scale, its place in the cells."""
+    return 8 * int(dtype.list_size) + 8 + BYTES_PER_ROW
+
+
+_MAKER = Maker("vectors", lambda array: _Segment(_Swept.of(matrix_of(array))), _row_bytes)
 
 
 def count_indexable(array: pa.Array) -> int:

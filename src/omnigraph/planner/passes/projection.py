@@ -37,16 +37,19 @@ def read_columns(plan: Plan, facts: Facts) -> Plan:
         for type_id, prop in _read_by(node, plan, facts):
             into = late if isinstance(node, Return) else early
             into.setdefault(type_id, {})[prop] = None
-    shown = plan.root.rows
-    if shown > _LATE_SHARE * _widest(plan.root):
-        for type_id, props in late.items():
-            early.setdefault(type_id, {}).update(props)
-        late = {}
+    at_once = plan.root.rows > _LATE_SHARE * _widest(plan.root)
     readings = {
-        type_id: Reading(tuple(early.get(type_id, ())), tuple(late.get(type_id, ())))
+        type_id: _reading(early.get(type_id, {}), late.get(type_id, {}), at_once=at_once)
         for type_id in _types_used(plan)
     }
     return replace(plan, readings=readings)
+
+
+def _reading(early: dict[str, None], late: dict[str, None], *, at_once: bool) -> Reading:
+    if not at_once:
+        return Reading(tuple(early), tuple(late))
+    shown = tuple(prop for prop in late if prop not in early)
+    return Reading((*early, *shown), shown=shown)
 
 
 def entity_properties(entity: EntityType) -> Iterator[str]:

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from omnigraph.executor.budget import Budget
+from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.search import segments, vectors
+from omnigraph.executor.search.vectors import VectorColumn
 from omnigraph.ports.indexes import IndexKind, IndexSpec, NewSegment
 
 Make = Any
@@ -182,3 +185,30 @@ def test_without_an_index_the_answer_is_exact_at_any_size(
     expected = shelf.vectors().nearest(np.ones(4), 5)
     monkeypatch.setattr(vectors, "EXACT_VALUES", 0)
     assert shelf.vectors().nearest(np.ones(4), 5).rows.tolist() == expected.rows.tolist()
+
+
+@pytest.mark.parametrize("some", [None, np.arange(0, 6_000, 2)])
+def test_vectors_that_do_not_fit_the_memory_of_a_query_are_read_through(
+    library: Make, monkeypatch: pytest.MonkeyPatch, some: Any
+) -> None:
+    shelf = with_vectors(library, clustered(6_000, 8).tolist(), 8)
+    shelf.remove("d0", "d17", "d5999")
+    some = None if some is None else some[some < shelf.pin.rows]
+    query = np.ones(8)
+    expected = shelf.vectors().nearest(query, 12, some)
+    all_of_them = shelf.vectors().distances(query)
+    monkeypatch.setattr(segments, "_PASSING_BYTES", 1 << 14)
+    tight = Budget(memory_bytes=150_000)
+
+    def column(cache: ByteCache) -> VectorColumn:
+        return VectorColumn(shelf.table, "vec", cache, tight.start())
+
+    cache = ByteCache(1 << 28)
+    found = column(cache).nearest(query, 12, some)
+    assert found.rows.tolist() == expected.rows.tolist()
+    assert found.scores.tolist() == expected.scores.tolist()
+    assert np.array_equal(column(cache).distances(query), all_of_them)
+    # What is kept already is looked at there, whatever the memory of the query.
+    watched = shelf.watched()
+    VectorColumn(watched, "vec", shelf.cache, tight.start()).nearest(query, 12)
+    assert "batches" not in watched.calls
