@@ -39,7 +39,8 @@ def bind_params(ir: QueryIR, given: Mapping[str, Any]) -> dict[str, Value]:
                 problems.append(_missing(spec))
             continue
         try:
-            values[spec.name] = coerce_json(named[spec.name], spec.dtype, nullable=spec.nullable)
+            given_value = _plain(named[spec.name])
+            values[spec.name] = coerce_json(given_value, spec.dtype, nullable=spec.nullable)
         except ValueProblem as problem:
             problems.append(_wrong(spec, problem))
     problems += _unknown(ir, named)
@@ -58,6 +59,11 @@ def _named(ir: QueryIR, given: object) -> dict[str, Any]:
             remedy='pass them by name: `{"name": "Ada"}`',
         )
     return {name.removeprefix("$"): value for name, value in given.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A cell of an array or a data frame as the value of Python that it holds."""
+    return value.item() if getattr(value, "shape", None) == () else value
 
 
 def _missing(spec: ParamSpec) -> dict[str, str]:

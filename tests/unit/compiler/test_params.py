@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
+import numpy as np
 import pytest
 
 from omnigraph.compiler import bind_params
@@ -55,6 +56,22 @@ def test_values_take_the_declared_types() -> None:
         "tags": ["a", "b"],
         "v": [1.0, 0.5],
     }
+
+
+def test_cells_of_arrays_and_data_frames_are_values() -> None:
+    f32 = ScalarType(Scalar.F32)
+    given = {
+        "big": np.int64(7),
+        "half": np.float32(0.5),
+        "day": np.datetime64("2025-01-02"),
+        "tags": np.array(["a", "b"]),
+    }
+    bound = bind_params(
+        query(big=I64, half=f32, day=DATE, tags=ListType(Scalar.STRING)),
+        given,
+    )
+    assert bound == {"big": 7, "half": 0.5, "day": dt.date(2025, 1, 2), "tags": ["a", "b"]}
+    assert type(bound["big"]) is int
 
 
 def test_an_optional_parameter_that_is_not_given_is_null() -> None:

@@ -119,8 +119,16 @@ class PatternParser(ValueParser):
         if following.kind is TokenKind.IDENT:
             return self._is_edge_name(following.text)
         if following.text == "<":
-            return self.ahead(2).kind is TokenKind.IDENT and self.ahead(3).text == ">"
+            return self._begins_undirected()
         return following.kind in (TokenKind.VARIABLE, TokenKind.TYPE_NAME)
+
+    def _begins_undirected(self) -> bool:
+        """Also where its parts are in another order: it is no comparison, and told the order."""
+        inner, after = self.ahead(2), self.ahead(3)
+        if inner.kind is TokenKind.VARIABLE:
+            return after.text == ":"
+        counted = after.text == "{" and self.ahead(4).text.isdigit()
+        return inner.kind is TokenKind.IDENT and (after.text == ">" or counted)
 
     def _is_edge_name(self, word: str) -> bool:
         right = self.ahead(2)
@@ -197,9 +205,12 @@ class PatternParser(ValueParser):
         source = self.variable_name()
         edge_variable = self._edge_variable()
         undirected = self.accept("<")
+        if undirected and self.token.kind is TokenKind.VARIABLE:
+            raise self.unexpected("an edge name", "its variable stands before: `$a $e:<knows> $b`")
         edge = self._edge_name()
         if undirected:
-            self.expect(">")
+            steps = f"the number of steps stands behind: `<{edge.text}>{{1,2}}`"
+            self.expect(">", steps if self.token.text == "{" else None)
         bounds = self.token
         low, high = self._bounds() if bounds.text == "{" else (1, 1)
         bounds_span = self.span_from(bounds) if bounds.text == "{" else None
