@@ -30,6 +30,7 @@ from omnigraph.datatypes.types import (
     ListType,
     Scalar,
     ScalarType,
+    VectorType,
     is_numeric,
 )
 from omnigraph.ir.expressions import (
@@ -94,6 +95,11 @@ _SCHEMA = Source(
         marks: [I64]?
         bio: String? @index
         on: Bool? @index
+        share: U32? @index
+        days: [Date]?
+        reals: [F32]?
+        vec: Vector(2)?
+        scan: Blob?
     }
     node City {
         people: U64? @index
@@ -121,7 +127,7 @@ _MANY = ParamRef("many", ListType(Scalar.I64), nullable=False)
 # --- values ------------------------------------------------------------------------------------
 
 _IDS = ("a", "b", "ab", "Z", "ä", "it's", "100%", "x" * 40)
-_TEXTS = ("", "a", "ab", "b", "B", "ä", "a%b", "it's")
+_TEXTS = ("", "a", "ab", "b", "B", "ä", "a\u0308", "a%b", "it's", "\0", "\uffff", "\U00010000")
 # Of several words and alphabets, with what means something to patterns.
 _LONG_TEXTS = (
     "graph data",
@@ -136,8 +142,28 @@ _LONG_TEXTS = (
     "日本語",
 )
 _SPECIAL_INTEGERS = (2**53 + 1, -(2**53) - 1, 2**31, -(2**63), 2**63 - 1, 2**64 - 1)
-_FLOATS = (0.0, -0.0, 1.5, -2.25, 0.1, 3.0, float(2**53), 1e300)
-_SMALL_FLOATS = (0.0, -0.0, 1.5, -2.25, 3.0, 0.10000000149011612)
+_F32_MAX, _F32_TENTH = 3.4028234663852886e38, 0.10000000149011612
+_FLOATS = (0.0, -0.0, 1.5, -2.25, 0.1, _F32_TENTH, 3.0, float(2**53), float(2**63), 1e300, 5e-324)
+_SMALL_FLOATS = (0.0, -0.0, 1.5, -2.25, 3.0, _F32_TENTH, _F32_MAX, -_F32_MAX, 2.0**-149, 2.0**24)
+_DAYS = (dt.date.min, dt.date.max, *(dt.date(1970, 1, 1) + dt.timedelta(n) for n in range(-2, 3)))
+_MOMENTS = (
+    dt.datetime.min.replace(tzinfo=dt.UTC),
+    dt.datetime.max.replace(tzinfo=dt.UTC),
+    dt.datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=dt.UTC),
+    NOW.astimezone(dt.timezone(dt.timedelta(hours=2))),
+    *(NOW + dt.timedelta(microseconds=ticks) for ticks in range(-2, 3)),
+)
+
+
+_SAMPLES: Mapping[Scalar, Sequence[Any]] = {
+    Scalar.BOOL: (False, True),
+    Scalar.F32: _SMALL_FLOATS,
+    Scalar.F64: _FLOATS,
+    Scalar.DATE: _DAYS,
+    Scalar.DATETIME: _MOMENTS,
+    Scalar.BLOB: (b"", b"x"),
+    Scalar.STRING: (*_TEXTS, *_LONG_TEXTS),
+}
 
 
 def _values(dtype: DataType) -> st.SearchStrategy[Any]:
@@ -150,16 +176,10 @@ def _values(dtype: DataType) -> st.SearchStrategy[Any]:
             low, high = INTEGER_RANGES[scalar]
             special = [number for number in _SPECIAL_INTEGERS if low <= number <= high]
             return st.integers(max(low, -3), 3) | st.sampled_from(special or [0])
-        case ScalarType(scalar) if scalar in FLOATS:
-            return st.sampled_from(_SMALL_FLOATS if scalar is Scalar.F32 else _FLOATS)
-        case ScalarType(Scalar.BOOL):
-            return st.booleans()
-        case ScalarType(Scalar.DATE):
-            return st.integers(-2, 2).map(lambda days: dt.date(1970, 1, 1) + dt.timedelta(days))
-        case ScalarType(Scalar.DATETIME):
-            return st.integers(-2, 2).map(lambda ticks: NOW + dt.timedelta(microseconds=ticks))
-        case _:
-            return st.sampled_from(_TEXTS) | st.sampled_from(_LONG_TEXTS)
+        case VectorType(dim):
+            return st.lists(st.sampled_from(_SMALL_FLOATS), min_size=dim, max_size=dim)
+        case ScalarType(scalar):
+            return st.sampled_from(_SAMPLES[scalar])
 
 
 # --- graphs ------------------------------------------------------------------------------------
@@ -229,6 +249,8 @@ def _refs(slots: Sequence[EntitySlot]) -> list[PropertyRef]:
         found += [
             PropertyRef(each.slot, prop.id, prop.dtype, nullable=prop.nullable)
             for prop in entity.properties
+            # A query cannot read one.
+            if prop.dtype != ScalarType(Scalar.BLOB)
         ]
     return found
 
@@ -240,12 +262,17 @@ def _comparable(dtype: DataType) -> Any:
     return STRING if isinstance(dtype, EnumType) else dtype
 
 
+# Literals at the borders of what a column can hold, and beyond them.
+_LARGE = (2**31, 2**53 + 1, -(2**40), 2**63 - 1, -(2**63))
+_BORDERS = (1.5, 0.1, -1e300, _F32_MAX, 3.4028236e38, 1e-46, float(2**63), float(2**64))
+
+
 def _constants(dtype: DataType) -> st.SearchStrategy[Expr]:
     """Constants that a value of the type may be compared with, typed NULLs among them."""
     own = (st.none() | _values(dtype)).map(lambda value: Const(value, dtype))
     if is_numeric(dtype):
-        whole = st.sampled_from([0, 2, 2**53 + 1, 2**31, -(2**40)]).map(lambda n: Const(n, I64))
-        broken = st.sampled_from([0.5, 1.5, 3e9, -1e300]).map(lambda x: Const(x, F64))
+        whole = st.sampled_from([0, 2, *_LARGE]).map(lambda n: Const(n, I64))
+        broken = st.sampled_from([0.5, 3e9, *_BORDERS]).map(lambda x: Const(x, F64))
         own = own | whole | broken
     given = [ref for ref in _PARAM_REFS if _comparable(ref.dtype) == _comparable(dtype)]
     return own | st.sampled_from(given) if given else own
@@ -256,7 +283,7 @@ def _atoms(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> Expr:
     refs = _refs(slots)
     ref = draw(st.sampled_from(refs))
     negated = draw(st.booleans())
-    if draw(st.integers(0, 5)) == 0:
+    if isinstance(ref.dtype, VectorType) or draw(st.integers(0, 5)) == 0:
         return IsNull(ref, negated)
     if isinstance(ref.dtype, ListType):
         item = ScalarType(ref.dtype.item)
@@ -375,7 +402,7 @@ def _inner_conditions(draw: st.DrawFn, outer: Sequence[EntitySlot], first: int, 
 def _folded(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> tuple[AggregateFunc, Expr, DataType]:
     """A fold, what it folds, and the type of the outcome."""
     func = draw(st.sampled_from(list(AggregateFunc)))
-    refs = [ref for ref in _refs(slots) if not isinstance(ref.dtype, ListType)]
+    refs = [ref for ref in _refs(slots) if not isinstance(ref.dtype, ListType | VectorType)]
     if func in (AggregateFunc.SUM, AggregateFunc.AVG):
         refs = [ref for ref in refs if is_numeric(ref.dtype)]
     elif func is not AggregateFunc.COUNT:
@@ -454,5 +481,7 @@ def _order_keys(
 ) -> OrderKey:
     """Folded rows are ordered by what they show, as the compiler demands."""
     choices: list[Expr] = [*exprs] if grouped else [*exprs, *_refs(slots)]
-    single = [expr for expr in choices if not isinstance(type_of(expr), ListType | None)]
+    single = [
+        expr for expr in choices if not isinstance(type_of(expr), ListType | VectorType | None)
+    ]
     return OrderKey(draw(st.sampled_from(single or [Const(1, I64)])), draw(st.booleans()))
