@@ -11,7 +11,7 @@ from omnigraph.executor.profile import Profile
 from omnigraph.frozen import frozen
 from omnigraph.operations.prepared import SnapshotMemory, SnapshotSource
 from omnigraph.operations.query import QueryRequest, call_of, prepare, read_target, traversal_of
-from omnigraph.planner.explain import explain, render
+from omnigraph.planner.explain import explain, render, with_measures
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ def profile_query(engine: Engine, request: QueryRequest) -> Explanation:
         prepared = prepare(engine, snapshot, request)
         planned = prepared.planned(snapshot)
         choice = prepared.choose(snapshot, planned, traversal_of(engine, request))
+        # Told before it runs: what it finds in memory is not what it leaves there.
         memory = SnapshotMemory(snapshot, shared_cache())
+        told = explain(planned.plan, prepared.facts(snapshot), choice, memory)
         profile = Profile()
         call = replace(call_of(engine, prepared, request, operation), profile=profile)
         started = SYSTEM_CLOCK.monotonic()
@@ -99,7 +101,7 @@ def profile_query(engine: Engine, request: QueryRequest) -> Explanation:
             "bytes": found.bytes,
         }
 
-    told = explain(planned.plan, prepared.facts(snapshot), choice, memory, measured)
+    told = with_measures(told, planned.plan.root, measured)
     target = read_target(request.target)
     result.read_from(snapshot.commit_id, target)
     return Explanation(prepared.ir.name, snapshot.commit_id, target, told, result, seconds)

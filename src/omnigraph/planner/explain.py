@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import PropertyId
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Node, Plan
 
-__all__ = ["Explained", "explain", "render"]
+__all__ = ["Explained", "explain", "render", "with_measures"]
 
 
 @frozen
@@ -52,17 +52,23 @@ class Explained:
         return body
 
 
-def explain(
-    plan: Plan,
-    facts: Facts,
-    choice: Choice,
-    memory: Memory,
-    measured: Callable[[Node], Mapping[str, float] | None] = lambda _: None,
-) -> Explained:
+def explain(plan: Plan, facts: Facts, choice: Choice, memory: Memory) -> Explained:
     """The plan as it would run now."""
     slots = [each for each in nodes(plan.ir) if isinstance(each, EntitySlot)]
     teller = _Teller(plan, facts, choice, memory, Speller(slots, facts.catalog))
-    return teller.tell(plan.root, measured)
+    return teller.tell(plan.root)
+
+
+def with_measures(
+    told: Explained, node: Node, measured: Callable[[Node], Mapping[str, float] | None]
+) -> Explained:
+    """A plan that was told before it ran, with what the run has shown of each operator."""
+    below = zip(told.inputs, inputs(node), strict=True)
+    return replace(
+        told,
+        measured=measured(node),
+        inputs=tuple(with_measures(each, its_node, measured) for each, its_node in below),
+    )
 
 
 class _Teller:
@@ -75,16 +81,10 @@ class _Teller:
         self._memory = memory
         self._spell = spell
 
-    def tell(self, node: Node, measured: Callable[[Node], Mapping[str, float] | None]) -> Explained:
+    def tell(self, node: Node) -> Explained:
         title, notes = self._describe(node)
-        return Explained(
-            type(node).__name__,
-            title,
-            node.rows,
-            notes,
-            measured(node),
-            tuple(self.tell(below, measured) for below in inputs(node)),
-        )
+        below = tuple(self.tell(each) for each in inputs(node))
+        return Explained(type(node).__name__, title, node.rows, notes, inputs=below)
 
     def _describe(self, node: Node) -> tuple[str, dict[str, Any]]:
         match node:

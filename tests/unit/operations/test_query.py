@@ -502,6 +502,13 @@ def test_explain_needs_no_parameters_and_reads_nothing(graph: Graph) -> None:
     assert told.to_json()["query_name"] == "friends"
 
 
+def test_a_profile_tells_what_was_in_memory_before_it_ran(graph: Graph) -> None:
+    shared_cache().clear()
+    told = [str(graph.profile(FRIENDS, {"n": "ada"}, traversal="csr")) for _ in range(2)]
+    assert "topology: to be built" in told[0]
+    assert "topology: in memory" in told[1]
+
+
 def test_a_profile_has_the_rows_and_times_of_every_step(graph: Graph) -> None:
     found = graph.profile(FRIENDS, {"n": "ada"})
     assert found.result is not None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from omnigraph.planner.access import Choice
-from omnigraph.planner.explain import Explained, explain, render
+from omnigraph.planner.explain import Explained, explain, render, with_measures
 from omnigraph.planner.plan import Access
 
 # The fixture of conftest.
@@ -106,9 +106,8 @@ def test_the_json_has_the_same_tree(planning: Planning) -> None:
 def test_measurements_stand_beside_the_estimates(planning: Planning) -> None:
     plan = planning.plan("match { $p: Person } return { count(*) as n }")
     measured = {"runs": 2, "rows": 1, "seconds": 0.0015, "bytes": 2048}
-    text = render(
-        explain(plan, planning.facts(), Choice(Access.RESIDENT, "x"), Nothing(), lambda _: measured)
-    )
+    told = explain(plan, planning.facts(), Choice(Access.RESIDENT, "x"), Nothing())
+    text = render(with_measures(told, plan.root, lambda _: measured))
     assert "1 rows in 2 runs, expected ~1; 1.500 ms; 2 KB" in text
 
 
