@@ -181,8 +181,8 @@ def oracle(base: Side, ours: Side, theirs: Side) -> tuple[Side, set[tuple[str, s
     props = merge_props(base, ours, theirs)
     for side in (ours, theirs):
         for lost in side.props.keys() & base.props.keys() - props.keys():
-            for key in base.rows.keys() & side.rows.keys():
-                if base.rows[key].get(lost) != side.rows[key].get(lost):
+            for key, row in side.rows.items():
+                if base.rows.get(key, {}).get(lost) != row.get(lost):
                     raise Clash
     states = [side.seen(set(props)) for side in (base, ours, theirs)]
     rows, conflicts = {}, set()

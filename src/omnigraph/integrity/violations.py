@@ -141,7 +141,7 @@ class Report:
             "violations": [violation.to_json() for violation in self._ordered()],
         }
 
-    def raise_if_any(self) -> None:
+    def raise_if_any(self, remedy: str = "correct the data, or change the schema") -> None:
         """Turn what was found into one error."""
         if not self:
             return
@@ -154,7 +154,7 @@ class Report:
             + "\n  ".join(lines)
             + (f"\n  … and {more} more" if more else ""),
             details=self.to_json(),
-            remedy="correct the data, or change the schema",
+            remedy=remedy,
         )
 
     def _ordered(self) -> list[Violation]:

@@ -146,6 +146,17 @@ def test_values_are_joined_and_gaps_are_filled_from_several_places(graph: Graph)
     require_whole(engine_of(graph))
 
 
+@pytest.mark.parametrize(
+    ("rule", "helps"),
+    [("city: String", "with a backfill"), ("city: String? @unique", "on this branch")],
+)
+def test_what_stands_in_the_way_says_what_helps(graph: Graph, rule: str, helps: str) -> None:
+    graph.mutate('query q() { insert Person { name: "Di", city: "London" } }')
+    with pytest.raises(ValidationFailure) as refused:
+        graph.apply_schema(edited("city: String?", rule))
+    assert helps in str(refused.value.remedy)
+
+
 def test_names_change_and_nothing_else_does(graph: Graph) -> None:
     snapshot = engine_of(graph).snapshot()
     text = SCHEMA.replace("node Person", 'node Human @rename_from("Person")')

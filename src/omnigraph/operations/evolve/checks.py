@@ -45,6 +45,13 @@ class _Demands:
     emptiness: bool = False
 
 
+# Whether values are missing among what is wrong.
+_REMEDIES = {
+    False: "correct the data on this branch first, or leave the rule out",
+    True: "fill the gaps with a backfill (Type.property=…), or correct the data first",
+}
+
+
 def check_data(change: SchemaChange, snapshot: Snapshot) -> frozenset[TypeId]:
     """Raise every violation at once; else the types whose rows the answer depends on."""
     report, reads = Report(), set[TypeId]()
@@ -57,7 +64,7 @@ def check_data(change: SchemaChange, snapshot: Snapshot) -> frozenset[TypeId]:
     for edge in change.desired.edges:
         if edge.id in demands and demands[edge.id].cardinality:
             reads |= _check_cardinality(edge, snapshot, report)
-    report.raise_if_any()
+    report.raise_if_any(_REMEDIES["required" in report.counts])
     return frozenset(reads)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from omnigraph.catalog.canonical import digest
 from omnigraph.catalog.merge import About, Issue, merge_catalogs, type_issue
 from omnigraph.catalog.model import ID, EdgeType
@@ -12,6 +15,7 @@ from omnigraph.datatypes.types import spell_type
 from omnigraph.errors import InvalidInput
 from omnigraph.operations.evolve.rows import fits
 from omnigraph.operations.merge.three import State
+from omnigraph.operations.rows import default_value
 from omnigraph.versioning.changes.compare import Op, Side, compare
 from omnigraph.versioning.merge.choices import Take, Values
 from omnigraph.versioning.merge.conflicts import Conflict, ConflictKind
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.merge import Preferences
     from omnigraph.catalog.model import Catalog, EntityType, Property
     from omnigraph.operations.merge.three import Three
+    from omnigraph.versioning.changes.compare import Differences
     from omnigraph.versioning.merge.choices import Choices
     from omnigraph.versioning.snapshot import Snapshot
 
@@ -133,7 +138,7 @@ def _lost(
             _narrow(three.base, before, old),
             _narrow(snapshot, entity, prop),
         )
-        if kept is None and found.count(Op.UPDATE):
+        if kept is None and (found.count(Op.UPDATE) or _brings(found, prop)):
             issue = Issue(About.DROP, entity.id, prop.id)
             yield issue, f"values of property {prop.name}, which the other side dropped"
         elif kept is not None and found.count(Op.UPDATE) + found.count(Op.INSERT):
@@ -143,6 +148,19 @@ def _lost(
                 type_issue(mine, mine.by_id[prop.id]),
                 f"values of property {prop.name} as {types}",
             )
+
+
+def _brings(found: Differences, prop: Property) -> bool:
+    """Whether entities came with a value of a property. The default, which everybody gets, and a
+    value that is missing say nothing about it."""
+    came = found.select(found.ops == Op.INSERT)
+    if came.after is None or not len(came):
+        return False
+    values = came.after.at(came.after_at).column(prop.column)
+    default = default_value(prop)
+    if default is not None:
+        values = values.filter(pc.not_equal(values, pa.scalar(default, values.type)))
+    return bool(values.null_count < len(values))
 
 
 def _narrow(snapshot: Snapshot, entity: EntityType, prop: Property) -> Side:

@@ -71,6 +71,25 @@ def messages(graph: Graph, source: str = "dev", into: str = "main") -> list[str]
 # --- what one side dropped and the other uses ----------------------------------------------------
 
 
+@pytest.mark.parametrize("dropped_by", ["main", "dev"])
+def test_a_new_entity_with_a_value_of_what_was_dropped_is_asked_about(
+    engine: Engine, graph: Graph, dropped_by: str
+) -> None:
+    uses = "dev" if dropped_by == "main" else "main"
+    marked = SCHEMA.replace(NOTE, NOTE + '    kind: String? @default("x")\n')
+    graph.apply_schema(marked)
+    graph.merge("main", into="dev")
+    graph.apply_schema(WITHOUT_NOTE, branch=dropped_by)
+    # Neither a default nor a value that is missing says anything about its property.
+    write(engine, {"Person": {"eve": person("eve", kind="x")}}, branch=uses)
+    assert conflicts(graph) == ()
+    write(engine, {"Person": {"fay": person("fay", note="hello", kind="x")}}, branch=uses)
+    (found,) = conflicts(graph)
+    assert "values of property note, which the other side dropped" in found.message
+    graph.merge("dev", strategy="ours")
+    assert ("note" in people(engine)["fay"]) == (uses == "main")
+
+
 def test_each_property_that_was_dropped_is_decided_by_itself(engine: Engine, graph: Graph) -> None:
     bare = WITHOUT_NOTE.replace("    city: String?\n", "").replace("    age: I32?\n", "")
     graph.apply_schema(bare)
