@@ -231,22 +231,28 @@ class _Picker:
     def named_once(
         self, properties: Sequence[Property], ours: EntityType, theirs: EntityType
     ) -> list[Property]:
-        """Of two properties with one name, the side that is preferred has its own."""
-        names = Counter(prop.name for prop in properties)
-        found = []
-        for prop in properties:
-            if names[prop.name] == 1:
-                found.append(prop)
-                continue
-            about = f"name {prop.name} of two properties"
-            story = f"both sides gave the name {prop.name} to a property of their own"
-            chosen = self._prefers_theirs(about, story)
-            winner = theirs if chosen else ours
-            if chosen is None:
-                found.append(prop)
-            elif prop.id in winner.by_id:
-                found.append(replace(prop, name=winner.by_id[prop.id].name))
-        return found
+        """Of two properties with one name, the side that is preferred has its own. What the other
+        one is called then may be the name of a third: each name is looked at once."""
+        found, asked = list(properties), set[str]()
+        while True:
+            names = Counter(prop.name for prop in found)
+            twice = {name for name, count in names.items() if count > 1} - asked
+            if not twice:
+                return found
+            asked |= twice
+            seen = [
+                self._named(prop, ours, theirs) if prop.name in twice else prop for prop in found
+            ]
+            found = [prop for prop in seen if prop is not None]
+
+    def _named(self, prop: Property, ours: EntityType, theirs: EntityType) -> Property | None:
+        about = f"name {prop.name} of two properties"
+        story = f"both sides gave the name {prop.name} to a property of their own"
+        chosen = self._prefers_theirs(about, story)
+        if chosen is None:
+            return prop
+        known = (theirs if chosen else ours).by_id.get(prop.id)
+        return None if known is None else replace(prop, name=known.name)
 
 
 def _story(about: str, base: Any, ours: Any, theirs: Any) -> str:
@@ -271,13 +277,21 @@ def _merge_entity(
 ) -> EntityType:
     states = (base, ours, theirs)
     names = {prop.id: prop.name for each in states for prop in each.properties}
+    columns = {prop.id: prop.column for prop in (*theirs.properties, *ours.properties)}
 
     def name_of(key: Any) -> str:
         return f"property {names.get(key, key)}"
 
     properties = picker.keyed(
         name_of,
-        [{prop.id: prop for prop in each.properties} for each in states],
+        # Where a property lies is no part of what it is: each side may have had its reasons.
+        [
+            {
+                prop.id: replace(prop, column=columns.get(prop.id, prop.column))
+                for prop in each.properties
+            }
+            for each in states
+        ],
         lambda before, mine, other: _merge_property((before, mine, other), picker),
     )
     properties = picker.named_once(properties, ours, theirs)

@@ -217,6 +217,42 @@ def test_a_type_made_again_is_another_one_and_one_of_the_two_is_chosen(
         assert set(state_of(engine, strategy)["Place"]) == places
 
 
+def test_a_property_that_both_made_alike_is_one_wherever_it_lies(
+    engine: Engine, graph: Graph
+) -> None:
+    # The column of this name is taken on one side, by what was born with it.
+    graph.apply_schema(WITHOUT_NOTE)
+    graph.apply_schema(RENAMED_NOTE, branch="dev")
+    graph.merge("dev", strategy="ours")
+    graph.apply_schema(SCHEMA)
+    renamed = RENAMED_NOTE.replace(' @rename_from("note")', "")
+    graph.apply_schema(renamed.replace("    remark", NOTE + "    remark"), branch="dev")
+    write(engine, {"Person": {"ada": person("ada", note="ours")}})
+    write(engine, {"Person": {"bob": person("bob", note="theirs", remark="BOB")}}, branch="dev")
+    assert conflicts(graph) == ()
+    graph.merge("dev")
+    found = people(engine)
+    assert (found["ada"]["note"], found["bob"]["note"]) == ("ours", "theirs")
+
+
+@pytest.mark.parametrize(("strategy", "city"), [("ours", "rome"), ("theirs", "kiel")])
+def test_a_name_that_is_given_back_may_be_taken_by_a_third_one(
+    engine: Engine, graph: Graph, strategy: str, city: str
+) -> None:
+    write(engine, {"Person": {"ada": person("ada", city="rome", note="ADA")}})
+    graph.merge("main", into="dev")
+    graph.apply_schema(SCHEMA.replace(NOTE, '    word: String? @rename_from("note")\n'))
+    moved = SCHEMA.replace("city: String?", 'word: String? @rename_from("city")')
+    graph.apply_schema(moved, branch="dev")
+    more = moved.replace(' @rename_from("city")', "").replace(NOTE, NOTE + "    city: String?\n")
+    graph.apply_schema(more, branch="dev")
+    write(engine, {"Person": {"ada": person("ada", word="rome", city="kiel")}}, branch="dev")
+    (found,) = conflicts(graph)
+    assert "both sides gave the name word" in found.message
+    graph.merge("dev", strategy=strategy)
+    assert people(engine)["ada"]["city"] == city
+
+
 def test_a_property_made_again_has_none_of_the_old_values(engine: Engine, graph: Graph) -> None:
     graph.apply_schema(WITHOUT_NOTE, branch="dev")
     graph.apply_schema(SCHEMA, branch="dev")
