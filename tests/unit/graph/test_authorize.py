@@ -36,7 +36,7 @@ UNASKED = {
         "target",
         "uri",
     },
-    "GraphAt": {"engine", "gate", "target"},
+    "GraphAt": {"actor", "engine", "gate", "target"},
 }
 PARTS = {
     "branches": facade.Branches,
