@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import nullcontext, suppress
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import lance
 import pytest
 
 from omnigraph import pipeline
+from omnigraph.errors import Conflict, StorageFault
 from omnigraph.graph.open import init_graph, open_graph
 from omnigraph.operations.history import CommitFilter
 from omnigraph.testing.verify import require_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -47,6 +52,26 @@ while not stop.exists():
     due = max(due + pause, time.monotonic())
     time.sleep(max(0.0, due - time.monotonic()))
 print(count)
+"""
+# Runs Lance's own cleanup over all tables, again and again; it knows neither pins nor loads.
+CLEANER = """
+import sys
+from datetime import timedelta
+from pathlib import Path
+import lance
+
+root, stop, unverified = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "True"
+removed = turns = 0
+while not stop.exists():
+    for place in [*root.glob("nodes/*"), *root.glob("edges/*")]:
+        done = lance.dataset(place).cleanup_old_versions(
+            older_than=timedelta(0), delete_unverified=unverified
+        )
+        removed += done.old_versions
+    turns += 1
+    if turns == 1:
+        print("begun", flush=True)
+print(removed)
 """
 
 
@@ -141,3 +166,71 @@ def test_whoever_looks_after_what_others_left_leaves_a_running_load_alone(
     assert not again.recoveries.pending()
     assert again.status().nodes == 201
     require_whole(again.engine)
+
+
+def sums(graph: Graph) -> tuple[int, int]:
+    """What a reader of the head finds in the files of both tables."""
+    [ages] = graph.query("query q() { match { $p: Person } return { sum($p.age) as n } }")
+    snapshot = graph.engine.snapshot("main")
+    [knows] = snapshot.catalog.edges
+    read = snapshot.table(knows.id).batches(["id", "since"])
+    return ages["n"] or 0, sum(batch.num_rows for batch in read)
+
+
+@pytest.mark.parametrize("unverified", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_beside_a_foreign_cleanup_a_load_publishes_or_says_why_not(
+    spark: SparkSession, tmp_path: Path, unverified: bool
+) -> None:
+    graph = init_graph(tmp_path / "g.omni", SCHEMA, durability="process")
+    write_input(tmp_path / "in.ndjson", 2_000, 4_000)
+    for turn in range(3):
+        graph.load({"Person": [{"name": "p7", "age": turn}]}, mode="merge")
+    stop = tmp_path / "stop"
+    cleaner = subprocess.Popen(
+        [sys.executable, "-c", CLEANER, graph.uri, str(stop), str(unverified)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert cleaner.stdout is not None
+        assert cleaner.stdout.readline() == "begun\n"
+        for message in ("one", "two"):
+            with suppress(StorageFault, Conflict) if unverified else nullcontext():
+                pipeline.load(
+                    graph, tmp_path / "in.ndjson", mode="merge", spark=spark, message=message
+                )
+    finally:
+        stop.touch()
+        told, _ = cleaner.communicate(timeout=120)
+    assert cleaner.returncode == 0
+    assert int(told) > 0, "it has removed versions"
+    again = open_graph(graph.uri)
+    loaded = sum(commit.message is not None for commit in again.commits.list().commits)
+    ages = sum(n % 90 for n in range(2_000)) if loaded else 2
+    assert sums(again) == (ages, 4_000 * loaded)
+    assert loaded == 2 or unverified
+
+
+def test_a_load_whose_staged_files_a_foreign_cleanup_took_is_refused_and_can_be_repeated(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    graph = init_graph(tmp_path / "g.omni", SCHEMA, durability="process")
+    write_input(tmp_path / "in.ndjson", 200, 400)
+
+    def clean(stage: Stage) -> None:
+        if stage.name == "stage" and stage.done:
+            for place in (tmp_path / "g.omni" / "edges").iterdir():
+                lance.dataset(place).cleanup_old_versions(
+                    older_than=timedelta(0), delete_unverified=True
+                )
+
+    def load(watch: Callable[[Stage], None] | None) -> None:
+        pipeline.load(graph, tmp_path / "in.ndjson", mode="append", spark=spark, watch=watch)
+
+    with pytest.raises(Conflict, match=r"the staged file .* is gone") as refused:
+        load(clean)
+    assert refused.value.code == "table.staged_missing"
+    again = open_graph(graph.uri)
+    assert (sums(again), again.recoveries.pending()) == ((0, 0), [])
+    load(None)
+    assert sums(open_graph(graph.uri))[1] == 400
