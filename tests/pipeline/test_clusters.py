@@ -21,6 +21,7 @@ import pytest
 
 from omnigraph.graph.open import init_graph, open_graph
 from omnigraph.pipeline.java import find_java
+from omnigraph.testing.verify import require_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,10 +40,11 @@ from omnigraph import pipeline
 from omnigraph.graph.open import open_graph
 from pathlib import Path
 
+BEFORE
 if __name__ == "__main__":
     uri, kind, where = sys.argv[1:]
     path = {"spark.executorEnv.PYTHONPATH": SOURCE} if kind == "master" else {}
-    conf = {"spark.sql.shuffle.partitions": "2", **path}
+    conf = {"spark.sql.shuffle.partitions": "2", **path, **CONF}
     spark = pipeline.open_session(pipeline.SparkOptions(**{kind: where}, conf=conf))
     pipeline.register(spark)
     graph = open_graph(uri)
@@ -60,7 +62,34 @@ if __name__ == "__main__":
 """
 
 
-def run(directory: Path, kind: str, where: str) -> None:
+# The first to stage the people is slow, once it has staged them. Spark gives the task to another.
+SLOW = """
+from omnigraph.pipeline import staging
+import time
+
+stage = staging._stage_bundle
+HERE = Path(sys.argv[1]).parent
+
+def stage_slowly(site, item):
+    answer = stage(site, item)
+    if item[1].sources[0].piece.count and "nodes/" in item[1].pin.path:
+        try:
+            (HERE / "slow").touch(exist_ok=False)
+        except FileExistsError:
+            (HERE / "again").touch()
+        else:
+            time.sleep(600)
+    return answer
+
+staging._stage_bundle = stage_slowly
+CONF = {"spark.speculation": "true", "spark.speculation.quantile": "0.5",
+        "spark.speculation.multiplier": "1.1", "spark.speculation.interval": "100ms",
+        "spark.speculation.minTaskRuntime": "1s"}
+
+"""
+
+
+def run(directory: Path, kind: str, where: str, before: str = "CONF = {}\n") -> None:
     uri = directory / "g.omni"
     init_graph(uri, SCHEMA, durability="process")
     for part in range(2):
@@ -70,7 +99,8 @@ def run(directory: Path, kind: str, where: str) -> None:
             lines.append(f'{{"edge": "Knows", "from": "p{n}", "to": "p{n * 7 % 200}"}}\n')
         (directory / f"{part}.ndjson").write_text("".join(lines))
     program = directory / "program.py"
-    program.write_text(PROGRAM.replace("SOURCE}", f'"{SOURCE}"}}'))
+    text = PROGRAM.replace("SOURCE}", f'"{SOURCE}"}}').replace("BEFORE", before)
+    program.write_text(text)
     done = subprocess.run(
         [sys.executable, program, uri, kind, where],
         capture_output=True,
@@ -98,7 +128,7 @@ def test_spark_connect(tmp_path: Path) -> None:
 
 @pytest.fixture
 def standalone(tmp_path: Path) -> Iterator[str]:
-    """A master and a worker, as on a cluster of one machine."""
+    """A master and two workers under different names: Spark runs no task twice on one host."""
     home = Path(pyspark.__file__).parent
     environment = {
         **os.environ,
@@ -114,7 +144,7 @@ def standalone(tmp_path: Path) -> Iterator[str]:
     url = f"spark://127.0.0.1:{port}"
 
     def start(*arguments: str) -> subprocess.Popen[bytes]:
-        log = (tmp_path / f"{arguments[0].rpartition('.')[2]}.log").open("wb")
+        log = (tmp_path / f"{arguments[0].rpartition('.')[2]}-{arguments[2]}.log").open("wb")
         with log:
             return subprocess.Popen(
                 [home / "bin" / "spark-class", *arguments],
@@ -125,14 +155,16 @@ def standalone(tmp_path: Path) -> Iterator[str]:
             )
 
     package = "org.apache.spark.deploy"
-    place = ("--host", "127.0.0.1", "--webui-port", "0")
-    master = start(f"{package}.master.Master", "--port", str(port), *place)
-    worker = start(f"{package}.worker.Worker", "--cores", "2", "--memory", "2g", *place, url)
+    hosts, rest = ("127.0.0.1", "127.0.0.2"), ("--webui-port", "0")
+    master = start(f"{package}.master.Master", "--host", hosts[0], "--port", str(port), *rest)
+    size = ("--cores", "1", "--memory", "2g")
+    workers = [start(f"{package}.worker.Worker", "--host", h, *size, *rest, url) for h in hosts]
     try:
-        _wait_for(tmp_path / "Worker.log", r"Successfully registered with master")
+        for host in hosts:
+            _wait_for(tmp_path / f"Worker-{host}.log", r"Successfully registered with master")
         yield url
     finally:
-        for process in (worker, master):
+        for process in (*workers, master):
             process.terminate()
             process.wait(30)
 
@@ -156,6 +188,16 @@ def test_a_standalone_cluster_whose_executors_are_given_the_package(
     tmp_path: Path, standalone: str
 ) -> None:
     run(tmp_path, "master", standalone)
+
+
+@pytest.mark.slow
+def test_of_a_task_that_spark_gives_to_two_executors_one_result_counts(
+    tmp_path: Path, standalone: str
+) -> None:
+    run(tmp_path, "master", standalone, SLOW)
+    assert (tmp_path / "slow").exists()
+    assert (tmp_path / "again").exists(), "another executor has staged the same"
+    require_whole(open_graph(tmp_path / "g.omni").engine)
 
 
 @pytest.mark.slow
