@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,6 +15,7 @@ from omnigraph import pipeline
 from omnigraph.errors import GraphError, InvalidInput, ValidationFailure
 from omnigraph.graph.open import init_graph
 from omnigraph.pipeline.mapping import parse_mapping, read_mapping
+from omnigraph.pipeline.readable import require_readable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,6 +161,14 @@ def test_an_edge_without_its_node_is_told_with_file_and_record(
         ({"into": [{"type": "Persn", "properties": {"mail": "mail"}}]}, "no type 'Persn'"),
         ({"into": [{"type": "Person", "properties": {"male": "mail"}}]}, "male"),
         ({"where": "no_such = 1"}, "no_such"),
+        ({"where": "count(*) > 1"}, "cannot be used: .*count"),
+        ({"where": "1 = 1) OR (1 = 1"}, "cannot be used: .*Syntax"),
+        (
+            {"into": [{"type": "Person", "properties": {"mail": {"sql": "max(mail)"}}}]},
+            "cannot be used",
+        ),
+        ({"options": {"mode": "DROPMALFORMED"}}, "'mode' cannot be used: .*vanish"),
+        ({"options": {"header": False}}, "'header' cannot be used"),
         ({"latest": {"by": ["mail"], "order": "when"}}, "no column 'when'"),
         ({"delete": "gone = 'yes'"}, "only be loaded by mode merge"),
         ({"path": "nothing.csv"}, "there is no file"),
@@ -346,3 +357,45 @@ def test_a_time_is_the_same_in_every_time_zone_and_with_every_parser(
         for key, usual in before.items():
             spark.conf.set(key, str(usual))
     assert people(graph)["t@x"]["seen"].isoformat() == "2024-03-10T02:30:00.123456+00:00"
+
+
+PRETTY = json.dumps({"m": "a@x"}, indent=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "is_lossy"),
+    [
+        ("one.json", PRETTY, False),
+        ("array.json", f"[{PRETTY},{PRETTY}]\n", False),
+        ("damaged.json", PRETTY[:-3], False),
+        ("many.json", f"{PRETTY}\n{PRETTY}\n", True),
+        ("many.json.gz", f"{PRETTY}\n{PRETTY}\n", True),
+    ],
+)
+def test_json_over_several_lines_of_which_spark_would_read_the_first_is_refused(
+    tmp_path: Path, name: str, body: str, is_lossy: bool
+) -> None:
+    packed = gzip.compress(body.encode()) if name.endswith(".gz") else body.encode()
+    (tmp_path / name).write_bytes(packed)
+    text = (
+        f"sources:\n  - path: {name}\n    options: {{multiLine: true}}\n"
+        "    into: [{type: Person, properties: {mail: m}}]\n"
+    )
+    (tmp_path / "p.yaml").write_text(text)
+    [source] = read_mapping(tmp_path / "p.yaml").sources
+    refused = pytest.raises(InvalidInput, match=r"p\.yaml, line 3: .*multiLine.*many\.json")
+    with refused if is_lossy else nullcontext():
+        require_readable(source, [str(tmp_path / name)])
+
+
+def test_columns_of_a_source_may_have_any_name(
+    spark: SparkSession, graph: Graph, tmp_path: Path
+) -> None:
+    (tmp_path / "own.csv").write_text("mail,_at,_file,_rank,_delete,a b,`c`\nk@x,1,2,3,4,5,6\n")
+    properties = {"mail": "mail", "name": "`c`", "city": "_file", "age": "_at"}
+    into = [{"type": "Person", "properties": properties}]
+    latest = {"by": ["a b"], "order": "_rank"}
+    each = {"path": "own.csv", "latest": latest, "into": into}
+    pipeline.load(graph, parse_mapping({"sources": [each]}, tmp_path), mode="append", spark=spark)
+    found = people(graph)["k@x"]
+    assert (found["name"], found["city"], found["age"]) == ("6", "2", 1)

@@ -11,8 +11,8 @@ of them), ``uniqueness``, ``existence`` and ``verdict`` (what is wrong, counted 
 runs; ``loading`` puts them together.
 ``tasks``, ``grouping`` and ``frames`` are how work reaches executors and comes back, ``exchange``
 how rows that belong together meet, ``site`` how executors reach the graph. ``mapping`` and ``yaml``
-read a ``pipeline.yaml``, ``mapped`` its sources. ``source`` and ``sink`` are the data source,
-``conditions`` and ``partitions`` say what its tasks read.
+read a ``pipeline.yaml``, ``readable`` and ``mapped`` its sources. ``source`` and ``sink`` are the
+data source, ``conditions`` and ``partitions`` say what its tasks read.
 
 This is the only package that imports PySpark, and importing it does not: that is left to whoever
 needs a session.

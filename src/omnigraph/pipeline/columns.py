@@ -68,11 +68,21 @@ def spark_arrow_type(found: pa.DataType) -> pa.DataType:
 
 def for_spark(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """A batch under other names, in exactly the types that Spark expects."""
-    arrays = [
-        column if column.type.equals(field.type) else column.cast(field.type)
-        for column, field in zip(rows.columns, schema, strict=True)
-    ]
+    arrays = [_cast(column, field) for column, field in zip(rows.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _cast(column: pa.Array, field: pa.Field) -> pa.Array:
+    if column.type.equals(field.type):
+        return column
+    try:
+        return column.cast(field.type)
+    except pa.ArrowException as error:
+        raise InvalidInput(
+            "source.bad_schema",
+            f"{field.name} is {column.type}, and was asked for as {field.type}: {error}",
+            remedy="leave its type as it is, or the .schema(…) out, and cast in Spark",
+        ) from error
 
 
 def find_entity(catalog: Catalog, name: str | None) -> EntityType:

@@ -7,6 +7,7 @@ fit is told with its source. A cast that fails leaves the text as it was, for th
 from __future__ import annotations
 
 from bisect import bisect_right
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
@@ -19,10 +20,10 @@ from pyspark.sql import functions as f
 
 from omnigraph.errors import InvalidInput
 from omnigraph.language.diagnostics import did_you_mean
-from omnigraph.operations.load.formats import format_of
 from omnigraph.pipeline.columns import find_entity
 from omnigraph.pipeline.inputs import list_files
 from omnigraph.pipeline.mapping import AT, BROKEN, CASTS, DELETE
+from omnigraph.pipeline.readable import kind_of
 from omnigraph.pipeline.tasks import translated_failures
 from omnigraph.pipeline.yaml import place_of
 
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MappedFrame", "Origin", "map_frames"]
 
-_FILE, _START = "_file", "_start"
+_FILE, _START, _RANK = "_omnigraph_file", "_omnigraph_start", "_omnigraph_rank"
+# What is said of a source without a column: mostly its records are printed over several lines.
+_NONE = "none at all; an array of JSON over several lines needs options: {multiLine: true}"
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def _read(spark: SparkSession, source: MappedSource) -> DataFrame:
 
 
 def _rows(spark: SparkSession, source: MappedSource, files: list[str]) -> DataFrame:
-    kind = source.format or format_of(files[0], b"")
+    kind = kind_of(source, files)
     # Columns of several files go by their names: a header that differs is told.
     reader = spark.read.option("enforceSchema", "false").options(**source.options)
     match kind:
@@ -129,7 +132,7 @@ def _narrowed(rows: DataFrame, source: MappedSource) -> DataFrame:
     """The rows that count. What could not be read counts, because it has to be told."""
     broken = f.col(BROKEN).isNotNull()
     if source.where is not None:
-        rows = rows.where(broken | _sql(rows, source.where))
+        rows = _filtered(rows, source.where)
     never = f.lit(False)  # noqa: FBT003 - a column
     going = never if source.delete is None else f.coalesce(_sql(rows, source.delete), never)
     rows = rows.withColumn(DELETE, going)
@@ -142,10 +145,10 @@ def _narrowed(rows: DataFrame, source: MappedSource) -> DataFrame:
     window = Window.partitionBy(*keys, broken).orderBy(
         *(key.desc_nulls_last() for key in newest_first)
     )
-    rows = rows.withColumn("_rank", f.row_number().over(window))
+    rows = rows.withColumn(_RANK, f.row_number().over(window))
     # Rows that do not say what they are about are not about the same.
     apart = reduce(or_, (key.isNull() for key in keys), broken)
-    return rows.where(apart | (f.col("_rank") == 1)).drop("_rank")
+    return rows.where(apart | (f.col(_RANK) == 1)).drop(_RANK)
 
 
 def _ordering(rows: DataFrame, order: Value) -> tuple[Column, ...]:
@@ -160,7 +163,7 @@ def _ordering(rows: DataFrame, order: Value) -> tuple[Column, ...]:
 
 def _picked(rows: DataFrame, target: Target) -> DataFrame:
     if target.where is not None:
-        rows = rows.where(f.col(BROKEN).isNotNull() | _sql(rows, target.where))
+        rows = _filtered(rows, target.where)
     values = [_text(rows, value).alias(name) for name, value in target.values.items()]
     picked = rows.select(*values, AT, DELETE, BROKEN)
     # Analysed here, where the mapping can be blamed for it.
@@ -216,17 +219,33 @@ def _spelled(column: Column, rows: DataFrame) -> Column:
     return column.cast("string")
 
 
+def _filtered(rows: DataFrame, text: str) -> DataFrame:
+    with _blamed(rows, text):
+        found = rows.where(f.col(BROKEN).isNotNull() | f.expr(str(text)))
+        _ = found.schema
+    return found
+
+
 def _sql(rows: DataFrame, text: str) -> Column:
-    try:
+    with _blamed(rows, text):
         column = f.expr(str(text))
-        _ = rows.select(column.alias("it")).schema
+        # Of an aggregate it would be one row that stands for all.
+        _ = rows.select("*", column.alias("it")).schema
+    return column
+
+
+@contextmanager
+def _blamed(rows: DataFrame, text: str) -> Iterator[None]:
+    """What Spark says of some SQL of the mapping, told of the mapping."""
+    try:
+        yield
     except PySparkException as error:
+        said = next((line for line in str(error).splitlines() if line.strip()), "it is no SQL")
         raise InvalidInput(
             "mapping.bad_sql",
-            f"{place_of(text)}{str(text)!r} cannot be used: {str(error).splitlines()[0]}",
+            f"{place_of(text)}{str(text)!r} cannot be used: {said}",
             remedy=f"it is SQL of Spark on the columns {', '.join(_visible(rows))}",
         ) from error
-    return column
 
 
 def _require_columns(rows: DataFrame, names: Sequence[str]) -> None:
@@ -236,7 +255,7 @@ def _require_columns(rows: DataFrame, names: Sequence[str]) -> None:
             raise InvalidInput(
                 "mapping.unknown_column",
                 f"{place_of(name)}the source has no column {str(name)!r}",
-                remedy=did_you_mean(name, known) or f"it has {', '.join(known) or 'none at all'}",
+                remedy=did_you_mean(name, known) or f"it has {', '.join(known) or _NONE}",
             )
 
 

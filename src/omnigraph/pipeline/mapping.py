@@ -52,7 +52,7 @@ __all__ = [
 
 # Columns beside those of an entity: where a row stands, whether it deletes, and its text where it
 # could not be read.
-AT, DELETE, BROKEN = "_at", "_delete", "_corrupt_record"
+AT, DELETE, BROKEN = "_omnigraph_at", "_omnigraph_delete", "_corrupt_record"
 
 FORMATS = {"csv", "ndjson", "parquet"}
 CASTS = {
@@ -189,7 +189,8 @@ class _Node:
         return None if found is None else _Node(found, f"{self._where}, {key}", self._near)
 
     def pairs(self) -> dict[str, Any]:
-        return {str(key): value for key, value in self._body.items()}
+        # A text stays what it is: it knows where it stands.
+        return {k if isinstance(k, str) else str(k): value for k, value in self._body.items()}
 
     def has(self, key: str) -> bool:
         return key in self._body

@@ -15,6 +15,7 @@ from omnigraph.operations.load.tables import check_columns
 from omnigraph.pipeline.columns import find_entity
 from omnigraph.pipeline.inputs import is_frame, list_files, plan_splits
 from omnigraph.pipeline.mapping import Mapping as MappingFile
+from omnigraph.pipeline.readable import require_readable
 from omnigraph.pipeline.yaml import place_of
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _check_mapping(mapping: MappingFile, catalog: Catalog, mode: Mode) -> Iterab
                 "a mapping that deletes can only be loaded by mode merge",
                 remedy="choose merge, or leave delete out",
             )
-        list_files(source.paths)
+        require_readable(source, list_files(source.paths))
         for target in source.into:
             entity = _target_type(catalog, target)
             _check_target(entity, target, source)
