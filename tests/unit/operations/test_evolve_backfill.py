@@ -74,6 +74,7 @@ def test_it_is_shown_as_it_was_written() -> None:
         ("Nobody.text", "name", "schema.backfill_unknown"),
         ("P", "name", "schema.backfill_unknown"),
         ("", "name", "schema.backfill_unknown"),
+        (7, "name", "schema.backfill_unknown"),
         ("P.text", "nobody", "schema.backfill_source"),
         ("P.text", "name + 1", "schema.backfill_value"),
         ("P.text", "name +", "schema.backfill_expression"),
@@ -101,11 +102,18 @@ def test_it_is_shown_as_it_was_written() -> None:
         ("P.photo2", '"base64:AA=="', "schema.backfill_type"),
     ],
 )
-def test_a_backfill_that_makes_no_sense_says_why(place: str, value: Any, code: str) -> None:
+def test_a_backfill_that_makes_no_sense_says_why(place: Any, value: Any, code: str) -> None:
     with pytest.raises(SchemaFailure) as caught:
         parse_backfill({place: value}, ACCEPTED, DESIRED)
     assert caught.value.code == code
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize("given", [7, "P.text=name", [("P.text", "name")]])
+def test_what_is_no_mapping_is_no_backfill(given: object) -> None:
+    with pytest.raises(SchemaFailure) as caught:
+        parse_backfill(given, ACCEPTED, DESIRED)
+    assert caught.value.code == "schema.backfill_no_mapping"
 
 
 @pytest.mark.parametrize("place", ["P.name", "P.photo", "New.name"])

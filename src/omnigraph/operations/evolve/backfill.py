@@ -8,6 +8,7 @@ was before the change; a constant is JSON, so a text needs its quotes (``'"unkno
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,6 @@ from omnigraph.operations.evolve.expressions import (
 from omnigraph.operations.evolve.rows import Coalesce, Constant, Copy, Fill, Join, fits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from omnigraph.catalog.model import Catalog, EntityType, Property, PropertyId
 
 __all__ = ["Backfill", "parse_backfill"]
@@ -53,8 +52,14 @@ class Backfill:
             )
 
 
-def parse_backfill(given: Mapping[str, Any], accepted: Catalog, desired: Catalog) -> Backfill:
+def parse_backfill(given: object, accepted: Catalog, desired: Catalog) -> Backfill:
     """What was given, or a ``SchemaFailure`` that says what is wrong with an entry."""
+    if not isinstance(given, Mapping):
+        raise SchemaFailure(
+            "schema.backfill_no_mapping",
+            f"a backfill is a mapping from Type.property to an expression, not {given!r:.100}",
+            remedy="""write {"Person.full_name": 'first + " " + last'}""",
+        )
     fills: dict[PropertyId, Fill] = {}
     spelled: dict[PropertyId, str] = {}
     unwanted: list[str] = []
@@ -69,8 +74,8 @@ def parse_backfill(given: Mapping[str, Any], accepted: Catalog, desired: Catalog
     return Backfill(fills, spelled, tuple(unwanted))
 
 
-def _find(place: str, desired: Catalog) -> tuple[EntityType, Property]:
-    type_name, _, name = place.partition(".")
+def _find(place: object, desired: Catalog) -> tuple[EntityType, Property]:
+    type_name, _, name = str(place).partition(".")
     entity = desired.entity(type_name)
     prop = entity.by_name.get(name) if entity else None
     if entity is None or prop is None:
