@@ -32,12 +32,12 @@ else:
         os.fsync(descriptor)
 
 
-def sync_file(path: Path) -> None:
+def sync_file(path: Path | str) -> None:
     """Make the contents of a file durable; its name needs ``sync_directory`` as well."""
     _sync(path, os.O_RDONLY)
 
 
-def sync_directory(path: Path) -> None:
+def sync_directory(path: Path | str) -> None:
     """Make the names in a directory durable."""
     _sync(path, os.O_RDONLY | os.O_DIRECTORY)
 
@@ -59,7 +59,7 @@ def make_directories(root: Path, target: Path, *, durable: bool) -> None:
             sync_directory(parent)
 
 
-def _sync(path: Path, flags: int) -> None:
+def _sync(path: Path | str, flags: int) -> None:
     descriptor = os.open(path, flags | os.O_CLOEXEC)
     try:
         sync_descriptor(descriptor)

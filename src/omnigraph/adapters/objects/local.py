@@ -6,6 +6,9 @@ becomes visible under its name, and obstore syncs neither before nor after.
 A write goes to a hidden file beside its target, is synced when the graph is durable, and then gets
 its name in one step: ``rename`` replaces, ``link`` creates only where nothing is. Deletes are not
 synced; what a power cut brings back is an object that its owner deletes again.
+
+Paths are texts here: every write puts and removes several objects, and making a ``Path`` takes as
+long as the call that it is for.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from io import FileIO
 
 __all__ = ["LocalObjects"]
 
@@ -39,26 +43,27 @@ class LocalObjects:
 
     def __init__(self, root: str | Path, *, durable: bool = False) -> None:
         self._root = _absolute(root)
-        self._prefix = f"{self._root}/"
         self._durable = durable
 
     def __repr__(self) -> str:
-        return f"LocalObjects({str(self._root)!r}, durable={self._durable})"
+        return f"LocalObjects({self._root!r}, durable={self._durable})"
 
     @property
     def uri(self) -> str:
-        return str(self._root)
+        return self._root
 
     def create_root(self) -> None:
         with self._faults("create"):
-            existing = next(path for path in self._root.parents if path.is_dir())
-            make_directories(existing, self._root, durable=self._durable)
+            root = Path(self._root)
+            existing = next(path for path in root.parents if path.is_dir())
+            make_directories(existing, root, durable=self._durable)
 
     def get(self, key: str) -> bytes:
         path = self._path(key)
         with self._faults("read", key):
             try:
-                return path.read_bytes()
+                with open(path, "rb", buffering=0) as file:
+                    return file.read()
             except (FileNotFoundError, IsADirectoryError):
                 raise missing(key, self.uri) from None
 
@@ -66,7 +71,7 @@ class LocalObjects:
         path = self._path(key)
         with self._faults("read", key):
             try:
-                status = path.stat()
+                status = os.stat(path)
             except FileNotFoundError:
                 raise missing(key, self.uri) from None
         if stat.S_ISDIR(status.st_mode):
@@ -76,7 +81,7 @@ class LocalObjects:
     def exists(self, key: str) -> bool:
         # Every read of a branch asks this once, so it is one call of the system and little else.
         try:
-            return not stat.S_ISDIR(os.stat(f"{self._prefix}{require_key(key)}").st_mode)  # noqa: PTH116
+            return not stat.S_ISDIR(os.stat(self._path(key)).st_mode)
         except FileNotFoundError:
             return False
         except OSError as error:
@@ -84,15 +89,15 @@ class LocalObjects:
 
     def put(self, key: str, body: bytes) -> None:
         path = self._path(key)
-        with self._faults("write", key), self._written_aside(path.parent, [body]) as temporary:
-            temporary.replace(path)
-            self._sync_directory(path.parent)
+        with self._faults("write", key), self._written_aside(path, [body]) as temporary:
+            os.replace(temporary, path)
+            self._sync_directory(path)
 
     def read_chunks(self, key: str) -> Iterator[bytes]:
         path = self._path(key)
         with self._faults("read", key):
             try:
-                with path.open("rb") as file:
+                with open(path, "rb") as file:
                     while chunk := file.read(_CHUNK_BYTES):
                         yield chunk
             except (FileNotFoundError, IsADirectoryError):
@@ -100,48 +105,47 @@ class LocalObjects:
 
     def write_chunks(self, key: str, chunks: Iterable[bytes]) -> int:
         path = self._path(key)
-        with self._faults("write", key), self._written_aside(path.parent, chunks) as temporary:
-            size = temporary.stat().st_size
-            temporary.replace(path)
-            self._sync_directory(path.parent)
+        with self._faults("write", key), self._written_aside(path, chunks) as temporary:
+            size = os.stat(temporary).st_size
+            os.replace(temporary, path)
+            self._sync_directory(path)
         return size
 
     def put_if_absent(self, key: str, body: bytes) -> bool:
         path = self._path(key)
-        with self._faults("write", key), self._written_aside(path.parent, [body]) as temporary:
-            try:
-                _link(temporary, path)
-            except FileExistsError:
+        with self._faults("write", key), self._written_aside(path, [body]) as temporary:
+            is_new = _link(temporary, path)
+            os.unlink(temporary)
+            if not is_new:
                 return self._holds(key, body)
-            temporary.unlink()
-            self._sync_directory(path.parent)
+            self._sync_directory(path)
         return True
 
     def delete(self, key: str) -> None:
         path = self._path(key)
         with self._faults("delete", key):
             try:
-                path.unlink()
+                os.unlink(path)
             except FileNotFoundError:
                 return
             except (IsADirectoryError, PermissionError):
                 # A directory is no object; which of the two unlink() says depends on the system.
-                if not path.is_dir():
+                if not os.path.isdir(path):
                     raise
 
     def list(self, prefix: str) -> list[str]:
         prefix = require_prefix(prefix)
         with self._faults("list", prefix):
-            return sorted(_walk(self._root / prefix, prefix))
+            return sorted(_walk(f"{self._root}/{prefix}", prefix))
 
     def delete_prefix(self, prefix: str) -> None:
         for key in self.list(prefix):
             self.delete(key)
         with suppress(OSError):  # empty directories do not exist for anyone: tidy up if possible
-            self._prune(self._root / prefix)
+            self._prune(f"{self._root}/{prefix}" if prefix else self._root)
 
-    def _path(self, key: str) -> Path:
-        return self._root / require_key(key)
+    def _path(self, key: str) -> str:
+        return f"{self._root}/{require_key(key)}"
 
     def _holds(self, key: str, body: bytes) -> bool:
         try:
@@ -149,41 +153,44 @@ class LocalObjects:
         except NotFound:  # the winner's object is gone again; this writer has still lost
             return False
 
-    def _prune(self, path: Path) -> None:
+    def _prune(self, path: str) -> None:
         with os.scandir(path) as entries:
-            below = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+            below = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
         for directory in below:
             self._prune(directory)
         if path != self._root:
-            path.rmdir()
+            os.rmdir(path)
 
     @contextmanager
-    def _written_aside(self, directory: Path, chunks: Iterable[bytes]) -> Iterator[Path]:
-        """A whole file in ``directory`` under a hidden name, synced if need be; gone afterwards."""
-        temporary = directory / f"{TEMPORARY}{new_short_id()}"
-        descriptor = self._create(temporary)
+    def _written_aside(self, path: str, chunks: Iterable[bytes]) -> Iterator[str]:
+        """A whole file beside ``path`` under a hidden name, synced if need be. The block gives it
+        another name; it is removed when the block does not end."""
+        directory = os.path.dirname(path)
+        temporary = f"{directory}/{TEMPORARY}{new_short_id()}"
+        descriptor = self._create(temporary, directory)
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with open(descriptor, "wb", buffering=0) as file:
                 for chunk in chunks:
-                    file.write(chunk)
+                    _write_all(file, chunk)
                 if self._durable:
-                    file.flush()
                     sync_descriptor(descriptor)
             yield temporary
-        finally:
-            temporary.unlink(missing_ok=True)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
 
-    def _create(self, path: Path) -> int:
+    def _create(self, path: str, directory: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
             return os.open(path, flags, 0o666)
         except FileNotFoundError:
-            make_directories(self._root, path.parent, durable=self._durable)
+            make_directories(Path(self._root), Path(directory), durable=self._durable)
             return os.open(path, flags, 0o666)
 
-    def _sync_directory(self, directory: Path) -> None:
+    def _sync_directory(self, path: str) -> None:
         if self._durable:
-            sync_directory(directory)
+            sync_directory(os.path.dirname(path))
 
     @contextmanager
     def _faults(self, verb: str, key: str = "") -> Iterator[None]:
@@ -194,7 +201,7 @@ class LocalObjects:
 
     def _fault(self, verb: str, key: str, error: OSError) -> StorageFault:
         details = {"key": key, "uri": self.uri}
-        if verb == "write" and not self._root.is_dir():
+        if verb == "write" and not os.path.isdir(self._root):
             return StorageFault(
                 "storage.root_missing",
                 f"{self._root} is not there any more; {key!r} was not written",
@@ -208,7 +215,7 @@ class LocalObjects:
                 details=details,
                 remedy="Keep the graph on a file system with hard links, or in an S3 bucket.",
             )
-        if isinstance(error, NotADirectoryError) and self._root.is_file():
+        if isinstance(error, NotADirectoryError) and os.path.isfile(self._root):
             return StorageFault(
                 "storage.not_a_directory",
                 f"{self._root} is a file, and a graph is a directory",
@@ -218,15 +225,15 @@ class LocalObjects:
         reason = error.strerror or str(error)
         return StorageFault(
             "storage.failed",
-            f"cannot {verb} {self._root / key}: {reason}",
+            f"cannot {verb} {self._root}/{key}: {reason}",
             details=details,
             remedy=remedy_for(reason) if verb != "read" else None,
         )
 
 
-def _absolute(root: str | Path) -> Path:
+def _absolute(root: str | Path) -> str:
     try:
-        return Path(os.path.abspath(root))  # noqa: PTH100 - Path.absolute() keeps '..'
+        return os.path.abspath(root)  # Path.absolute() keeps '..'
     except FileNotFoundError as error:
         raise StorageFault(
             "storage.no_directory",
@@ -239,28 +246,38 @@ class _NoHardLinks(OSError):
     """link() is not available here."""
 
 
-def _walk(directory: Path, prefix: str) -> Iterator[str]:
+def _write_all(file: FileIO, chunk: bytes) -> None:
+    written = file.write(chunk)
+    while written < len(chunk):
+        written += file.write(memoryview(chunk)[written:])
+
+
+def _walk(directory: str, prefix: str) -> Iterator[str]:
     try:
         entries = os.scandir(directory)
     except FileNotFoundError:
         return
     except NotADirectoryError:
-        if directory.is_file():  # an object; nothing lies below it
+        if os.path.isfile(directory):  # an object; nothing lies below it
             return
         raise
     with entries:
         for entry in entries:
             key = f"{prefix}/{entry.name}" if prefix else entry.name
             if entry.is_dir():
-                yield from _walk(directory / entry.name, key)
+                yield from _walk(f"{directory}/{entry.name}", key)
             elif not entry.name.startswith(TEMPORARY):
                 yield key
 
 
-def _link(source: Path, target: Path) -> None:
+def _link(source: str, target: str) -> bool:
+    """A second name for a file; False when the name is taken."""
     try:
-        target.hardlink_to(source)
+        os.link(source, target)
+    except FileExistsError:
+        return False
     except OSError as error:
         if error.errno in _NO_LINKS:
             raise _NoHardLinks(error.errno, error.strerror) from error
         raise
+    return True
