@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
+from collections import deque
+from contextlib import ExitStack
 
 import pytest
 
@@ -52,7 +55,38 @@ def test_without_a_thread_the_action_runs_all_the_same(monkeypatch: pytest.Monke
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr("omnigraph.runtime.alongside._idle", deque())
     done: list[int] = []
     with alongside(lambda: done.append(1)) as finished:
         finished()
         assert done == [1]
+
+
+def test_many_actions_at_once_each_have_a_thread() -> None:
+    meeting = threading.Barrier(20, timeout=10)
+    with ExitStack() as stack:
+        waits = [stack.enter_context(alongside(meeting.wait)) for _ in range(20)]
+        assert sorted(wait() for wait in waits) == list(range(20))
+
+
+def test_one_thread_acts_again_and_again() -> None:
+    before = threading.active_count()
+    for turn in range(50):
+        with alongside(lambda turn=turn: turn) as wait:
+            assert wait() == turn
+    assert threading.active_count() <= before + 8
+
+
+def test_a_forked_child_has_threads_of_its_own() -> None:
+    with alongside(int) as wait:
+        wait()
+    context = multiprocessing.get_context("fork")
+    child = context.Process(target=_act)
+    child.start()
+    child.join(20)
+    assert child.exitcode == 0
+
+
+def _act() -> None:
+    with alongside(int) as wait:
+        wait()
