@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from omnigraph.recovery.audit import Outcome
 from omnigraph.recovery.heart import HEART
-from omnigraph.recovery.intents import Intent, IntentStore
+from omnigraph.recovery.intents import Armed, Intent, IntentStore
 from omnigraph.recovery.owner import Owner, current_owner
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import CommitId, new_ulid
@@ -95,8 +95,7 @@ def test_a_confirmed_intent_without_tables_is_rolled_forward_under_its_own_id(
     engine: Engine,
 ) -> None:
     intent = intent_on(engine)
-    engine.recovery.intents.arm(intent)
-    engine.recovery.intents.confirm(intent.id, {})
+    engine.recovery.intents.confirm(engine.recovery.intents.arm(intent), {})
     (row,) = engine.recovery.sweep()
     assert row.outcome is Outcome.ROLLED_FORWARD
     newest = history(engine)[0]
@@ -187,9 +186,9 @@ def test_the_heart_goes_on_when_one_of_its_beats_fails(engine: Engine) -> None:
 
 
 def test_crumbs_of_a_settled_operation_are_swept_up(engine: Engine) -> None:
-    operation = new_ulid()
-    engine.recovery.intents.beat(operation)
-    engine.recovery.intents.confirm(operation, {})
+    intent = intent_on(engine)
+    engine.recovery.intents.beat(intent.id)
+    engine.recovery.intents.confirm(Armed(intent, intent.to_bytes()), {})
     assert engine.recovery.sweep() == []
     assert engine.recovery.intents.pending() == {}
 
@@ -199,8 +198,7 @@ def test_an_intent_that_appears_while_it_is_listed_is_not_taken_for_crumbs(
 ) -> None:
     """A listing is no snapshot: it may show the confirmation and miss the intent beside it."""
     intent = intent_on(engine, ELSEWHERE)
-    engine.recovery.intents.arm(intent)
-    engine.recovery.intents.confirm(intent.id, {})
+    engine.recovery.intents.confirm(engine.recovery.intents.arm(intent), {})
     key = f"{layout.RECOVERY}/{intent.id}.json"
 
     class Torn(Between):

@@ -3,15 +3,18 @@
 Each is a few small objects under ``__recovery/``, named by the operation, which is also the id of
 the commit that it will publish:
 
-``<id>.json``            the intent: who, which branch, which tables, on which head. Never
-rewritten. ``<id>.staging.json``    the same of a long job that has not armed yet; keeps cleanup off
-its files. ``<id>.confirmed.json``  all tables advanced, with the pins reached. Only this allows a
-roll-forward. ``<id>.alive.json``      the heartbeat: the only one that is ever replaced.
+- ``<id>.json``, the intent: who, which branch, which tables, on which head, and which pins it hopes
+  to reach. Never rewritten.
+- ``<id>.staging.json``, the same of a long job that has not armed yet; keeps cleanup off its files.
+- ``<id>.confirmed.json``, all tables advanced: the intent again, its hopes now the pins reached.
+  Only this allows a roll-forward.
+- ``<id>.alive.json``, the heartbeat: the only one that is ever replaced.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import TypeId
@@ -30,9 +33,10 @@ if TYPE_CHECKING:
 
     from omnigraph.ports.objects import ObjectStore
 
-__all__ = ["INTENT_FORMAT", "Intent", "IntentKeys", "IntentStore", "PlannedTable"]
+__all__ = ["INTENT_FORMAT", "Armed", "Intent", "IntentKeys", "IntentStore", "PlannedTable"]
 
-INTENT_FORMAT = 1
+# 1: a confirmation was a list of pins. 2: it is the intent with the pins reached.
+INTENT_FORMAT = 2
 
 # What reading a damaged object may raise.
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
@@ -54,6 +58,7 @@ class Intent:
     tables: tuple[PlannedTable, ...]
     owner: Owner
     created_at_micros: int
+    hoped: Mapping[TypeId, Pin] = field(default_factory=dict)
 
     @property
     def id(self) -> CommitId:
@@ -65,6 +70,7 @@ class Intent:
             "owner": self.owner.to_json(),
             "created_at_micros": self.created_at_micros,
             "tables": [{"type_id": t.type_id, "pin": plain(t.pin)} for t in self.tables],
+            "hoped": _pins_to_json(self.hoped),
             "publication": _publication_to_json(self.publication),
         }
         return json.dumps(body, sort_keys=True).encode()
@@ -80,6 +86,7 @@ class Intent:
                 tuple(PlannedTable(TypeId(t["type_id"]), Pin(**t["pin"])) for t in body["tables"]),
                 Owner.from_json(body["owner"]),
                 int(body["created_at_micros"]),
+                _pins_from_json(body.get("hoped", {})),
             )
         except _DAMAGE as error:
             raise StorageFault(
@@ -87,6 +94,14 @@ class Intent:
                 f"an intent cannot be read: {error}",
                 remedy="it blocks nobody; upgrade, or remove the object when you know its story",
             ) from error
+
+
+@frozen
+class Armed:
+    """An intent that was put, and how it reads."""
+
+    intent: Intent
+    text: bytes
 
 
 @frozen
@@ -117,8 +132,10 @@ class IntentStore:
                 found[CommitId(stem)] = _with(known, part)
         return found
 
-    def arm(self, intent: Intent) -> None:
-        self._put_once(_key(intent.id, "json"), intent.to_bytes())
+    def arm(self, intent: Intent) -> Armed:
+        armed = Armed(intent, intent.to_bytes())
+        self._put_once(_key(intent.id, "json"), armed.text)
+        return armed
 
     def announce(self, intent: Intent) -> None:
         """A long job says that it is staging."""
@@ -127,9 +144,13 @@ class IntentStore:
     def still_announced(self, operation: CommitId) -> bool:
         return self._objects.exists(_key(operation, "staging.json"))
 
-    def confirm(self, operation: CommitId, moved: Mapping[TypeId, Pin]) -> None:
-        body = {key: plain(pin) for key, pin in moved.items()}
-        self._put_once(_key(operation, "confirmed.json"), json.dumps(body, sort_keys=True).encode())
+    def confirm(self, armed: Armed, moved: Mapping[TypeId, Pin]) -> None:
+        """All tables have moved. Mostly as was hoped: then the intent needs only a second name."""
+        intent, key = armed.intent, _key(armed.intent.id, "confirmed.json")
+        if moved == intent.hoped:
+            self._put_once(key, armed.text, same_as=_key(intent.id, "json"))
+        else:
+            self._put_once(key, replace(intent, hoped=moved).to_bytes())
 
     def beat(self, operation: CommitId) -> None:
         """Show a sign of life: any text that differs from the last one."""
@@ -148,8 +169,11 @@ class IntentStore:
     def read_confirmation(self, operation: CommitId) -> dict[TypeId, Pin] | None:
         """The pins reached; None when the operation never confirmed."""
         try:
-            body = json.loads(self._objects.get(_key(operation, "confirmed.json")))
-            return {TypeId(key): Pin(**pin) for key, pin in body.items()}
+            text = self._objects.get(_key(operation, "confirmed.json"))
+            body = json.loads(text)
+            if "format" in body:
+                return dict(Intent.from_bytes(text).hoped)
+            return _pins_from_json(body)
         except NotFound:
             return None
         except _DAMAGE as error:
@@ -177,8 +201,8 @@ class IntentStore:
         ):
             self.remove(operation, ("alive.json", "confirmed.json"))
 
-    def _put_once(self, key: str, body: bytes) -> None:
-        if not self._objects.put_if_absent(key, body):
+    def _put_once(self, key: str, body: bytes, *, same_as: str | None = None) -> None:
+        if not self._objects.put_if_absent(key, body, same_as=same_as):
             raise StorageFault("intent.exists", f"{key} exists with other contents")
 
 
@@ -203,13 +227,21 @@ def _key(operation: str, suffix: str) -> str:
     return f"{layout.RECOVERY}/{operation}.{suffix}"
 
 
+def _pins_to_json(pins: Mapping[TypeId, Pin]) -> dict[str, Any]:
+    return {key: plain(pin) for key, pin in pins.items()}
+
+
+def _pins_from_json(body: dict[str, Any]) -> dict[TypeId, Pin]:
+    return {TypeId(key): Pin(**pin) for key, pin in body.items()}
+
+
 def _publication_to_json(publication: Publication) -> dict[str, Any]:
     return {
         "draft": plain(publication.draft),
         "incarnation": publication.incarnation,
         "captured": plain(publication.captured),
         "schema": publication.schema,
-        "moved": {key: plain(pin) for key, pin in publication.moved.items()},
+        "moved": _pins_to_json(publication.moved),
         "dropped": sorted(publication.dropped),
         "expected": dict(publication.expected),
         "new_schema": publication.new_schema,
@@ -236,7 +268,7 @@ def _publication_from_json(body: dict[str, Any]) -> Publication:
         incarnation=body["incarnation"],
         captured=CommitRef(**body["captured"]),
         schema=body["schema"],
-        moved={TypeId(key): Pin(**pin) for key, pin in body["moved"].items()},
+        moved=_pins_from_json(body["moved"]),
         dropped=frozenset(TypeId(key) for key in body["dropped"]),
         expected={TypeId(key): value for key, value in body["expected"].items()},
         new_schema=body["new_schema"],

@@ -48,9 +48,9 @@ class CountingObjects:
         self.counts["PUT"] += 1
         self._inner.put(key, body)
 
-    def put_if_absent(self, key: str, body: bytes) -> bool:
+    def put_if_absent(self, key: str, body: bytes, *, same_as: str | None = None) -> bool:
         self.counts["PUT"] += 1
-        won = self._inner.put_if_absent(key, body)
+        won = self._inner.put_if_absent(key, body, same_as=same_as)
         if not won:
             self.counts["GET"] += 1
         return won

@@ -118,7 +118,8 @@ class _NumberedView:
     def put(self, key: str, body: bytes) -> None:
         raise self._refusal(f"put of {key} ({len(body)} bytes)")
 
-    def put_if_absent(self, key: str, body: bytes) -> bool:
+    def put_if_absent(self, key: str, body: bytes, *, same_as: str | None = None) -> bool:
+        del same_as
         raise self._refusal(f"put of {key} ({len(body)} bytes)")
 
     def delete(self, key: str) -> None:

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import TypeId
     from omnigraph.ports.tables import Pin
+    from omnigraph.recovery.intents import Armed
     from omnigraph.recovery.sweep import Recovery
     from omnigraph.runtime.ids import CommitId
     from omnigraph.versioning.heads import Heads
@@ -301,6 +302,7 @@ class Attempts:
             tuple(PlannedTable(effect.type_id, effect.pin) for effect in prepared.effects),
             current_owner(),
             self._root.clock.now_micros(),
+            hoped or {},
         )
         with (
             HEART.beating(intents, operation, limits.heartbeat_seconds),
@@ -308,7 +310,7 @@ class Attempts:
         ):
             confirmed = False
             try:
-                intents.arm(intent)
+                armed = intents.arm(intent)
                 reach("attempt.armed")
                 ready.staged_synced()
                 reach("attempt.staged_synced")
@@ -321,7 +323,7 @@ class Attempts:
                 self._require_unmoved(ready)
                 check_cancelled()
                 confirmed = True
-                manifest = self._publish(_complete(publication, moved), moved, draft)
+                manifest = self._publish(armed, moved, draft)
                 reach("attempt.published")
             except BaseException as failure:
                 landed = self._give_up(publication, failure, confirmed=confirmed)
@@ -344,10 +346,11 @@ class Attempts:
         return draft_ahead(self._root, _complete(publication, hoped), head)
 
     def _publish(
-        self, complete: Publication, moved: Mapping[TypeId, Pin], drafted: Drafted | None
+        self, armed: Armed, moved: Mapping[TypeId, Pin], drafted: Drafted | None
     ) -> Manifest:
         """The confirmation stands before the swap; the head is looked at meanwhile."""
-        confirm = partial(self._recovery.intents.confirm, complete.draft.id, moved)
+        complete = _complete(armed.intent.publication, moved)
+        confirm = partial(self._recovery.intents.confirm, armed, moved)
         with alongside(confirm, apart=self._root.durable) as confirmed:
 
             def ready() -> None:

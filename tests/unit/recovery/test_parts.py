@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -126,8 +127,7 @@ def test_an_intent_that_describes_another_operation_is_unreadable(engine: Engine
 def test_what_an_operation_has_put_is_listed_by_its_parts(engine: Engine) -> None:
     intents = engine.recovery.intents
     intents.announce(INTENT)
-    intents.arm(INTENT)
-    intents.confirm(INTENT.id, {TypeId("a"): PIN})
+    intents.confirm(intents.arm(INTENT), {TypeId("a"): PIN})
     intents.beat(INTENT.id)
     engine.root.objects.put(f"{layout.RECOVERY}/notes.txt", b"mine")
     assert intents.pending() == {
@@ -176,3 +176,19 @@ def test_two_recoverers_at_once_both_get_their_rows_in(tmp_path: Path, engine: E
     other = open_engine(tmp_path / "graph", wrap_tables=lambda tables: Between(tables, [race]))
     other.recovery.audit.record(mine)
     assert [row.operation_id for row in engine.recovery.audit.rows()] == ["theirs", "mine"]
+
+
+def test_a_confirmation_of_the_first_format_is_read(engine: Engine) -> None:
+    pins = {"a": {"path": PIN.path, "version": 3, "fingerprint": "f", "rows": 7}}
+    engine.root.objects.put(
+        f"{layout.RECOVERY}/{INTENT.id}.confirmed.json", json.dumps(pins).encode()
+    )
+    assert engine.recovery.intents.read_confirmation(INTENT.id) == {TypeId("a"): PIN}
+
+
+def test_what_was_hoped_for_is_confirmed_as_it_was_armed(engine: Engine) -> None:
+    intents, hopeful = engine.recovery.intents, replace(INTENT, hoped={TypeId("a"): PIN})
+    intents.confirm(intents.arm(hopeful), {TypeId("a"): PIN})
+    assert intents.read_confirmation(INTENT.id) == {TypeId("a"): PIN}
+    intents.remove(INTENT.id, ("json",))
+    assert intents.read_confirmation(INTENT.id) == {TypeId("a"): PIN}
