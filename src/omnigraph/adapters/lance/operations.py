@@ -10,7 +10,6 @@ import base64
 import json
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from omnigraph.ports.tables import Pin
 
-__all__ = ["Kind", "Operation", "field_names", "require_applicable", "rows_after"]
+__all__ = ["Kind", "Operation", "fragment_body", "require_applicable", "rows_after"]
 
 
 class Kind(StrEnum):
@@ -127,27 +126,36 @@ def encode_schema_text(schema: pa.Schema) -> str:
     return base64.b64encode(schema.serialize().to_pybytes()).decode()
 
 
-def field_names(dataset: Any) -> Mapping[str, str]:
-    """Field ids with their names and types, nested ones included."""
-    # A handle stays at its version, and every write asks twice.
-    found = _FIELD_NAMES.get(dataset)
-    if found is None:
-        found = _FIELD_NAMES[dataset] = _read_field_names(dataset)
-    return found
+def fragment_body(fragment: Any) -> Mapping[str, Any]:
+    """A fragment as Lance's own JSON."""
+    if any(
+        (
+            fragment.overlays,
+            fragment.deletion_file,
+            fragment.row_id_meta,
+            fragment.created_at_version_meta,
+            fragment.last_updated_at_version_meta,
+        )
+    ):
+        found: Mapping[str, Any] = fragment.to_json()
+        return found
+    # Lance copies every leaf deeply. What has just been written has only these.
+    return {
+        "id": fragment.id,
+        "files": [_file_body(file) for file in fragment.files],
+        "overlays": [],
+        "physical_rows": fragment.physical_rows,
+        "deletion_file": None,
+        "row_id_meta": None,
+        "created_at_version_meta": None,
+        "last_updated_at_version_meta": None,
+    }
 
 
-_FIELD_NAMES: WeakKeyDictionary[Any, Mapping[str, str]] = WeakKeyDictionary()
-
-
-def _read_field_names(dataset: Any) -> dict[str, str]:
-    found: dict[str, str] = {}
-    pending = [(field, "") for field in dataset.lance_schema.fields()]
-    while pending:
-        field, parent = pending.pop()
-        name = f"{parent}{field.name()}"
-        found[str(field.id())] = f"{name}: {field.to_arrow().type}"
-        pending += [(child, f"{name}.") for child in field.children()]
-    return found
+def _file_body(file: Any) -> dict[str, Any]:
+    body = dict(vars(file))
+    body["path"] = body.pop("_path")
+    return body
 
 
 def require_applicable(operation: Operation, pin: Pin, base_fields: Mapping[str, str]) -> None:

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.adapters.lance.known import FragmentInfo, file_names, fragments_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -44,6 +46,8 @@ _ASKED_MAX = 10_000
 # A column of a data file.
 _Key = tuple[str, str]
 _Hashes = frozenset[int] | np.ndarray
+# A fragment and its place among those of its table.
+_Placed = tuple[int, FragmentInfo]
 
 
 class Presence:
@@ -66,23 +70,23 @@ class Presence:
         wanted = _hashes(values)
         found: set[int] = set()
         unknown = []
-        for fragment in dataset.get_fragments():
-            metadata = fragment.metadata
-            # Values that are laid over a file are not in it.
-            known = None if metadata.overlays else self._hashes_of((_name(metadata), column))
+        for place, fragment in enumerate(fragments_of(dataset)):
+            known = None if fragment.laid_over else self._hashes_of((fragment.name, column))
             if known is None:
-                unknown.append((fragment, metadata))
+                unknown.append((place, fragment))
             else:
                 found |= _common(wanted, known)
         if unknown and not self._read_few(dataset, column, unknown):
             self._read_due(dataset, column, unknown)
             return values
-        for _, metadata in unknown:
-            hashes = self._hashes_of((_name(metadata), column))
+        for _, fragment in unknown:
+            hashes = self._hashes_of((fragment.name, column))
             if hashes is None:
                 # Crowded out already.
                 return values
             found |= _common(wanted, hashes)
+        if not found:
+            return values[:0]
         return values.filter(pa.array([each in found for each in wanted.tolist()], pa.bool_()))
 
     def learn(self, fragments: Iterable[Any], rows: pa.Table) -> None:
@@ -95,7 +99,7 @@ class Presence:
                 continue
             for column in self._columns.intersection(rows.column_names):
                 if pa.types.is_string(part.schema.field(column).type):
-                    self._keep((_name(fragment), column), _hashes(part.column(column)))
+                    self._keep((file_names(fragment), column), _hashes(part.column(column)))
 
     def _hashes_of(self, key: _Key) -> _Hashes | None:
         with self._lock:
@@ -104,24 +108,24 @@ class Presence:
                 self._known.move_to_end(key)
             return found
 
-    def _read_few(self, dataset: Any, column: str, unknown: list[tuple[Any, Any]]) -> bool:
+    def _read_few(self, dataset: Any, column: str, unknown: list[_Placed]) -> bool:
         """Read all that is not known in one scan, when that is little."""
-        sizes = [metadata.physical_rows for _, metadata in unknown]
-        laid_over = any(metadata.overlays for _, metadata in unknown)
+        sizes = [fragment.physical_rows for _, fragment in unknown]
+        laid_over = any(fragment.laid_over for _, fragment in unknown)
         if laid_over or sum(sizes) > _READ_TOGETHER_ROWS or len(sizes) > _READ_TOGETHER_FILES:
             return False
-        hashes = _read(dataset, [fragment for fragment, _ in unknown], column)
+        hashes = _read(dataset, [place for place, _ in unknown], column)
         if len(hashes) != sum(sizes):
             return False
-        for (_, metadata), part in zip(unknown, np.split(hashes, np.cumsum(sizes)), strict=False):
-            self._keep((_name(metadata), column), part)
+        for (_, fragment), part in zip(unknown, np.split(hashes, np.cumsum(sizes)), strict=False):
+            self._keep((fragment.name, column), part)
         return True
 
-    def _read_due(self, dataset: Any, column: str, unknown: list[tuple[Any, Any]]) -> None:
-        for fragment, metadata in unknown:
-            key, rows = (_name(metadata), column), metadata.physical_rows
-            if not metadata.overlays and rows <= _ROWS_MAX and self._is_due(key, rows):
-                self._read_soon(key, dataset, fragment, rows)
+    def _read_due(self, dataset: Any, column: str, unknown: list[_Placed]) -> None:
+        for place, fragment in unknown:
+            key, rows = (fragment.name, column), fragment.physical_rows
+            if not fragment.laid_over and rows <= _ROWS_MAX and self._is_due(key, rows):
+                self._read_soon(key, dataset, place, rows)
 
     def _is_due(self, key: _Key, rows: int) -> bool:
         """A file that is asked about once is not worth reading, and a large one not soon."""
@@ -135,10 +139,10 @@ class Presence:
                 self._reading.add(key)
             return due
 
-    def _read_soon(self, key: _Key, dataset: Any, fragment: Any, rows: int) -> None:
+    def _read_soon(self, key: _Key, dataset: Any, place: int, rows: int) -> None:
         def read() -> None:
             try:
-                self._keep(key, _read(dataset, [fragment], key[1]))
+                self._keep(key, _read(dataset, [place], key[1]))
             except Exception as error:  # noqa: BLE001 - whoever asks Lance itself is told
                 _log.debug("what %s holds is not remembered: %s", key[0], error)
             finally:
@@ -169,11 +173,12 @@ def _common(wanted: np.ndarray, hashes: _Hashes) -> frozenset[int]:
     return frozenset(wanted[hashes[at] == wanted].tolist())
 
 
-def _read(dataset: Any, fragments: list[Any], column: str) -> np.ndarray:
+def _read(dataset: Any, places: list[int], column: str) -> np.ndarray:
     """All rows in their order, deleted ones as well: in a version of another branch they live."""
+    fragments = dataset.get_fragments()
     scanner = dataset.scanner(
         columns=[column],
-        fragments=fragments,
+        fragments=[fragments[place] for place in places],
         include_deleted_rows=True,
         with_row_id=True,
         scan_in_order=True,
@@ -183,11 +188,6 @@ def _read(dataset: Any, fragments: list[Any], column: str) -> np.ndarray:
 
 def _hashes(values: pa.Array | pa.ChunkedArray) -> np.ndarray:
     return np.fromiter(map(hash, values.to_pylist()), np.int64, len(values))
-
-
-def _name(metadata: Any) -> str:
-    # ``path`` makes a class at every call, and this is asked of every file by every write.
-    return "+".join(vars(file).get("_path") or file.path for file in metadata.files)
 
 
 def _weight(hashes: _Hashes) -> int:

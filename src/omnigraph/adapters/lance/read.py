@@ -10,6 +10,7 @@ from omnigraph.adapters.lance.blobs import decode_schema, encode_schema, has_blo
 from omnigraph.adapters.lance.failures import reading
 from omnigraph.adapters.lance.files import staged_files
 from omnigraph.adapters.lance.indexes import describe_indexes, notes_key
+from omnigraph.adapters.lance.known import schema_of
 from omnigraph.adapters.lance.operations import Kind, Operation
 from omnigraph.adapters.lance.parts import combine
 from omnigraph.adapters.lance.presence import PRESENCE
@@ -51,7 +52,7 @@ class LanceTable:
     @cached_property
     def _stored_schema(self) -> pa.Schema:
         # Lance makes it anew at every call.
-        return self._dataset.schema
+        return schema_of(self._dataset)
 
     @cached_property
     def _blobs(self) -> bool:

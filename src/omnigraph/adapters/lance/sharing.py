@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from omnigraph.adapters.lance.deletions import deleted_offsets
-from omnigraph.adapters.lance.operations import field_names
+from omnigraph.adapters.lance.known import field_names
 from omnigraph.ports.tables import ROW_ADDRESS, RowSet
 
 if TYPE_CHECKING:

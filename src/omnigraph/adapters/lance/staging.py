@@ -18,11 +18,12 @@ from omnigraph.adapters.lance.door import load_lance
 from omnigraph.adapters.lance.failures import writing
 from omnigraph.adapters.lance.fingerprint import OPERATION, new_fingerprint
 from omnigraph.adapters.lance.indexes import IndexChange, index_type, segment_records, to_record
+from omnigraph.adapters.lance.known import field_names, schema_of
 from omnigraph.adapters.lance.operations import (
     Kind,
     Operation,
     encode_schema_text,
-    field_names,
+    fragment_body,
 )
 from omnigraph.adapters.lance.presence import PRESENCE
 from omnigraph.adapters.lance.shape import field_numbers, reshape
@@ -58,7 +59,7 @@ _OFFSET_MASK = np.uint64(0xFFFFFFFF)
 
 def stage_append(dataset: Any, rows: pa.Table, *, path: str, fingerprint: str) -> Operation:
     """New rows."""
-    new = write_rows(dataset, _require_columns(rows, dataset.schema, path), path=path)
+    new = write_rows(dataset, _require_columns(rows, schema_of(dataset), path), path=path)
     return Operation(Kind.APPEND, fingerprint, new=_bodies(new), fields=field_names(dataset))
 
 
@@ -106,7 +107,7 @@ def stage_change(
         in_tail = np.isin(gone >> _FRAGMENT_SHIFT, np.array(tail.fragment_ids, np.uint64))
         hidden = gone[~in_tail]
     new = _write_replacements(dataset, *identified, path) if identified else []
-    fitting = [_require_columns(rows, dataset.schema, path) for rows in plain if rows.num_rows]
+    fitting = [_require_columns(rows, schema_of(dataset), path) for rows in plain if rows.num_rows]
     if fitting:
         new += write_rows(dataset, pa.concat_tables(fitting), path=path)
     updated, removed = _hide(dataset, hidden, path)
@@ -200,7 +201,7 @@ def stage_part(
     if replace is not None and replace[1].num_rows:
         new += _write_replacements(dataset, *replace, path)
     if insert is not None and insert.num_rows:
-        new += write_rows(dataset, _require_columns(insert, dataset.schema, path), path=path)
+        new += write_rows(dataset, _require_columns(insert, schema_of(dataset), path), path=path)
     updated, removed = _hide(dataset, np.unique(_addresses(hide)), path)
     if not (new or updated or removed):
         return None
@@ -324,7 +325,7 @@ def _hide(dataset: Any, addresses: np.ndarray, path: str) -> tuple[list[Any], tu
 def _write_replacements(dataset: Any, row_ids: np.ndarray, rows: pa.Table, path: str) -> list[Any]:
     if len(row_ids) != rows.num_rows:
         raise _uneven(path)
-    fragments = write_rows(dataset, _require_columns(rows, dataset.schema, path), path=path)
+    fragments = write_rows(dataset, _require_columns(rows, schema_of(dataset), path), path=path)
     start = 0
     sequence = load_lance().fragment.RowIdSequence
     for fragment in fragments:
@@ -360,4 +361,4 @@ def _addresses(addresses: np.ndarray | None) -> np.ndarray:
 
 
 def _bodies(fragments: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
-    return tuple(fragment.to_json() for fragment in fragments)
+    return tuple(fragment_body(fragment) for fragment in fragments)

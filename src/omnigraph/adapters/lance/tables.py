@@ -14,9 +14,9 @@ from omnigraph.adapters.lance.files import fragment_files, require_files
 from omnigraph.adapters.lance.fingerprint import new_fingerprint, operation_of
 from omnigraph.adapters.lance.handles import Handles
 from omnigraph.adapters.lance.indexes import segment_directory
+from omnigraph.adapters.lance.known import field_names
 from omnigraph.adapters.lance.operations import (
     Operation,
-    field_names,
     require_applicable,
     rows_after,
 )

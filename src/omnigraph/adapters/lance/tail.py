@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from omnigraph.adapters.lance.blobs import has_blobs
+from omnigraph.adapters.lance.known import fragments_of, schema_of
 from omnigraph.ports.tables import ROW_ADDRESS
 
 if TYPE_CHECKING:
@@ -43,22 +44,21 @@ class Tail:
 
 def find_tail(dataset: Any, written_rows: int) -> Tail | None:
     """The tail, when a write of so many rows should take it along."""
-    if not 0 < written_rows <= FRAGMENT_ROWS_MAX or has_blobs(dataset.schema):
+    if not 0 < written_rows <= FRAGMENT_ROWS_MAX or has_blobs(schema_of(dataset)):
         return None
-    fragments = []
-    for fragment in reversed(dataset.get_fragments()[-FRAGMENTS_MAX:]):
-        metadata = fragment.metadata
-        if metadata.physical_rows - metadata.num_deletions >= FRAGMENT_ROWS_MAX:
+    small = 0
+    for fragment in reversed(fragments_of(dataset)[-FRAGMENTS_MAX:]):
+        if fragment.rows >= FRAGMENT_ROWS_MAX:
             break
-        fragments.append(fragment)
-    if len(fragments) < FRAGMENTS_MIN:
+        small += 1
+    if small < FRAGMENTS_MIN:
         return None
-    fragments.reverse()
+    fragments = dataset.get_fragments()[-small:]
     rows = dataset.scanner(
         fragments=fragments, with_row_address=True, scan_in_order=True
     ).to_table()
     return Tail(
         tuple(fragment.fragment_id for fragment in fragments),
-        rows.select(dataset.schema.names),
+        rows.select(schema_of(dataset).names),
         rows.column(ROW_ADDRESS).to_numpy().astype(np.uint64),
     )

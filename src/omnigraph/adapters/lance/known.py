@@ -1,0 +1,88 @@
+"""What is known of a handle: it stays at its version, so each thing is read once.
+
+Every write asks for all of this several times, and Lance makes it anew each time that it is asked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from omnigraph.frozen import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pyarrow as pa
+
+__all__ = ["FragmentInfo", "field_names", "file_names", "fragments_of", "schema_of"]
+
+
+@frozen
+class FragmentInfo:
+    """One fragment. Its data files are never rewritten, and nobody else has them: they name it."""
+
+    name: str
+    physical_rows: int
+    rows: int
+    # Values that are laid over a file are not in it.
+    laid_over: bool
+
+
+def schema_of(dataset: Any) -> pa.Schema:
+    """The columns as Lance has them."""
+    found: pa.Schema = _once(dataset, "schema", lambda: dataset.schema)
+    return found
+
+
+def fragments_of(dataset: Any) -> tuple[FragmentInfo, ...]:
+    """The fragments, in the order of ``get_fragments``."""
+    found: tuple[FragmentInfo, ...] = _once(
+        dataset,
+        "fragments",
+        lambda: tuple(_info_of(each.metadata) for each in dataset.get_fragments()),
+    )
+    return found
+
+
+def _info_of(metadata: Any) -> FragmentInfo:
+    return FragmentInfo(
+        file_names(metadata),
+        metadata.physical_rows,
+        metadata.num_rows,
+        bool(metadata.overlays),
+    )
+
+
+def file_names(metadata: Any) -> str:
+    """The files of a fragment, as one name."""
+    # ``path`` makes a class at every call, and this is asked of every file by every write.
+    return "+".join(vars(file).get("_path") or file.path for file in metadata.files)
+
+
+def field_names(dataset: Any) -> Mapping[str, str]:
+    """Field ids with their names and types, nested ones included."""
+    found: Mapping[str, str] = _once(dataset, "fields", lambda: _read_field_names(dataset))
+    return found
+
+
+def _read_field_names(dataset: Any) -> dict[str, str]:
+    found: dict[str, str] = {}
+    pending = [(field, "") for field in dataset.lance_schema.fields()]
+    while pending:
+        field, parent = pending.pop()
+        name = f"{parent}{field.name()}"
+        found[str(field.id())] = f"{name}: {field.to_arrow().type}"
+        pending += [(child, f"{name}.") for child in field.children()]
+    return found
+
+
+# What is kept must not refer to the handle, or neither would ever go.
+_KNOWN: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+
+
+def _once(dataset: Any, what: str, read: Callable[[], Any]) -> Any:
+    known = _KNOWN.setdefault(dataset, {})
+    if what not in known:
+        known[what] = read()
+    return known[what]
