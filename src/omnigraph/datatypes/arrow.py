@@ -17,6 +17,7 @@ from omnigraph.datatypes.types import (
     ScalarType,
     VectorType,
 )
+from omnigraph.remembered import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,6 +78,7 @@ def arrow_type(dtype: DataType) -> pa.DataType:
             return pa.list_(pa.float32(), dim)
 
 
+@remembered
 def table_schema(entity: _Entity) -> pa.Schema:
     """The columns of a type's table: ``id``, endpoints on an edge, then the properties.
 

@@ -23,6 +23,9 @@ __all__ = ["comparable", "find_rows", "is_among", "locate", "without"]
 _PUSHED_MAX = 1_000
 
 
+_NOWHERE = pa.schema([(ID.column, pa.string()), (ROW_ADDRESS, pa.uint64())]).empty_table()
+
+
 def find_rows(
     table: Table,
     column: str,
@@ -63,6 +66,8 @@ def locate(table: Table, ids: pa.Array | pa.ChunkedArray) -> pa.Table:
     if 0 < len(ids) <= _PUSHED_MAX and table.pin.rows:
         # Most ids of most writes are new, and that is often known without a look.
         ids = table.may_hold(ID.column, pc.unique(ids))
+        if not len(ids):
+            return _NOWHERE
     found = find_rows(table, ID.column, ids, [ID.column], addresses=True)
     return found.select([ID.column, ROW_ADDRESS])
 

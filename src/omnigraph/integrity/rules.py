@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from omnigraph.catalog.model import DST, SRC, EdgeType
 from omnigraph.datatypes.types import FLOATS, EnumType, ListType, ScalarType, VectorType
 from omnigraph.frozen import frozen
+from omnigraph.remembered import remembered
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType, Property, TypeId
@@ -138,6 +139,7 @@ Rule = (
 )
 
 
+@remembered
 def rules_of(entity: EntityType) -> tuple[Rule, ...]:
     """Every rule of a type, the cheap ones first."""
     rules: list[Rule] = []

@@ -47,11 +47,8 @@ def to_arrow(entity: EntityType, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """A table with exactly the columns of the type's table."""
     schema = table_schema(entity)
     columns = {prop.column: prop.id for prop in stored_properties(entity)}
-    return pa.table(
-        {
-            field.name: pa.array([row[columns[field.name]] for row in rows], field.type)
-            for field in schema
-        },
+    return pa.Table.from_arrays(
+        [pa.array([row[columns[field.name]] for row in rows], field.type) for field in schema],
         schema=schema,
     )
 

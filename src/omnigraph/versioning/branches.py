@@ -68,6 +68,7 @@ def create_branch(root: GraphRoot, heads: Heads, name: str, source: Manifest) ->
         raise _taken(branch)
     reach("branch.ref_written")
     heads.learn(fork)
+    heads.learn_ref(ref)
     return ref
 
 

@@ -89,6 +89,11 @@ class Heads:
         with self._lock:
             self._remember(manifest.incarnation, manifest.version, manifest)
 
+    def learn_ref(self, ref: BranchRef) -> None:
+        """Remember what a name stands for, until its branch is seen to be deleted."""
+        with self._lock:
+            self._refs[ref.name] = ref
+
     def forget(self, incarnation: str) -> None:
         """Drop what is known, so that the next question lists."""
         with self._lock:
@@ -101,8 +106,7 @@ class Heads:
         head = self.of_ref(ref)
         if head.tombstone:
             raise branch_missing(name)
-        with self._lock:
-            self._refs[name] = ref
+        self.learn_ref(ref)
         return ref, head
 
     def _is_newest(self, known: _Known) -> bool:

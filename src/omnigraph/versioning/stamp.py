@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import AlreadyExists, NotFound, StorageFault, Unsupported
@@ -50,10 +51,7 @@ class Stamp:
 def read_stamp(objects: ObjectStore) -> Stamp:
     """The stamp of a graph that this build can read."""
     try:
-        body = json.loads(objects.get(layout.STAMP))
-        version = _count(body, "internal_schema_version", at_least=1)
-        # A newer build may write what we cannot read: its number comes first.
-        stamp = _stamp_from(body) if version <= FORMAT else None
+        version, stamp = _parse(objects.get(layout.STAMP))
     except NotFound:
         raise _no_graph(objects) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -68,6 +66,16 @@ def read_stamp(objects: ObjectStore) -> Stamp:
             details={"found": version, "supported": FORMAT},
         )
     return stamp
+
+
+# Every publish asks whether the graph is in place, and mostly finds the same text.
+@lru_cache(64)
+def _parse(text: bytes) -> tuple[int, Stamp | None]:
+    """The format, and the stamp if it is one that this build can read."""
+    body = json.loads(text)
+    version = _count(body, "internal_schema_version", at_least=1)
+    # A newer build may write what we cannot read: its number comes first.
+    return version, _stamp_from(body) if version <= FORMAT else None
 
 
 def write_stamp(objects: ObjectStore, stamp: Stamp) -> None:

@@ -143,18 +143,25 @@ class Attempts:
                 self._enter_early(stack, request, pace)
             started = self._root.clock.monotonic()
             ready = self._prepare(stack, request, writer, pace)
-            if ready is not None and not lease_early:
-                self._enter(stack, request, ready.prepared)
-                if pace.is_quick and self._is_overtaken(request, writer, ready):
-                    # In another round it would stand at the end of the queue again.
-                    ready = self._prepare(stack, request, writer, pace)
             if ready is None:
                 return None
+            if not lease_early:
+                self._enter(stack, request, ready.prepared)
+            try:
+                head = self._require_unmoved(ready)
+            except (StaleHead, PinChanged):
+                if lease_early or not pace.is_quick or not _may_prepare_again(request, writer):
+                    raise
+                # In another round it would stand at the end of the queue again.
+                ready = self._prepare(stack, request, writer, pace)
+                if ready is None:
+                    return None
+                head = self._require_unmoved(ready)
             if announced is None:
                 self._require_young(started)
             else:
                 self._require_announced(announced)
-            return self._commit(ready)
+            return self._commit(ready, head)
 
     def _prepare(
         self, stack: ExitStack, request: Request, writer: Writer, pace: _Pace
@@ -198,16 +205,6 @@ class Attempts:
             )
         )
         stack.enter_context(self.lease.held())
-
-    def _is_overtaken(self, request: Request, writer: Writer, ready: _Ready) -> bool:
-        """Whether it would lose, and may be prepared again."""
-        if not _may_prepare_again(request, writer):
-            return False
-        try:
-            self._require_unmoved(ready)
-        except (StaleHead, PinChanged):
-            return True
-        return False
 
     def _sync_staged(self, prepared: Prepared) -> None:
         if self._root.durable:
@@ -287,13 +284,12 @@ class Attempts:
             if_commit=request.if_commit,
         )
 
-    def _commit(self, ready: _Ready) -> Manifest:
+    def _commit(self, ready: _Ready, head: Manifest) -> Manifest:
         """Arm, advance, publish, settle. Nobody can stop it once it has confirmed."""
         check_cancelled()
         prepared, publication = ready.prepared, ready.publication
         operation = publication.draft.id
         intents, limits = self._recovery.intents, self._root.limits
-        head = self._require_unmoved(ready)
         hoped = foresee_tables(self._root, prepared.effects)
         # While the tables move, the manifest that will say so is written.
         ahead = partial(self._draft_ahead, publication, hoped, head)

@@ -156,9 +156,8 @@ class Presence:
             threading.Thread(target=read, name="omnigraph-presence").start()
 
     def _keep(self, key: _Key, hashes: np.ndarray) -> None:
-        kept: _Hashes = np.sort(hashes)
-        if len(hashes) <= _SET_ROWS_MAX:
-            kept = frozenset(hashes.tolist())
+        few = len(hashes) <= _SET_ROWS_MAX
+        kept: _Hashes = frozenset(hashes.tolist()) if few else np.sort(hashes)
         with self._lock:
             self._bytes += _weight(kept) - _weight(self._known.pop(key, frozenset()))
             self._known[key] = kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import StorageFault
@@ -24,7 +24,7 @@ class Root:
 
     def require_present(self) -> None:
         """Before every write: Lance would re-create a directory that was moved away."""
-        if self.local and not Path(self.uri).is_dir():
+        if self.local and not os.path.isdir(self.uri):  # noqa: PTH112 - asked several times per write
             raise StorageFault(
                 "storage.root_missing",
                 f"{self.uri} is not there any more; nothing was written",

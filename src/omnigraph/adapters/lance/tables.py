@@ -19,6 +19,7 @@ from omnigraph.adapters.lance.operations import (
     Operation,
     require_applicable,
     rows_after,
+    with_plain_paths,
 )
 from omnigraph.adapters.lance.outside import LanceInput
 from omnigraph.adapters.lance.read import LanceTable
@@ -168,7 +169,7 @@ class LanceTables:
         self._root.require_present()
         fragments, handle = self._write_manifest(path, expected, rows)
         self._sync.files(f"{path}/data/{file.path}" for part in fragments for file in part.files)
-        return StagedSwap(rows.schema, tuple(fragments), handle)
+        return StagedSwap(rows.schema, tuple(map(with_plain_paths, fragments)), handle)
 
     def read_version(self, path: str, version: int) -> pa.Table:
         dataset = self._handles.at(path, version)
