@@ -42,21 +42,26 @@ def sync_directory(path: Path | str) -> None:
     _sync(path, os.O_RDONLY | os.O_DIRECTORY)
 
 
-def make_directories(root: Path, target: Path, *, durable: bool) -> None:
+def make_directories(root: str, target: str, *, durable: bool) -> None:
     """Create the directories between ``root`` and ``target``, one by one, never ``root`` itself.
 
     Raises FileNotFoundError when the root has vanished, because a graph that was moved away must
     not be half re-created under its old name.
     """
-    path = root
-    for segment in target.relative_to(root).parts:
-        parent, path = path, path / segment
-        try:
-            path.mkdir()
-        except FileExistsError:
-            continue
-        if durable:
-            sync_directory(parent)
+    parent = os.path.dirname(target)
+    try:
+        os.mkdir(target)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        if parent == root:
+            raise
+        # Mostly only the last one is missing, so they are tried from there.
+        make_directories(root, parent, durable=durable)
+        make_directories(root, target, durable=durable)
+        return
+    if durable:
+        sync_directory(parent)
 
 
 def _sync(path: Path | str, flags: int) -> None:

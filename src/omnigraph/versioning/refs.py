@@ -8,12 +8,12 @@ created again can never be mistaken for what it was before.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeVar
 
 from omnigraph.errors import NotFound, StorageFault
 from omnigraph.frozen import frozen
 from omnigraph.runtime.ids import CommitId, new_short_id
+from omnigraph.runtime.plain import plain
 from omnigraph.versioning import layout
 from omnigraph.versioning.names import BranchName, decode_name, encode_name, is_name
 
@@ -133,4 +133,4 @@ def new_nonce() -> str:
 
 
 def _encode(ref: BranchRef | TagRef) -> bytes:
-    return json.dumps(asdict(ref), sort_keys=True).encode()
+    return json.dumps(plain(ref), sort_keys=True).encode()

@@ -51,7 +51,7 @@ class Committer:
         """Version 1 of a new table, or ``Conflict("table.raced")`` when somebody made it first."""
         transaction = staging.new_transaction(0, operation, operation_id)
         try:
-            staging.commit(
+            made = staging.commit(
                 self._handles.url(path),
                 transaction,
                 storage_options=self._handles.storage_options,
@@ -62,8 +62,11 @@ class Committer:
                 raise storage_fault("table.unwritable", path, error) from error
             if not self._versions.has(path, 1):
                 raise table_raced(path, 1) from error
-        # Opened anew, so that the handle shares the session; and after an error it may be ours.
-        return _require_ours(path, self._handles.at(path, 1), transaction)
+            # It may be ours all the same.
+            return _require_ours(path, self._handles.at(path, 1), transaction)
+        if made.version != 1:
+            raise table_raced(path, 1, made.version)
+        return Committed(made, transaction.uuid)
 
     def advance(
         self, pin: Pin, operation: Any, operation_id: str, fingerprint: str | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.lance import staging
 from omnigraph.adapters.lance.blobs import encode_schema, has_blobs
-from omnigraph.adapters.lance.commit import Committer
+from omnigraph.adapters.lance.commit import Committed, Committer
 from omnigraph.adapters.lance.door import load_lance
 from omnigraph.adapters.lance.failures import reading, table_missing
 from omnigraph.adapters.lance.files import fragment_files, require_files
@@ -85,7 +85,8 @@ class LanceTables:
         except Conflict as error:
             raise _exists(path) from error
         self._sync_manifest(path, 1)
-        return self._handles.pin(path, made.dataset, made.fingerprint)
+        # Opened anew, so that the handle shares the session.
+        return self._handles.pin(path, self._handles.at(path, 1), made.fingerprint)
 
     def open(self, pin: Pin) -> LanceTable:
         return LanceTable(pin, self._handles.pinned(pin), self._root)
@@ -159,6 +160,10 @@ class LanceTables:
         overwrite = load_lance().LanceOperation.Overwrite(written.schema, list(written.fragments))
         if written.handle is None:
             made = self._committer.create(path, overwrite, operation_id, stable=False)
+            if not self._root.local:
+                # Later versions are read from the cache of the session that made them: one that all
+                # share saves requests, which are dearer than opening it anew.
+                made = Committed(self._handles.at(path, 1), made.fingerprint)
         else:
             made = self._committer.on(written.handle, path, expected, overwrite, operation_id)
         self._sync_manifest(path, expected + 1)

@@ -54,9 +54,8 @@ class LocalObjects:
 
     def create_root(self) -> None:
         with self._faults("create"):
-            root = Path(self._root)
-            existing = next(path for path in root.parents if path.is_dir())
-            make_directories(existing, root, durable=self._durable)
+            existing = next(path for path in Path(self._root).parents if path.is_dir())
+            make_directories(str(existing), self._root, durable=self._durable)
 
     def get(self, key: str) -> bytes:
         path = self._path(key)
@@ -195,7 +194,7 @@ class LocalObjects:
         try:
             return os.open(path, flags, 0o666)
         except FileNotFoundError:
-            make_directories(Path(self._root), Path(directory), durable=self._durable)
+            make_directories(self._root, directory, durable=self._durable)
             return os.open(path, flags, 0o666)
 
     def _sync_directory(self, path: str) -> None:
