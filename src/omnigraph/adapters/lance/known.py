@@ -8,14 +8,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+import pyarrow as pa
+
 from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import pyarrow as pa
-
-__all__ = ["FragmentInfo", "field_names", "file_names", "fragments_of", "schema_of"]
+__all__ = [
+    "FragmentInfo",
+    "field_names",
+    "file_names",
+    "fragments_of",
+    "plain_fields",
+    "schema_of",
+]
 
 
 @frozen
@@ -33,6 +40,24 @@ def schema_of(dataset: Any) -> pa.Schema:
     """The columns as Lance has them."""
     found: pa.Schema = _once(dataset, "schema", lambda: dataset.schema)
     return found
+
+
+def plain_fields(dataset: Any) -> tuple[int, ...] | None:
+    """The ids of the columns, when each is one column of a file as well; None when some are lists,
+    vectors, structures or blobs."""
+    found: tuple[int, ...] | None = _once(dataset, "plain", lambda: _read_plain_fields(dataset))
+    return found
+
+
+def _read_plain_fields(dataset: Any) -> tuple[int, ...] | None:
+    fields = dataset.lance_schema.fields()
+    if any(field.children() for field in fields) or not all(map(_is_plain, schema_of(dataset))):
+        return None
+    return tuple(field.id() for field in fields)
+
+
+def _is_plain(field: pa.Field) -> bool:
+    return not (pa.types.is_nested(field.type) or isinstance(field.type, pa.BaseExtensionType))
 
 
 def fragments_of(dataset: Any) -> tuple[FragmentInfo, ...]:

@@ -27,6 +27,7 @@ from omnigraph.adapters.lance.operations import (
 )
 from omnigraph.adapters.lance.presence import PRESENCE
 from omnigraph.adapters.lance.shape import field_numbers, reshape
+from omnigraph.adapters.lance.small import is_small, write_small
 from omnigraph.adapters.lance.tail import find_tail
 from omnigraph.datatypes.arrow import PROPERTY
 from omnigraph.errors import InvalidInput, StorageFault
@@ -255,7 +256,10 @@ def write_rows(dataset: Any, rows: pa.Table, *, path: str, mode: str = "append")
     if not rows.num_rows:
         return []
     with writing(path):
-        written = list(load_lance().fragment.write_fragments(rows, dataset, mode=mode))
+        if is_small(dataset, rows):
+            written = [write_small(dataset, rows)]
+        else:
+            written = list(load_lance().fragment.write_fragments(rows, dataset, mode=mode))
     PRESENCE.learn(written, rows)
     return written
 
