@@ -13,13 +13,14 @@ import pyarrow as pa
 from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
     "FragmentInfo",
     "field_names",
     "file_names",
     "fragments_of",
+    "inherit",
     "plain_fields",
     "schema_of",
 ]
@@ -101,6 +102,24 @@ def _read_field_names(dataset: Any) -> dict[str, str]:
         pending += [(child, f"{name}.") for child in field.children()]
     return found
 
+
+def inherit(dataset: Any, parent: Any, *, appended: Sequence[Mapping[str, Any]] | None) -> None:
+    """A version with the columns of another is known as far as that is, its fragments when some
+    were only appended."""
+    parents = _KNOWN.get(parent, {})
+    known = {what: parents[what] for what in _OF_COLUMNS if what in parents}
+    if appended is not None and "fragments" in parents:
+        known["fragments"] = (*parents["fragments"], *map(_info_of_new, appended))
+    _KNOWN[dataset] = known
+
+
+def _info_of_new(body: Mapping[str, Any]) -> FragmentInfo:
+    rows = body["physical_rows"]
+    name = "+".join(file["path"] for file in body["files"])
+    return FragmentInfo(name, rows, rows, laid_over=False)
+
+
+_OF_COLUMNS = ("schema", "fields", "plain")
 
 # What is kept must not refer to the handle, or neither would ever go.
 _KNOWN: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,11 @@ class Operation:
     shape: Shape | None = None
     indexes: IndexChange | None = None
 
+    @property
+    def keeps_columns(self) -> bool:
+        """Whether the table has the same columns afterwards."""
+        return self.kind not in (Kind.OVERWRITE, Kind.RESHAPE)
+
     def to_text(self) -> str:
         return json.dumps(
             {
@@ -79,6 +84,7 @@ class Operation:
         )
 
     @staticmethod
+    @lru_cache(4)  # It is asked for what it would reach, and then for what it does.
     def from_text(text: str) -> Operation:
         body = json.loads(text)
         return Operation(

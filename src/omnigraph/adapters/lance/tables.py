@@ -14,8 +14,9 @@ from omnigraph.adapters.lance.files import fragment_files, require_files
 from omnigraph.adapters.lance.fingerprint import new_fingerprint, operation_of
 from omnigraph.adapters.lance.handles import Handles
 from omnigraph.adapters.lance.indexes import segment_directory
-from omnigraph.adapters.lance.known import field_names
+from omnigraph.adapters.lance.known import field_names, inherit
 from omnigraph.adapters.lance.operations import (
+    Kind,
     Operation,
     require_applicable,
     rows_after,
@@ -120,6 +121,9 @@ class LanceTables:
         require_files(self._objects, staged)
         fingerprint = hoped.fingerprint if hoped is not None else None
         changed = self._committer.advance(pin, operation.to_lance(), operation_id, fingerprint)
+        if operation.keeps_columns:
+            appended = operation.new if operation.kind is Kind.APPEND else None
+            inherit(changed.dataset, self._handles.pinned(pin), appended=appended)
         return self._handles.pin(pin.path, changed.dataset, changed.fingerprint)
 
     def append(self, path: str, rows: pa.Table, *, operation_id: str) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.adapters.lance import LanceTables, fingerprint, handles
+from omnigraph.adapters.lance.known import field_names, fragments_of, plain_fields, schema_of
 from omnigraph.adapters.lance.versions import Naming, manifest_name, parse_manifest_name
 from omnigraph.errors import Conflict, StorageFault, Unsupported
 
@@ -406,3 +407,28 @@ def test_an_index_answers_rightly_for_replaced_rows(tables: LanceTables, root: P
 
 def void(_: object) -> None:
     """Make an expression an action."""
+
+
+def test_what_is_known_of_a_version_is_what_lance_says_of_it(tables: LanceTables) -> None:
+    """Handed on from version to version, and never asked for: it must stay true."""
+    pin = tables.create(PATH, SCHEMA, operation_id="op")
+    for turn in range(40):
+        table = tables.open(pin)
+        what_is_known(table.dataset)
+        match turn % 5:
+            case 3:
+                places = table.scan(row_addresses=True)["_rowaddr"].to_numpy()[:2]
+                staged = table.stage_change(delete=places)
+            case 4:
+                places = table.scan(row_addresses=True)["_rowaddr"].to_numpy()[:1]
+                staged = table.stage_change(replace=(places, None, people("z")))
+            case _:
+                staged = table.stage_change(insert=people(f"a{turn}", f"b{turn}"))
+        assert staged is not None
+        pin = tables.advance(pin, staged, operation_id="op")
+        dataset = tables.open(pin).dataset
+        assert what_is_known(dataset) == what_is_known(dataset.checkout_version(dataset.version))
+
+
+def what_is_known(dataset: Any) -> tuple[object, ...]:
+    return tuple(ask(dataset) for ask in (schema_of, field_names, plain_fields, fragments_of))
