@@ -119,6 +119,33 @@ def test_columns_that_were_dropped_and_added_have_other_numbers(
     assert dataset.to_table(filter="day = 7").num_rows == 6
 
 
+@pytest.mark.parametrize("write", [write_small, by_tables])
+def test_an_overwrite_numbers_its_columns_anew(dataset: Any, write: Callable[..., Any]) -> None:
+    dataset.drop_columns(["whole"])
+    dataset.add_columns({"whole": "cast(7 as bigint)"})
+    dataset = lance.dataset(dataset.uri)
+    rows = dataset.to_table()
+    for _ in range(2):
+        if write is write_small:
+            fragment = write_small(dataset, rows, overwrite=True)
+        else:
+            (fragment,) = lance.fragment.write_fragments(rows, dataset, mode="overwrite")
+        overwrite = Op.Overwrite(rows.schema, [fragment])
+        dataset = lance.LanceDataset.commit(dataset, overwrite, read_version=dataset.version)
+        assert dataset.to_table() == rows
+
+
+@pytest.mark.parametrize("name", ["a b", "a%20b", "ü", "a#b", "a?b=c", "a:b", "a+b&c", "~", "[x]"])
+def test_strange_names_of_directories_are_taken_as_they_are(name: str, tmp_path: Path) -> None:
+    rows = pa.table({"id": ["a"]})
+    home = tmp_path / name / "t"
+    dataset: Any = lance.write_dataset(rows, str(home))
+    dataset = appended(dataset, write_small(dataset, rows))
+    assert dataset.to_table().num_rows == 2
+    assert len(list((home / "data").iterdir())) == 2
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
 @pytest.mark.parametrize(
     "column",
     [

@@ -35,14 +35,15 @@ def is_small(dataset: Any, rows: pa.Table) -> bool:
     )
 
 
-def write_small(dataset: Any, rows: pa.Table) -> Any:
-    """One data file with the columns of the handle, as a fragment that nothing refers to."""
+def write_small(dataset: Any, rows: pa.Table, *, overwrite: bool = False) -> Any:
+    """One data file with the columns of the handle, as a fragment that nothing refers to. An
+    overwrite numbers its columns anew."""
     name, version = f"{secrets.token_hex(16)}.lance", dataset.data_storage_version
     writer = _files(f"{dataset.uri}/data").open_writer(name, schema=rows.schema, version=version)
     for batch in rows.to_batches():
         writer.write_batch(batch)
     writer.close()
-    fields = plain_fields(dataset) or ()
+    fields = range(rows.num_columns) if overwrite else plain_fields(dataset) or ()
     major, minor = (int(number) for number in version.split("."))
     fragment = load_lance().fragment
     file = fragment.DataFile(

@@ -257,7 +257,7 @@ def write_rows(dataset: Any, rows: pa.Table, *, path: str, mode: str = "append")
         return []
     with writing(path):
         if is_small(dataset, rows):
-            written = [write_small(dataset, rows)]
+            written = [write_small(dataset, rows, overwrite=mode == "overwrite")]
         else:
             written = list(load_lance().fragment.write_fragments(rows, dataset, mode=mode))
     PRESENCE.learn(written, rows)
