@@ -120,7 +120,7 @@ def test_a_file_system_without_hard_links_is_told_so(
     def refuse(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    monkeypatch.setattr(os, "link", refuse)
     with pytest.raises(omnigraph.errors.StorageFault) as caught:
         omnigraph.init(tmp_path / "x.omni", "node A {\n    n: I32\n}\n")
     assert caught.value.code == "storage.no_hard_links"
