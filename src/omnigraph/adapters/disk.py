@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,20 +49,20 @@ def make_directories(root: str, target: str, *, durable: bool) -> None:
     Raises FileNotFoundError when the root has vanished, because a graph that was moved away must
     not be half re-created under its old name.
     """
+    if target == root:
+        return
     parent = os.path.dirname(target)
-    try:
-        os.mkdir(target)
-    except FileExistsError:
-        return
-    except FileNotFoundError:
-        if parent == root:
-            raise
-        # Mostly only the last one is missing, so they are tried from there.
-        make_directories(root, parent, durable=durable)
-        make_directories(root, target, durable=durable)
-        return
-    if durable:
-        sync_directory(parent)
+    # Mostly only the last one is missing, so they are tried from there.
+    with suppress(FileExistsError):
+        try:
+            os.mkdir(target)
+        except FileNotFoundError:
+            if parent == root:
+                raise
+            make_directories(root, parent, durable=durable)
+            os.mkdir(target)
+        if durable:
+            sync_directory(parent)
 
 
 def _sync(path: Path | str, flags: int) -> None:

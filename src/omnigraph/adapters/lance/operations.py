@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +84,6 @@ class Operation:
         )
 
     @staticmethod
-    @lru_cache(4)  # It is asked for what it would reach, and then for what it does.
     def from_text(text: str) -> Operation:
         body = json.loads(text)
         return Operation(

@@ -138,13 +138,16 @@ class LocalObjects:
     def list(self, prefix: str) -> list[str]:
         prefix = require_prefix(prefix)
         with self._faults("list", prefix):
-            return sorted(_walk(f"{self._root}/{prefix}", prefix))
+            return sorted(_walk(self._below(prefix), prefix))
 
     def delete_prefix(self, prefix: str) -> None:
         for key in self.list(prefix):
             self.delete(key)
         with suppress(OSError):  # empty directories do not exist for anyone: tidy up if possible
-            self._prune(f"{self._root}/{prefix}" if prefix else self._root)
+            self._prune(self._below(prefix))
+
+    def _below(self, prefix: str) -> str:
+        return f"{self._root}/{prefix}" if prefix else self._root
 
     def _path(self, key: str) -> str:
         return f"{self._root}/{require_key(key)}"

@@ -107,6 +107,33 @@ def test_a_file_where_a_directory_should_be_is_a_fault_not_an_absence(
         objects.list("a/b")
 
 
+@pytest.mark.parametrize("key", ["top.json", "a/b", "a/b/c"])
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_root_that_was_moved_away_is_never_made_anew(
+    key: str, durable: bool, tmp_path: Path
+) -> None:
+    home = tmp_path / "above" / "graph"
+    store = LocalObjects(home, durable=durable)
+    store.create_root()
+    for gone in (home, home.parent):
+        gone.rename(tmp_path / f"moved-{gone.name}")
+        for put in (store.put, store.put_if_absent):
+            with pytest.raises(StorageFault) as caught:
+                put(key, b"1")
+            assert caught.value.code == "storage.root_missing"
+        assert not gone.exists()
+
+
+@pytest.mark.parametrize("key", ["a/x", "a/b/x", "a/b/c/x"])
+def test_a_link_to_nowhere_is_a_fault(key: str, objects: LocalObjects, root: Path) -> None:
+    (root / "a").symlink_to(root / "nowhere")
+    for put in (objects.put, objects.put_if_absent):
+        with pytest.raises(StorageFault) as caught:
+            put(key, b"1")
+        assert caught.value.code == "storage.failed"
+    assert not (root / "nowhere").exists()
+
+
 def test_a_loop_of_links_is_a_fault_not_an_absence(objects: LocalObjects, root: Path) -> None:
     (root / "loop").symlink_to(root / "loop")
     for ask in (objects.get, objects.size, objects.exists):
