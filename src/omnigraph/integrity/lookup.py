@@ -23,7 +23,9 @@ __all__ = ["comparable", "find_rows", "is_among", "locate", "without"]
 _PUSHED_MAX = 1_000
 
 
-_NOWHERE = pa.schema([(ID.column, pa.string()), (ROW_ADDRESS, pa.uint64())]).empty_table()
+_NOWHERE = pa.schema(
+    [pa.field(ID.column, pa.string(), nullable=False), (ROW_ADDRESS, pa.uint64())]
+).empty_table()
 
 
 def find_rows(

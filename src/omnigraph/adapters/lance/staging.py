@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from omnigraph.adapters.lance.blobs import decode_schema, encode_rows
 from omnigraph.adapters.lance.door import load_lance
-from omnigraph.adapters.lance.failures import writing
+from omnigraph.adapters.lance.failures import panics_as_errors, writing
 from omnigraph.adapters.lance.fingerprint import OPERATION, new_fingerprint
 from omnigraph.adapters.lance.indexes import IndexChange, index_type, segment_records, to_record
 from omnigraph.adapters.lance.known import field_names, schema_of
@@ -297,13 +297,14 @@ def commit(
     retries: int = 0,
 ) -> Any:
     """Commit, by default once. Lance may still rebase: the caller checks the version."""
-    return load_lance().LanceDataset.commit(
-        target,
-        transaction,
-        max_retries=retries,
-        storage_options=storage_options,
-        enable_stable_row_ids=stable_row_ids,
-    )
+    with panics_as_errors():
+        return load_lance().LanceDataset.commit(
+            target,
+            transaction,
+            max_retries=retries,
+            storage_options=storage_options,
+            enable_stable_row_ids=stable_row_ids,
+        )
 
 
 def _hide(dataset: Any, addresses: np.ndarray, path: str) -> tuple[list[Any], tuple[int, ...]]:
