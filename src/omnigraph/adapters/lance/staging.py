@@ -1,4 +1,5 @@
-"""The only module that writes to Lance: data files that nothing refers to, and commits.
+"""The only module that writes to Lance, but for small files (``small``): data files that nothing
+refers to, and commits.
 
 Everything goes through a handle opened at the pin. A bare address would mean the newest version,
 whose columns may be another branch's: that silently wrote NULLs and swapped columns when it was
