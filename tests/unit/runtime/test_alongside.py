@@ -70,11 +70,12 @@ def test_many_actions_at_once_each_have_a_thread() -> None:
 
 
 def test_one_thread_acts_again_and_again() -> None:
-    before = threading.active_count()
-    for turn in range(50):
-        with alongside(lambda turn=turn: turn) as wait:
-            assert wait() == turn
-    assert threading.active_count() <= before + 8
+    acting = []
+    for _ in range(50):
+        with alongside(threading.current_thread) as wait:
+            acting.append(wait())
+    # Who has just finished may not be idle yet.
+    assert len(set(acting)) <= 8
 
 
 def test_a_forked_child_has_threads_of_its_own() -> None:
