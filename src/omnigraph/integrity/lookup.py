@@ -22,7 +22,7 @@ __all__ = ["comparable", "find_rows", "is_among", "locate", "without"]
 # thousand).
 _PUSHED_MAX = 1_000
 
-
+# What ``locate`` says of ids that nobody has.
 _NOWHERE = pa.schema(
     [pa.field(ID.column, pa.string(), nullable=False), (ROW_ADDRESS, pa.uint64())]
 ).empty_table()

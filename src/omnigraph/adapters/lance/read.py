@@ -10,7 +10,7 @@ from omnigraph.adapters.lance.blobs import decode_schema, encode_schema, has_blo
 from omnigraph.adapters.lance.failures import reading
 from omnigraph.adapters.lance.files import staged_files
 from omnigraph.adapters.lance.indexes import describe_indexes, notes_key
-from omnigraph.adapters.lance.known import schema_of
+from omnigraph.adapters.lance.known import fragments_of, schema_of
 from omnigraph.adapters.lance.operations import Kind, Operation
 from omnigraph.adapters.lance.parts import combine
 from omnigraph.adapters.lance.presence import PRESENCE
@@ -47,16 +47,11 @@ class LanceTable:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        return decode_schema(self._stored_schema)
-
-    @cached_property
-    def _stored_schema(self) -> pa.Schema:
-        # Lance makes it anew at every call.
-        return schema_of(self._dataset)
+        return decode_schema(schema_of(self._dataset))
 
     @cached_property
     def _blobs(self) -> bool:
-        return has_blobs(self._stored_schema)
+        return has_blobs(schema_of(self._dataset))
 
     @property
     def dataset(self) -> Any:
@@ -85,7 +80,10 @@ class LanceTable:
 
     def parts(self) -> tuple[Part, ...]:
         with reading(self._pin.path):
-            return tuple(_part(each.metadata) for each in self._dataset.get_fragments())
+            return tuple(
+                Part(each.name, each.rows, each.physical_rows)
+                for each in fragments_of(self._dataset)
+            )
 
     def batches(
         self,
@@ -248,9 +246,3 @@ class LanceTable:
         with_blobs = self._blobs if blobs is None else blobs
         files = staged_files(self._root.objects, self._pin.path, operation, blobs=with_blobs)
         return Staged(self._pin.path, self._pin.version, operation.to_text(), files)
-
-
-def _part(fragment: Any) -> Part:
-    # Data files are never rewritten, and nobody else has them.
-    key = "+".join(file.path for file in fragment.files)
-    return Part(key, fragment.num_rows, fragment.physical_rows)

@@ -177,8 +177,9 @@ class LanceTables:
     def stage_swap(self, path: str, expected: int, rows: pa.Table) -> StagedSwap:
         self._root.require_present()
         fragments, handle = self._write_manifest(path, expected, rows)
-        self._sync.files(f"{path}/data/{file.path}" for part in fragments for file in part.files)
-        return StagedSwap(rows.schema, tuple(map(with_plain_paths, fragments)), handle)
+        plain = tuple(map(with_plain_paths, fragments))
+        self._sync.files(f"{path}/data/{file.path}" for part in plain for file in part.files)
+        return StagedSwap(rows.schema, plain, handle)
 
     def read_version(self, path: str, version: int) -> pa.Table:
         dataset = self._handles.at(path, version)

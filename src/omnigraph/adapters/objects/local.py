@@ -28,7 +28,6 @@ from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from io import FileIO
 
 __all__ = ["LocalObjects"]
 
@@ -181,10 +180,11 @@ class LocalObjects:
         temporary = f"{directory}/{TEMPORARY}{new_short_id()}"
         descriptor = self._create(temporary, directory)
         try:
-            with open(descriptor, "wb", buffering=0) as file:
+            with open(descriptor, "wb") as file:
                 for chunk in chunks:
-                    _write_all(file, chunk)
+                    file.write(chunk)
                 if self._durable:
+                    file.flush()
                     sync_descriptor(descriptor)
             yield temporary
         except BaseException:
@@ -256,12 +256,6 @@ def _absolute(root: str | Path) -> str:
 
 class _NoHardLinks(OSError):
     """link() is not available here."""
-
-
-def _write_all(file: FileIO, chunk: bytes) -> None:
-    written = file.write(chunk)
-    while written < len(chunk):
-        written += file.write(memoryview(chunk)[written:])
 
 
 def _walk(directory: str, prefix: str) -> Iterator[str]:
