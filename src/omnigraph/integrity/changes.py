@@ -27,7 +27,7 @@ class Mode(StrEnum):
 
     # A strict insert: it is a conflict.
     APPEND = "append"
-    # An upsert: the entity is replaced.
+    # An upsert: the row takes the place of the stored one.
     MERGE = "merge"
     # The rows are all there is of the type; what existed before goes.
     OVERWRITE = "overwrite"
@@ -61,6 +61,8 @@ class TypeChange:
     # where the writer has come across them: nobody looks for them again.
     located: pa.Table | None = None
     deleted_at: np.ndarray | None = None
+    # Ids of rows that must be new, whatever the mode: an existing one is a conflict.
+    strict: pa.Array | None = None
 
     @property
     def ids(self) -> pa.ChunkedArray:

@@ -50,7 +50,7 @@ def ids_exist(entity: EntityType, ids: list[str]) -> KeyConflict:
     return KeyConflict(
         "key.exists",
         f"{entity.name} {', '.join(repr(i) for i in ids[:5])} exists already",
-        remedy="use merge to replace existing entities",
+        remedy="`insert`, or a load with mode merge, updates an existing entity",
         details={
             "entity_kind": entity.kind.value,
             "type_name": entity.name,
@@ -75,14 +75,21 @@ def evaluate_changes(
         check_cancelled()
         check_columns(change, report)
         located[type_id] = _locate(change, reader)
-        if change.mode is Mode.APPEND and located[type_id].num_rows:
-            # In the order of the change; where the others lie is nobody's business.
-            met = is_among(change.ids, located[type_id].column(ID.column))
-            conflicts.append((change.entity, change.ids.filter(met).to_pylist()))
+        if ids := _existing(change, located[type_id]):
+            conflicts.append((change.entity, ids))
         check_uniqueness(change, reader, report)
     if not changes.partial:
         reads |= _check_existence(changes, reader, report)
     return Evaluation(report, located, frozenset(reads), conflicts)
+
+
+def _existing(change: TypeChange, located: pa.Table) -> list[str]:
+    """The ids that exist and must not, in the order of the change."""
+    strict = change.ids if change.mode is Mode.APPEND else change.strict
+    if strict is None or not located.num_rows:
+        return []
+    met = is_among(strict, located.column(ID.column))
+    return strict.filter(met).to_pylist()  # type: ignore[no-any-return]  # a list of texts
 
 
 def _check_existence(changes: ChangeSet, reader: Reader, report: Report) -> set[TypeId]:

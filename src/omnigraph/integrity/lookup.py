@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from omnigraph.ports.tables import Table
 
-__all__ = ["comparable", "find_rows", "is_among", "locate", "without"]
+__all__ = ["PUSHED_MAX", "comparable", "find_rows", "is_among", "locate", "without"]
 
 # Up to here a lookup by value is pushed down, where an index can answer it; beyond, one scan of the
 # column and one hash probe are cheaper (measured: the crossover of a BTREE lies at about a
 # thousand).
-_PUSHED_MAX = 1_000
+PUSHED_MAX = 1_000
 
 # What ``locate`` says of ids that nobody has.
 _NOWHERE = pa.schema(
@@ -40,7 +40,7 @@ def find_rows(
     wanted = pc.unique(comparable(values)).drop_null()
     if not table.pin.rows or not len(wanted):
         return _empty(table, columns, addresses=addresses)
-    if len(wanted) <= _PUSHED_MAX and not getattr(table, "is_view", False):
+    if len(wanted) <= PUSHED_MAX and not getattr(table, "is_view", False):
         return table.scan(
             columns,
             filter=_among(column, wanted),
@@ -65,7 +65,7 @@ def _among(column: str, wanted: pa.Array) -> Any:
 
 def locate(table: Table, ids: pa.Array | pa.ChunkedArray) -> pa.Table:
     """Which of the ids exist, and where: ``id``, row address."""
-    if 0 < len(ids) <= _PUSHED_MAX and table.pin.rows:
+    if 0 < len(ids) <= PUSHED_MAX and table.pin.rows:
         # Most ids of most writes are new, and that is often known without a look.
         ids = table.may_hold(ID.column, pc.unique(ids))
         if not len(ids):
