@@ -100,9 +100,11 @@ def merge_lines(body: Mapping[str, Any]) -> Iterator[str]:
         counts = [
             f"{sign}{part[name]}"
             for sign, name in (("+", "inserted"), ("~", "updated"), ("-", "deleted"))
-            if part[name] or not part["taken_over"]
+            if name in part
         ]
-        # Nobody has looked into it: only how many entities there are is known.
+        if not counts:
+            # The merge did not read the rows; their numbers come from the manifests.
+            counts = [f"{part['entities_before']} => {part['entities_after']} entities"]
         how = ["(taken over as it is)"] if part["taken_over"] else []
         yield f"  {part['kind']} {part['type']}  {'  '.join([*counts, *how])}"
     for conflict in body.get("conflicts", ()):

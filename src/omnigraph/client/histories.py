@@ -247,9 +247,11 @@ def _outcome(body: Mapping[str, Any]) -> TypeOutcome:
     return TypeOutcome(
         _entity(body["kind"], body["type"], body["type"]),
         body["taken_over"],
-        body["inserted"],
-        body["updated"],
-        body["deleted"],
+        body.get("inserted"),
+        body.get("updated"),
+        body.get("deleted"),
+        body.get("entities_before"),
+        body.get("entities_after"),
     )
 
 

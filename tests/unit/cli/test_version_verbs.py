@@ -131,11 +131,16 @@ def test_a_file_is_installed_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_a_branch_is_merged_and_deleted(cli: Cli, graph_copy: Path) -> None:
+    preview = cli("branch", "merge", "review", "--preview", "--store", graph_copy)
+    assert preview.out.splitlines()[1] == "  node Person  +1  ~0  -0  (taken over as it is)"
+    people = ask(cli, "snapshot", graph_copy)["datasets"]
+    (before,) = [part["entity_count"] for part in people if part["type_name"] == "Person"]
     done = cli("branch", "merge", "review", "--delete-branch", "--store", graph_copy, "--as", "ada")
     assert done.code == 0
     lines = done.out.splitlines()
     assert lines[0].startswith("merged review into main: fast_forward as ")
-    assert lines[1] == "  node Person  +1  (taken over as it is)"
+    sizes = f"{before} => {before + 1} entities"
+    assert lines[1] == f"  node Person  {sizes}  (taken over as it is)"
     assert "branch merge" in done.err
     assert ask(cli, "branch", "list", graph_copy)["branches"] == ["main"]
     shown = ask(cli, "log", graph_copy)["commits"][0]

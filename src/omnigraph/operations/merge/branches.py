@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.errors import Conflict, GraphError, InvalidInput, NotFound
 from omnigraph.frozen import frozen
+from omnigraph.operations.merge.outcomes import count_types
 from omnigraph.operations.merge.plan import MergePlan
 from omnigraph.operations.merge.result import MergeOutcome, MergeResult, merge_conflict
 from omnigraph.operations.merge.schema import merge_schemas
@@ -110,12 +111,14 @@ class _MergeWriter:
         theirs = open_snapshot(root, self.merged)
         if bases[0].id == mine.id:
             self._request.choices.require_known(())
-            return self._fast_forward(ours, theirs)
+            return self._fast_forward(ours, theirs, write=write)
         first, *others = (open_snapshot(root, self._manifest_of(base)) for base in bases)
         return self._three_way(Three(first, ours, theirs, tuple(others)), write=write)
 
-    def _fast_forward(self, ours: Snapshot, theirs: Snapshot) -> Prepared:
+    def _fast_forward(self, ours: Snapshot, theirs: Snapshot, *, write: bool) -> Prepared:
         prepared, types = take_over(ours, theirs)
+        if not write:
+            types = count_types(types, ours, theirs)
         self._result = replace(self._result, outcome=MergeOutcome.FAST_FORWARD, types=types)
         return prepared
 
@@ -126,7 +129,7 @@ class _MergeWriter:
         if conflicts and write:
             what = f"merging {self._request.source!r} into {self._request.target!r}"
             raise merge_conflict(what, conflicts, self._request.choices)
-        types = () if schema.conflicts else tuple(plan.outcomes())
+        types = () if schema.conflicts else plan.outcomes(counted=not write)
         self._result = replace(
             self._result, outcome=MergeOutcome.MERGED, types=types, conflicts=tuple(conflicts)
         )

@@ -123,7 +123,8 @@ class _PickWriter:
         schema = merge_schemas(three, choices) if evolves else keep_schema(three)
         plan = MergePlan(three, schema, bytes_max=self._engine.root.limits.load_bytes_max)
         conflicts = tuple(plan.settle(choices))
-        types = () if schema.conflicts else tuple(plan.outcomes())
+        counted = self._request.preview
+        types = () if schema.conflicts else plan.outcomes(counted=counted)
         self._result = replace(self._result, types=types, conflicts=conflicts)
         return plan
 

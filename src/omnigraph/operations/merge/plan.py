@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 from omnigraph.datatypes.values import ValueProblem, coerce_json
 from omnigraph.errors import InvalidInput
 from omnigraph.operations.merge.orphans import find_orphans, node_remover
-from omnigraph.operations.merge.outcomes import TypeOutcome, count_outcomes, taken_over
+from omnigraph.operations.merge.outcomes import (
+    TypeOutcome,
+    count_outcomes,
+    count_types,
+    taken_over,
+)
 from omnigraph.operations.merge.rows import row_change
 from omnigraph.operations.merge.rules import edges_at, find_violations
 from omnigraph.operations.merge.staging import stage_type
@@ -75,8 +80,9 @@ class MergePlan:
         choices.require_known(met.values())
         return found
 
-    def outcomes(self) -> list[TypeOutcome]:
-        """What is done to which type; types that stay as they are are left out."""
+    def outcomes(self, *, counted: bool = False) -> tuple[TypeOutcome, ...]:
+        """The effect on each type that changes. With ``counted``, rows of types that are taken over
+        are compared for their counts."""
         told = []
         for type_id, merge in self._merges.items():
             if type_id in self._row_changes():
@@ -88,7 +94,8 @@ class MergePlan:
             pin = self._three.ours.manifest.pins[type_id]
             entity = self._three.ours.catalog.types[type_id]
             told.append(taken_over(entity, pin, None))
-        return [outcome for outcome in told if _matters(outcome)]
+        found = tuple(outcome for outcome in told if _matters(outcome))
+        return count_types(found, self._three.ours, self._three.theirs) if counted else found
 
     def stage(self) -> Prepared:
         """Write the rows that have to be; take the other pins over."""

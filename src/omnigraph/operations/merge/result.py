@@ -105,11 +105,12 @@ def _short(
 ) -> str:
     landed = f" as {commit.id}" if commit else ""
     counts = [
-        f"{sign}{sum(getattr(outcome, field) for outcome in types)}"
+        f"{sign}{sum(getattr(outcome, field) for outcome in types)} "
         for sign, field in (("+", "inserted"), ("~", "updated"), ("-", "deleted"))
+        if all(outcome.is_counted for outcome in types)
     ]
     clashes = f", {conflicts} conflicts" if conflicts else ""
-    return f"<{name} {what}{landed}, {' '.join(counts)} in {len(types)} types{clashes}>"
+    return f"<{name} {what}{landed}, {''.join(counts)}in {len(types)} types{clashes}>"
 
 
 def conflict_to_json(conflict: Conflict) -> dict[str, Any]:
