@@ -6,6 +6,7 @@ just before the third ``put_if_absent``, or that the answer of the swap never ar
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from omnigraph.errors import StorageFault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Between", "Interruption", "lose_reply"]
+__all__ = ["Between", "Interruption", "Pause", "lose_reply"]
 
 
 @dataclass
@@ -72,6 +73,24 @@ class Between:
         ]
         for interruption in struck:
             interruption.action()
+
+
+@dataclass
+class Pause:
+    """An action that stops the thread that meets it until the test resumes it."""
+
+    reached: threading.Event = field(default_factory=threading.Event)
+    resumed: threading.Event = field(default_factory=threading.Event)
+    # A test that fails must not leave a thread behind.
+    seconds_max: float = 60.0
+
+    def __call__(self) -> None:
+        self.reached.set()
+        self.resumed.wait(self.seconds_max)
+
+    def await_reached(self) -> None:
+        if not self.reached.wait(self.seconds_max):
+            raise TimeoutError("no thread has come to the pause")
 
 
 def lose_reply() -> None:

@@ -83,11 +83,15 @@ class Heads:
                 details={"branch": ref.name},
             ) from error
 
-    def learn(self, manifest: Manifest) -> None:
-        """Remember a head that was just published."""
+    def learn(self, manifest: Manifest, *, seen: float | None = None) -> None:
+        """Remember a head that was just published, unless another thread knows a newer one.
+        ``seen`` is when it was known to be the newest; now by default."""
         self._root.manifests.put((manifest.incarnation, manifest.version), manifest)
+        now = self._root.clock.monotonic() if seen is None else seen
         with self._lock:
-            self._remember(manifest.incarnation, manifest.version, manifest)
+            known = self._known.get(manifest.incarnation)
+            if known is None or manifest.version >= known.version:
+                self._remember(manifest.incarnation, manifest.version, now, manifest)
 
     def learn_ref(self, ref: BranchRef) -> None:
         """Remember what a name stands for, until its branch is seen to be deleted."""
@@ -136,24 +140,31 @@ class Heads:
             version = known.version
             for _ in range(_STEPS_MAX):
                 if not self._root.tables.has_version(path, version + 1):
-                    return self._step_to(incarnation, version)
+                    return self._step_to(incarnation, version, now)
                 version += 1
         version = self._root.tables.latest_version(path)
         with self._lock:
-            self._remember(incarnation, version)
+            # A listing may find less than was known before it, because the newest was set aside;
+            # what another thread has found meanwhile is newer than the listing.
+            current = self._known.get(incarnation)
+            if current is None or current is known or version >= current.version:
+                self._remember(incarnation, version, now)
         return version
 
-    def _step_to(self, incarnation: str, version: int) -> int:
+    def _step_to(self, incarnation: str, version: int, now: float) -> int:
         with self._lock:
             known = self._known.get(incarnation)
             if known is None or version >= known.version:
-                self._remember(incarnation, version)
+                self._remember(incarnation, version, now)
         return version
 
-    def _remember(self, incarnation: str, version: int, head: Manifest | None = None) -> None:
-        now = self._root.clock.monotonic()
+    def _remember(
+        self, incarnation: str, version: int, seen: float, head: Manifest | None = None
+    ) -> None:
+        """``seen`` is a moment before the question that found the version: a thread may sleep
+        between the reply and this call."""
         path = layout.manifest_path(incarnation)
-        self._known[incarnation] = _Known(version, now, path, head)
+        self._known[incarnation] = _Known(version, seen, path, head)
 
 
 def branch_missing(name: str) -> GraphError:

@@ -23,7 +23,7 @@ from omnigraph.versioning.chain import read_commit
 from omnigraph.versioning.manifest import Commit, CommitRef, commit_id_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
 
@@ -46,8 +46,10 @@ class Lineage:
         self._root = root
         self._heads = heads
         self._lock = threading.Lock()
-        # Whoever is known has all its ancestors known; of those met on a walk that need not be so.
+        # Closed under ancestry at every instant, because it is read without the lock: a commit
+        # enters after all its ancestors that can be found. Written by ``_learn`` only.
         self._commits: dict[str, Commit] = {}
+        # Commits read on the way to a merge base; nothing is implied about their ancestors.
         self._met: dict[str, Commit] = {}
         self._indexed: set[str] = set()
         self._loaded = False
@@ -56,15 +58,20 @@ class Lineage:
         """A commit by id, or ``commit.missing``."""
         commit_id = commit_id_of(commit)
         found = self._commits.get(commit_id)
-        if found is None:
+        if found is not None:
+            return found
+        missing: GraphError = NotFound(
+            "commit.missing",
+            f"there is no commit {commit_id:.100}",
+            remedy="see `omnigraph commit list`",
+        )
+        try:
             self.refresh()
-            found = self._commits.get(commit_id)
+        except StorageFault as fault:
+            missing = fault
+        found = self._commits.get(commit_id)
         if found is None:
-            raise NotFound(
-                "commit.missing",
-                f"there is no commit {commit_id:.100}",
-                remedy="see `omnigraph commit list`",
-            )
+            raise missing
         return found
 
     def knows(self, commit_id: str) -> bool:
@@ -81,7 +88,7 @@ class Lineage:
 
     def line(self, newest: Commit) -> Iterator[Commit]:
         """A commit and its first parents, newest first, as far as they are known."""
-        self._follow([newest])
+        self._follow(newest)
         commit: Commit | None = newest
         while commit is not None:
             yield commit
@@ -115,13 +122,21 @@ class Lineage:
         return found
 
     def refresh(self) -> None:
-        """Catch up with every open branch and every tag."""
+        """Catch up with every open branch and every tag. Damage in the past of one of them is
+        raised when the others have been followed."""
         heads = [info.head.commit for info in list_branches(self._root, self._heads)]
         for tag in self._root.refs.tags():
             commit = read_commit(self._root, CommitRef(tag.commit, tag.incarnation, tag.version))
             if commit is not None:
                 heads.append(commit)
-        self._follow(heads)
+        damage: StorageFault | None = None
+        for head in heads:
+            try:
+                self._follow(head)
+            except StorageFault as fault:
+                damage = damage or fault
+        if damage is not None:
+            raise damage
 
     def archive(self) -> int:
         """Append every known commit that the table does not hold; how many were appended."""
@@ -136,9 +151,7 @@ class Lineage:
         """Take in commits that another copy of this graph knows, and keep them: here, too, their
         manifests may be gone by now."""
         self._load()
-        given = {commit.id: commit for commit in commits}
-        with self._lock:
-            self._commits = given | self._commits
+        self._learn({commit.id: commit for commit in commits})
         self.archive()
 
     def remembers(self, commit_id: str) -> bool:
@@ -147,8 +160,6 @@ class Lineage:
         return commit_id in self._commits
 
     def _find(self, ref: CommitRef) -> Commit | None:
-        if len(self._met) == _READ_SINGLY_MAX:
-            self._load()
         found = self._commits.get(ref.id) or self._met.get(ref.id)
         if found is not None:
             return found
@@ -158,48 +169,77 @@ class Lineage:
             return self._commits.get(ref.id)
         with self._lock:
             self._met[ref.id] = found
+            walk_is_long = len(self._met) == _READ_SINGLY_MAX
+        if walk_is_long:
+            self._load()
         return found
 
-    def _follow(self, starts: Iterable[Commit]) -> None:
-        """Learn all ancestors of some commits: from the table, then from the manifests."""
+    def _follow(self, newest: Commit) -> None:
+        """Learn a commit and all its ancestors: from the table, then from the manifests."""
         self._load()
-        waiting = deque(starts)
-        while waiting:
-            commit = waiting.popleft()
-            if commit.id in self._commits:
-                continue
-            with self._lock:
-                self._commits[commit.id] = commit
-            for ref in (commit.parent, commit.merged_parent):
-                if ref is not None and ref.id not in self._commits:
-                    parent = read_commit(self._root, ref)
-                    if parent is not None:
-                        waiting.append(parent)
+        self._learn(self._with_ancestors([newest], {}))
         if not self._root.read_only and len(self._commits) - len(self._indexed) > _UNINDEXED_MAX:
             # Nobody asked for it: a reader gets its answer whether it works or not.
             with suppress(GraphError):
                 self.archive()
 
+    def _with_ancestors(
+        self, starts: Iterable[Commit], stored: Mapping[str, Commit]
+    ) -> dict[str, Commit]:
+        """Collect the commits and those of their ancestors that are not known yet, without making
+        any of them known: other threads take a known commit for one with a complete past."""
+        found: dict[str, Commit] = {}
+        waiting = deque(starts)
+        while waiting:
+            commit = waiting.popleft()
+            if commit.id in found or commit.id in self._commits:
+                continue
+            found[commit.id] = commit
+            for ref in (commit.parent, commit.merged_parent):
+                if ref is None or ref.id in found or ref.id in self._commits:
+                    continue
+                parent = stored.get(ref.id) or read_commit(self._root, ref)
+                if parent is not None:
+                    waiting.append(parent)
+        return found
+
+    def _learn(self, found: Mapping[str, Commit]) -> None:
+        """Make commits known, ancestors first: a commit is later than its parents."""
+        with self._lock:
+            for commit in sorted(found.values(), key=lambda commit: commit.time_micros):
+                self._commits.setdefault(commit.id, commit)
+
     def _load(self) -> None:
+        """Read the table once, and complete it from the manifests: it may have been lost and begun
+        anew by a process that appended the newest commits only."""
         if self._loaded:
             return
         bodies = self._read_table()
+        if bodies is None:
+            # It may hold commits that nothing else does: the next reader tries again.
+            return
+        rows = (Commit.from_json(json.loads(body)) for body in bodies)
+        stored: dict[str, Commit] = {commit.id: commit for commit in rows}
+        try:
+            found = self._with_ancestors(stored.values(), stored)
+        except StorageFault:
+            # Whoever asks about the damaged line meets the fault there; the others do without.
+            return
+        self._learn(found)
         with self._lock:
-            for body in bodies:
-                commit = Commit.from_json(json.loads(body))
-                self._commits.setdefault(commit.id, commit)
-                self._indexed.add(commit.id)
+            self._indexed |= stored.keys()
             self._loaded = True
-        self._follow(self._dangling())
 
-    def _read_table(self) -> list[str]:
-        """The stored commits; none when the table is missing or damaged: it is derived from the
-        manifests, and never required.
+    def _read_table(self) -> list[str] | None:
+        """The stored commits; none when there is no table, and None when it cannot be read: it is
+        derived from the manifests, and never required.
         """
         for _ in range(2):
             try:
                 pin = self._root.tables.latest(layout.LINEAGE_TABLE)
                 bodies: list[str] = self._root.tables.open(pin).scan(["body"])["body"].to_pylist()
+            except NotFound:
+                return []
             except StorageFault as fault:
                 if not self._root.heal(fault):
                     break
@@ -207,21 +247,7 @@ class Lineage:
                 break
             else:
                 return bodies
-        return []
-
-    def _dangling(self) -> list[Commit]:
-        """Parents that the table lacks although it has their children: it was lost and begun anew
-        by somebody who knew only the newest commits.
-        """
-        with self._lock:
-            wanted = {
-                ref.id: ref
-                for commit in self._commits.values()
-                for ref in (commit.parent, commit.merged_parent)
-                if ref is not None and ref.id not in self._commits
-            }
-        found = (read_commit(self._root, ref) for ref in wanted.values())
-        return [commit for commit in found if commit is not None]
+        return None
 
     def _append(self, commits: list[Commit]) -> None:
         try:

@@ -435,7 +435,7 @@ def _swap(
     root.synced.put((new.incarnation, new.version), value=True)
     reach("publish.swapped")
     if _is_newest(root, path, new, started):
-        heads.learn(new)
+        heads.learn(new, seen=started[0])
         reach("publish.checked")
         return new
     # Somebody published after us, or our version number was one that cleanup had freed: then nobody

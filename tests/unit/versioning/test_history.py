@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from omnigraph.operations.history import CommitFilter, list_commits
 from omnigraph.runtime.clock import format_micros
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.testing.kit import FAST, Add, add, history, ids_of, new_engine, open_engine
-from omnigraph.testing.kit_between import Between
+from omnigraph.testing.kit_between import Between, Interruption, Pause
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, delete_branch, list_branches
 from omnigraph.versioning.refs import TagRef
@@ -84,6 +85,46 @@ def test_a_head_that_was_not_asked_for_in_a_long_time_is_listed_again(
     )
     above[-2].unlink()
     assert ids_of(reader) == ["a", "b", "c"]
+
+
+def test_a_writer_that_reports_late_does_not_take_a_head_back(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """Of two threads the one that published first may be the last to remember its commit. Cleanup
+    may have removed the version above it, so that a probe would find nothing newer."""
+    heads = engine.heads
+    manifests = [heads.of_branch("main")[1]]
+    for name in "abc":
+        add(engine, [name])
+        manifests.append(heads.of_branch("main")[1])
+    late, between = manifests[-3], manifests[-2]
+    heads.learn(late)
+    home = tmp_path / "graph" / layout.manifest_path(late.incarnation)
+    sorted(home.rglob("*.manifest"), reverse=True)[between.version - 1].unlink()
+    assert heads.of_branch("main")[1] == manifests[-1]
+
+
+def test_a_listing_that_ends_late_does_not_take_a_head_back(engine: Engine, tmp_path: Path) -> None:
+    """A slow listing reports the newest version of the moment at which it was made."""
+    pause = Pause()
+    lister = open_engine(
+        tmp_path / "graph",
+        wrap_tables=lambda tables: Between(  # type: ignore[arg-type,return-value]
+            tables, [Interruption("latest_version", pause, after=True)]
+        ),
+    )
+    incarnation = engine.heads.of_branch("main")[1].incarnation
+    thread = threading.Thread(target=lister.heads.of_incarnation, args=(incarnation,))
+    thread.start()
+    pause.await_reached()
+    for name in "ab":
+        add(engine, [name])
+    newest = lister.heads.of_branch("main")[1]
+    pause.resumed.set()
+    thread.join()
+    home = tmp_path / "graph" / layout.manifest_path(incarnation)
+    sorted(home.rglob("*.manifest"), reverse=True)[newest.version - 2].unlink()
+    assert lister.heads.of_branch("main")[1] == newest
 
 
 def test_a_deleted_branch_is_gone_for_whoever_had_it_cached(engine: Engine, tmp_path: Path) -> None:
