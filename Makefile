@@ -7,7 +7,9 @@ STAMP := $(VENV)/.installed
 TESTS ?= tests
 WORKERS ?= 2
 
-.PHONY: help demo test check fmt errors bench whole clean
+.PHONY: help demo test check fmt errors bench whole cover figures dist clean
+
+CHECKED := src tests bench examples tools
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -23,14 +25,14 @@ demo: $(STAMP) ## Run the main job on an embedded graph and print what it did
 	@$(BIN)/python examples/demo.py
 
 check: $(STAMP) ## Format, lint, types, layers
-	@$(BIN)/ruff format --check src tests bench examples
-	@$(BIN)/ruff check src tests bench examples
+	@$(BIN)/ruff format --check $(CHECKED)
+	@$(BIN)/ruff check $(CHECKED)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
 fmt: $(STAMP) ## Format and fix what can be fixed
-	@$(BIN)/ruff format src tests bench examples
-	@$(BIN)/ruff check --fix src tests bench examples
+	@$(BIN)/ruff format $(CHECKED)
+	@$(BIN)/ruff check --fix $(CHECKED)
 
 test: check ## Everything that must be green
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
@@ -40,6 +42,15 @@ whole: check ## The tests with every sweep run whole (long)
 
 errors: $(STAMP) ## Write the page of error codes out of the source
 	@$(BIN)/python -m omnigraph.testing.error_page > docs/errors.md.new && mv docs/errors.md.new docs/errors.md
+
+cover: $(STAMP) ## Branch coverage, with a floor for the write path and the policy
+	@$(BIN)/python tools/cover.py $(WORKERS)
+
+figures: $(STAMP) ## Measure vocabulary, names, sizes and import cycles against their bars
+	@$(BIN)/python tools/figures.py --check
+
+dist: $(STAMP) ## Build wheel, sdist and release notes: make dist TAG=v1.2.3
+	@$(BIN)/python tools/release.py $(TAG)
 
 bench: $(STAMP) ## Benchmarks; each prints a ratio to a baseline of the same run
 	@$(BIN)/python -m bench
