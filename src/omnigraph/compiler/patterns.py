@@ -1,9 +1,9 @@
 """Patterns: the variables, hops and filters of a block.
 
 A block is a conjunction, so the order of its clauses means nothing: first every variable is
-declared, then bindings give types, then traversals carry types from one variable to the next, and
-only then are conditions read. A name that the block around it binds, wherever, is that variable.
-Slots are numbered in the order in which the variables appear in the text.
+declared, then bindings give types, then traversals carry types from one variable to the next until
+all are known, and only then are conditions read. A name that the block around it binds, wherever,
+is that variable. Slots are numbered in the order in which the variables appear in the text.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from omnigraph.catalog.model import NodeType
 from omnigraph.compiler.expressions import lower_condition
 from omnigraph.compiler.inline_filters import lower_inline_filter
 from omnigraph.compiler.rules import edge_variable, node_type, shadowed_parameter, variable_type
 from omnigraph.compiler.scope import PatternScope, Variable
-from omnigraph.compiler.traversals import Step, follow
+from omnigraph.compiler.traversals import TraversalClause, lower_traversals
 from omnigraph.ir import expressions as ir
 from omnigraph.ir.queries import Block, EntitySlot
 from omnigraph.language.gq import ast
@@ -40,12 +39,11 @@ def lower_block(scope: PatternScope, items: tuple[ast.MatchItem, ...]) -> Block:
     """The clauses of a block. What is wrong was reported and is missing from the block."""
     clauses = _declare(scope, items)
     for binding, variable in clauses.bindings:
-        _bind(scope.unit, binding, variable)
-    hops = follow(scope.unit, clauses.steps)
+        _bind(scope, binding, variable)
+    hops = lower_traversals(scope.unit, clauses.traversals)
     filters: list[ir.Expr] = []
     for binding, variable in clauses.bindings:
-        if isinstance(variable.entity, NodeType):
-            filters += _inline_filters(scope, binding, variable, variable.entity)
+        filters += _inline_filters(scope, binding, variable)
     for node in clauses.conditions:
         condition = lower_condition(scope, node)
         if isinstance(condition, ir.And):
@@ -65,7 +63,7 @@ class _Clauses:
     """A block, its clauses sorted by kind, each joined with its variables."""
 
     bindings: list[tuple[ast.Binding, Variable]] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    traversals: list[TraversalClause] = field(default_factory=list)
     conditions: list[ast.Expr] = field(default_factory=list)
     # Those that the block introduces, as they appear.
     variables: list[Variable] = field(default_factory=list)
@@ -81,7 +79,7 @@ def _declare(scope: PatternScope, items: tuple[ast.MatchItem, ...]) -> _Clauses:
             source = _variable(scope, clauses, item.source, item.source_span)
             edge = _edge_variable(scope, clauses, item)
             target = _variable(scope, clauses, item.target, item.target_span)
-            clauses.steps.append(Step(item, source, target, edge))
+            clauses.traversals.append(TraversalClause(item, source, target, edge))
         else:
             clauses.conditions.append(item)
     return clauses
@@ -102,8 +100,11 @@ def _edge_variable(
     if name is None or name == _ANONYMOUS:
         return None
     span = traversal.edge_variable_span or traversal.span
-    if name == traversal.target or scope.find(name) is not None:
+    found = scope.find(name)
+    if name == traversal.target or found is not None:
         scope.unit.report(edge_variable.reused(name, span))
+        if found is not None:
+            _disown(scope, found)
         return None
     variable = _introduce(scope, clauses, name, span)
     variable.is_edge = True
@@ -123,25 +124,35 @@ def _introduce(scope: PatternScope, clauses: _Clauses, name: str, span: Span) ->
     return variable
 
 
-def _bind(unit: Unit, binding: ast.Binding, variable: Variable) -> None:
+def _bind(scope: PatternScope, binding: ast.Binding, variable: Variable) -> None:
     """Gives the variable the type that the binding names."""
+    unit = scope.unit
     node = unit.catalog.node(binding.type_name)
     if node is None:
         unit.report(node_type.unknown(unit.catalog, binding))
-        variable.failed = variable.entity is None
+        _disown(scope, variable)
     elif variable.is_edge:
         unit.report(edge_variable.bound_as_node(binding))
+        _disown(scope, variable)
     elif variable.entity is not None and variable.entity.id != node.id:
         unit.report(variable_type.rebound(binding, variable.entity))
+        _disown(scope, variable)
     elif not variable.failed:
         variable.entity = node
         unit.reads(node)
 
 
-def _inline_filters(
-    scope: PatternScope, binding: ast.Binding, variable: Variable, node: NodeType
-) -> list[ir.Expr]:
-    if binding.type_name != node.name:
+def _disown(scope: PatternScope, variable: Variable) -> None:
+    """Leaves a variable of this block without a type: which of its lines is wrong is unknown."""
+    if scope.variables.get(variable.name) is variable or variable.name == _ANONYMOUS:
+        variable.failed = True
+        variable.entity = None
+
+
+def _inline_filters(scope: PatternScope, binding: ast.Binding, variable: Variable) -> list[ir.Expr]:
+    """The filters of a binding, by the type that it names: its variable may have failed."""
+    node = scope.unit.catalog.node(binding.type_name)
+    if node is None:
         return []
     lowered = (lower_inline_filter(scope, variable.slot, node, item) for item in binding.filters)
     return [found for found in lowered if found is not None]

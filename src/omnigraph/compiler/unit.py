@@ -11,7 +11,7 @@ from omnigraph.ir.queries import ParamSpec, TypeUse
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType, TypeId
     from omnigraph.language.diagnostics import Diagnostic
-    from omnigraph.language.gq.ast import Query
+    from omnigraph.language.gq.ast import Query, Traversal
 
 __all__ = ["MAX_FINDINGS", "EnoughFindings", "Unit"]
 
@@ -35,6 +35,7 @@ class Unit:
         "findings",
         "hidden",
         "params",
+        "reversed_traversals",
     )
 
     def __init__(self, catalog: Catalog, query: Query) -> None:
@@ -47,6 +48,8 @@ class Unit:
         self.hidden: set[str] = set()
         # How deep the expression that is being lowered lies in others.
         self.depth = 0
+        # Traversals that the types of their ends direct against how they are written.
+        self.reversed_traversals: list[Traversal] = []
         self._next_slot = 0
         self._reads: dict[TypeId, TypeUse] = {}
         self._writes: dict[TypeId, TypeUse] = {}

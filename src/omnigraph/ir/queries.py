@@ -16,6 +16,7 @@ are broken by the group keys; ``distinct`` groups by all columns.
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from omnigraph.frozen import frozen
@@ -73,7 +74,11 @@ class EntitySlot:
 
 @frozen
 class Hop:
-    """A traversal along one edge type, always written source → target of the edge."""
+    """A traversal along one edge type, always source → target of the edge.
+
+    ``reversed``: the query names the two in the other order. That changes nothing about what the
+    hop means, so it is left out of comparisons.
+    """
 
     source: Slot
     target: Slot
@@ -82,6 +87,7 @@ class Hop:
     undirected: bool
     min_hops: int
     max_hops: int
+    reversed: bool = field(default=False, compare=False)
 
 
 @frozen

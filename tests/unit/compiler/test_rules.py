@@ -83,6 +83,27 @@ CASES = [
         "`CallsAt` leads from Ship to Port",
         read("$s: Port  $s callsAt $p"),
     ),
+    Case(
+        "T5",
+        read("$s knows $t  $t escorts $u"),
+        "$t",
+        "use two variables, or another edge",
+        read("$s knows $t  $u escorts $v"),
+    ),
+    Case(
+        "T5",
+        read("$s servesOn $t  $t servesOn $u  $u servesOn $s"),
+        "servesOn",
+        "use another variable for one end",
+        read("$s servesOn $t  $u servesOn $t  $u servesOn $v"),
+    ),
+    Case(
+        "T41",
+        read("$s servesOn $t  $t servesOn $u"),
+        "servesOn",
+        "give one of them its type: `$s: Sailor` or `$s: Ship`",
+        read("$s servesOn $t  $t servesOn $u  $t: Ship"),
+    ),
     Case("T6", read("$s: Sailor", "$t.label"), "$t", "as a parameter", read("$s: Sailor", "$s.id")),
     Case(
         "T6",

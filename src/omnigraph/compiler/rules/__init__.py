@@ -10,6 +10,7 @@ from omnigraph.compiler.rules import (
     aggregate_operand,
     aggregate_place,
     alias,
+    ambiguous_direction,
     binding_property,
     blob_value,
     comparison,
@@ -91,4 +92,5 @@ RULES: tuple[Rule, ...] = (
     pattern_variable.RULE,
     nesting.RULE,
     empty_update.RULE,
+    ambiguous_direction.RULE,
 )
