@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.compiler.lint_rules import CHECKS, CheckedQuery, Finding, QueryFile
-from omnigraph.compiler.lower import lower_query
+from omnigraph.compiler.lower import lower_with_notes
 from omnigraph.frozen import frozen
 from omnigraph.ir.queries import QueryIR, ReadIR, ResultColumn, TypeUse
 from omnigraph.language.diagnostics import Severity, render
@@ -82,6 +82,8 @@ class LintReport:
             _plural(self.count(Severity.ERROR), "error", "errors"),
             _plural(self.count(Severity.WARNING), "warning", "warnings"),
         ]
+        if self.count(Severity.INFO):
+            sums.append(_plural(self.count(Severity.INFO), "remark", "remarks"))
         return "\n".join([*lines, f"{self.source.name}: {', '.join(sums)}"])
 
 
@@ -100,8 +102,10 @@ def lint(
     for query in document.queries:
         if any(query.span.start <= found.span.start < query.span.end for found in problems):
             continue
-        lowered, errors = lower_query(schema, query)
-        queries.append(CheckedQuery(query, lowered, tuple(errors)))
+        lowered = lower_with_notes(schema, query)
+        queries.append(
+            CheckedQuery(query, lowered.ir, lowered.findings, lowered.reversed_traversals)
+        )
     found_so_far = [Finding(found) for found in problems]
     for checked in queries:
         found_so_far += [Finding(found, (checked.query.name,)) for found in checked.errors]

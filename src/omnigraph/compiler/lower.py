@@ -15,6 +15,7 @@ from omnigraph.compiler.patterns import lower_block, outermost_scope
 from omnigraph.compiler.returns import lower_order, lower_returns, lower_row_count
 from omnigraph.compiler.rules import pattern_variable
 from omnigraph.compiler.unit import EnoughFindings, Unit
+from omnigraph.frozen import frozen
 from omnigraph.ir.queries import MutationIR, QueryIR, ReadIR
 from omnigraph.language.gq import ast
 
@@ -22,17 +23,33 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog
     from omnigraph.language.diagnostics import Diagnostic
 
-__all__ = ["lower_query"]
+__all__ = ["Lowered", "lower_query", "lower_with_notes"]
+
+
+@frozen
+class Lowered:
+    """A query with its IR, or everything that is wrong with it, in the order of the text."""
+
+    ir: QueryIR | None
+    findings: tuple[Diagnostic, ...]
+    # Traversals that the types of their ends direct against how they are written.
+    reversed_traversals: tuple[ast.Traversal, ...]
 
 
 def lower_query(catalog: Catalog, query: ast.Query) -> tuple[QueryIR | None, list[Diagnostic]]:
     """The IR of a query, or everything that is wrong with it, in the order of the text."""
+    lowered = lower_with_notes(catalog, query)
+    return lowered.ir, list(lowered.findings)
+
+
+def lower_with_notes(catalog: Catalog, query: ast.Query) -> Lowered:
+    """Lowers a query and keeps what the IR leaves out and a linter mentions."""
     unit = Unit(catalog, query)
+    ir = None
     with suppress(EnoughFindings):
-        lowered = _lower(unit, query)
-        if not unit.findings:
-            return lowered, []
-    return None, sorted(unit.findings, key=lambda found: (found.span.start, found.code))
+        ir = _lower(unit, query)
+    findings = sorted(unit.findings, key=lambda found: (found.span.start, found.code))
+    return Lowered(None if findings else ir, tuple(findings), tuple(unit.reversed_traversals))
 
 
 def _lower(unit: Unit, query: ast.Query) -> QueryIR:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from omnigraph.catalog.model import PropertyId
 from omnigraph.frozen import frozen
@@ -19,12 +19,17 @@ from omnigraph.planner.pushable import can_push
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from omnigraph.catalog.model import EdgeType
     from omnigraph.ir.expressions import Expr
+    from omnigraph.ir.queries import Hop
     from omnigraph.planner.access import Choice, Memory
     from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Node, Plan
 
 __all__ = ["Explained", "explain", "render", "with_measures"]
+
+# What bounds mean; the page of the query language has an example.
+_BY_DISTANCE = "by distance: each destination once per source, at its shortest depth"
 
 
 @frozen
@@ -165,10 +170,10 @@ class _Teller:
     def _hop(self, node: plans.Expand | plans.EdgeEnds) -> tuple[str, dict[str, Any]]:
         title = self._spell.hop(node.hop)
         if isinstance(node, plans.EdgeEnds):
-            return f"ends of {title}", {}
+            return f"ends of {title}", self._semantics(node.hop)
         title += f" from {self._spell.slot(node.start)}"
         title += f", which must lead to {self._spell.slot(node.end)}" if node.closes else ""
-        notes: dict[str, Any] = {"mode": self._choice.access.value}
+        notes = {"mode": self._choice.access.value, **self._semantics(node.hop)}
         if node.keeps is not None:
             kept = ", ".join(self._spell.slot(slot) for slot in node.keeps) or "nothing"
             notes["counts" if node.counted else "keeps"] = (
@@ -182,6 +187,21 @@ class _Teller:
             ready = self._memory.has_topology(node.hop.edge_type)
             notes["topology"] = "in memory" if ready else "to be built"
         return title, notes
+
+    def _semantics(self, hop: Hop) -> dict[str, Any]:
+        """The direction of the edge and how it was chosen, and how hops are counted."""
+        edge = cast("EdgeType", self._facts.entity(hop.edge_type))
+        first, last = (self._spell.type(end) for end in (edge.source, edge.target))
+        if hop.undirected:
+            direction = f"{first} - {last}, either way"
+        elif hop.reversed:
+            direction = f"{first} -> {last}, by the types of its ends; written in reverse"
+        else:
+            direction = f"{first} -> {last}, as written"
+        if (hop.min_hops, hop.max_hops) == (1, 1):
+            return {"direction": direction}
+        bounds = f"{hop.min_hops} to {hop.max_hops}"
+        return {"direction": direction, "hops": f"{bounds}, {_BY_DISTANCE}"}
 
     # --- the rest ---
 

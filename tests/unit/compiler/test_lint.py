@@ -345,3 +345,53 @@ class TestWideTraversals:
 
     def test_open_ones_are_errors_already(self, library: Catalog) -> None:
         assert codes(check(library, reading("$r knows{1,} $f"))) == ["T15"]
+
+
+class TestShortestDistances:
+    def test_a_minimum_above_one_is_reported_at_its_bounds(self, library: Catalog) -> None:
+        report = check(library, reading("$r knows{2,3} $f"))
+        assert codes(report) == ["L206"]
+        (found,) = report.to_json()["findings"]
+        assert (found["severity"], found["column"]) == ("warning", 29)
+        assert "shortest distance" in found["message"]
+        assert "{1,3}" in found["remedy"]
+
+    @pytest.mark.parametrize("bounds", ["", "{1,1}", "{1,4}"])
+    def test_a_minimum_of_one_is_not(self, library: Catalog, bounds: str) -> None:
+        assert codes(check(library, reading(f"$r knows{bounds} $f"))) == []
+
+    def test_it_is_found_inside_blocks_and_undirected(self, library: Catalog) -> None:
+        text = reading("$r: Reader { card: $c }  not { $r <knows>{2,2} $f }", "$c: String")
+        assert codes(check(library, text)) == ["L206"]
+
+    def test_an_edge_between_two_types_has_no_second_hop(self, library: Catalog) -> None:
+        (found,) = check(library, reading("$r borrowed{2,2} $b")).findings
+        assert found.diagnostic.message.startswith("nothing is 2 hops away along `Borrowed`")
+
+
+class TestReversedTraversals:
+    def test_a_traversal_against_its_declaration_is_mentioned(self, library: Catalog) -> None:
+        report = check(library, reading("$b: Book  $b borrowed $r"))
+        assert (codes(report), report.status) == (["L207"], "ok")
+        body = report.to_json()
+        assert (body["infos"], body["warnings"]) == (1, 0)
+        (found,) = body["findings"]
+        assert (found["severity"], found["column"]) == ("info", 34)
+        assert "from `$r` to `$b`" in found["message"]
+        assert found["remedy"] == "write `$r borrowed $b`"
+        assert report.to_text().endswith("0 errors, 0 warnings, 1 remark")
+
+    def test_the_remedy_is_the_same_query_without_the_remark(self, library: Catalog) -> None:
+        written = check(library, reading("$b: Book  $b $w:borrowed $r"))
+        (found,) = written.findings
+        remedy = found.diagnostic.remedy.removeprefix("write ").strip("`")
+        rewritten = check(library, reading(f"$b: Book  {remedy}"))
+        assert codes(rewritten) == []
+
+    def test_it_is_found_inside_blocks(self, library: Catalog) -> None:
+        text = reading("$r: Reader { card: $c }  not { $b: Book  $b borrowed $r }", "$c: String")
+        assert codes(check(library, text)) == ["L207"]
+
+    @pytest.mark.parametrize("line", ["$f knows $r", "$f <knows> $r", "$r borrowed $b"])
+    def test_a_traversal_as_declared_is_not(self, library: Catalog, line: str) -> None:
+        assert codes(check(library, reading(f"$r: Reader  {line}"))) == []

@@ -176,3 +176,44 @@ def test_the_best_of_all_rows_are_told_from_those_of_some(
 ) -> None:
     body = f"match {{ {match} }} return {{ $d.title }} order {{ {order} }} limit 3"
     assert f"bm25(d.title, $h): {expected}" in render(told(planning, Access.RESIDENT, body))
+
+
+def expands(explained: Explained) -> list[Explained]:
+    """The operators that follow edges, from the top."""
+    own = [explained] if explained.operator in {"Expand", "EdgeEnds"} else []
+    return own + [found for below in explained.inputs for found in expands(below)]
+
+
+@pytest.mark.parametrize(
+    ("line", "direction"),
+    [
+        ("$p wrote $d", "Person -> Paper, as written"),
+        ("$d wrote $p", "Person -> Paper, by the types of its ends; written in reverse"),
+        ("$d $w:wrote $p", "Person -> Paper, by the types of its ends; written in reverse"),
+        ("$q knows $p", "Person -> Person, as written"),
+        ("$p <knows> $q", "Person - Person, either way"),
+    ],
+)
+@pytest.mark.parametrize("access", list(Access))
+def test_a_hop_shows_its_direction_and_how_it_was_chosen(
+    planning: Planning, access: Access, line: str, direction: str
+) -> None:
+    body = f"match {{ $p: Person  {line} }} return {{ $p.handle }}"
+    explained = told(planning, access, body, "")
+    (hop,) = expands(explained)
+    assert hop.to_json()["direction"] == direction
+    assert f"direction: {direction}" in render(explained)
+
+
+def test_bounds_are_named_as_distances(planning: Planning) -> None:
+    body = "match { $p: Person { handle: $h }  $p knows{2,3} $q } return { $q.handle }"
+    explained = told(planning, Access.RESIDENT, body)
+    (hop,) = expands(explained)
+    meaning = "2 to 3, by distance: each destination once per source, at its shortest depth"
+    assert hop.to_json()["hops"] == meaning
+    assert f"hops: {meaning}" in render(explained)
+
+
+def test_a_single_hop_has_no_bounds_to_explain(planning: Planning) -> None:
+    (knows, _) = expands(told(planning, Access.RESIDENT))
+    assert "hops" not in knows.to_json()

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.compiler.lint_rules import (
+    distance_bounds,
     fixed_mutation,
+    reversed_traversal,
     unindexed_filter,
     unset_property,
     unused_param,
@@ -32,6 +34,8 @@ LINT_RULES: tuple[LintRule, ...] = (
     unused_param.RULE,
     unindexed_filter.RULE,
     wide_traversal.RULE,
+    distance_bounds.RULE,
+    reversed_traversal.RULE,
 )
 
 CHECKS: tuple[Callable[[QueryFile], Iterator[Finding]], ...] = (
@@ -40,4 +44,6 @@ CHECKS: tuple[Callable[[QueryFile], Iterator[Finding]], ...] = (
     unused_param.check,
     unindexed_filter.check,
     wide_traversal.check,
+    distance_bounds.check,
+    reversed_traversal.check,
 )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.ir.queries import QueryIR
-    from omnigraph.language.gq.ast import Query
+    from omnigraph.language.gq.ast import Query, Traversal
     from omnigraph.language.source import Source, Span
 
 __all__ = ["CheckedQuery", "Finding", "LintRule", "QueryFile"]
@@ -20,11 +20,16 @@ __all__ = ["CheckedQuery", "Finding", "LintRule", "QueryFile"]
 
 @frozen
 class CheckedQuery:
-    """A query with its IR; without one when it does not fit the schema."""
+    """A query with its IR; without one when it does not fit the schema.
+
+    ``reversed_traversals`` are those that the types of their ends direct against how they are
+    written.
+    """
 
     query: Query
     lowered: QueryIR | None
     errors: tuple[Diagnostic, ...]
+    reversed_traversals: tuple[Traversal, ...] = ()
 
 
 @frozen
@@ -68,3 +73,6 @@ class LintRule:
 
     def warning(self, span: Span, message: str, remedy: str) -> Diagnostic:
         return Diagnostic(self.code, message, span, remedy, Severity.WARNING)
+
+    def info(self, span: Span, message: str, remedy: str) -> Diagnostic:
+        return Diagnostic(self.code, message, span, remedy, Severity.INFO)
