@@ -23,12 +23,19 @@ __all__ = [
     "DEFAULT_SECONDS",
     "Budget",
     "Meter",
+    "default_memory_bytes",
     "machine_memory_bytes",
 ]
 
 DEFAULT_ROWS = 1_000_000
 DEFAULT_SECONDS = 30.0
-_MEMORY_SHARE = 4
+# A sixteenth of the machine, so that the threads of a server that all read at once leave room for
+# the cache, for writes and for the rest of the machine. Small machines give more, large ones less.
+_MEMORY_SHARE = 16
+_MEMORY_LEAST = 256 * 2**20
+_MEMORY_LEAST_SHARE = 4
+_MEMORY_MOST = 4 * 2**30
+_MEMORY_SETTING = "OMNIGRAPH_QUERY_MEMORY_BYTES"
 # Asking the clock costs more than a step of most loops, so it is asked once in so many steps.
 _TICKS_PER_CHECK = 128
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -51,8 +58,15 @@ def machine_memory_bytes() -> int:
     return available
 
 
-def _default_memory_bytes() -> int:
-    return machine_memory_bytes() // _MEMORY_SHARE
+def default_memory_bytes(machine: int | None = None) -> int:
+    """The memory budget of a query that names none: the setting of the process, or a share of the
+    machine."""
+    given = os.environ.get(_MEMORY_SETTING, "")
+    if given.isdecimal():
+        return int(given)
+    total = machine_memory_bytes() if machine is None else machine
+    least = min(_MEMORY_LEAST, total // _MEMORY_LEAST_SHARE)
+    return min(max(total // _MEMORY_SHARE, least), _MEMORY_MOST)
 
 
 @frozen
@@ -61,7 +75,7 @@ class Budget:
 
     rows: int | None = DEFAULT_ROWS
     seconds: float | None = DEFAULT_SECONDS
-    memory_bytes: int | None = field(default_factory=_default_memory_bytes)
+    memory_bytes: int | None = field(default_factory=default_memory_bytes)
     cancellation: Cancellation | None = None
     clock: Clock = SYSTEM_CLOCK
 

@@ -2,27 +2,31 @@
 
 Integers are summed without wrapping. Floats are summed without error and rounded once, so that the
 result does not depend on the order of the rows: each pass splits off the leading bits of all
-values, few enough that their sums are exact, until nothing is left.
+values, few enough that their sums are exact, until nothing is left. A mean is the exact total
+divided by the count and rounded once, so it is finite wherever the values are.
+
+Rows may stand for several equal ones (``times``), as those of a cross product do that is never
+made: counts and sums are multiplied, and everything else stays.
 """
 
 from __future__ import annotations
 
 import math
+from operator import truediv
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from omnigraph.datatypes.arrow import arrow_type
-from omnigraph.errors import InvariantBroken
+from omnigraph.errors import InvariantBroken, LimitExceeded
 from omnigraph.executor.column import Column, Vector
 from omnigraph.executor.keys import dense
-from omnigraph.executor.naive.aggregates import fold as fold_values
 from omnigraph.executor.naive.aggregates import within
 from omnigraph.ir.expressions import AggregateFunc
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -31,8 +35,9 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["count_rows", "fold_groups"]
+__all__ = ["count_rows", "fold_groups", "multiplied"]
 
+_COUNT_MAX = 2**63 - 1
 _EXACT = 2**53
 _LIMB_BITS = 22
 _LIMB = 2**_LIMB_BITS - 1
@@ -41,13 +46,29 @@ _PASSES_MAX = 8
 _HUGE = 2.0**990
 
 
-def count_rows(groups: Ints, count: int) -> Vector:
+def count_rows(groups: Ints, count: int, times: int = 1) -> Vector:
     """How many rows each group has."""
-    return Vector(Column(pa.array(np.bincount(groups, minlength=count), pa.int64())))
+    counts = np.bincount(groups, minlength=count)
+    if times != 1:
+        counts = multiplied(counts, times)
+    return Vector(Column(pa.array(counts, pa.int64())))
+
+
+def multiplied(counts: Ints, times: int) -> Ints:
+    """Counts of rows that each stand for several."""
+    most = int(counts.max()) * times if len(counts) else 0
+    if most > _COUNT_MAX:
+        raise LimitExceeded(
+            "query.count_overflow",
+            f"a count of {most} does not fit 64 bits",
+            details={"count": str(most)},
+            remedy="count the unrelated parts of the pattern one by one",
+        )
+    return counts * times if most else np.zeros(len(counts), np.int64)
 
 
 def fold_groups(
-    fold: Aggregate | BlockAggregate, values: Vector, groups: Ints, count: int
+    fold: Aggregate | BlockAggregate, values: Vector, groups: Ints, count: int, times: int = 1
 ) -> Vector:
     """One value per group; ``groups`` says to which group each value belongs."""
     nulls = values.nulls()
@@ -56,14 +77,14 @@ def fold_groups(
         values, groups = values.take(present), groups[present]
     if fold.distinct:
         chosen = _distinct(values, groups)
-        values, groups = values.take(chosen), groups[chosen]
+        values, groups, times = values.take(chosen), groups[chosen], 1
     match fold.func:
         case AggregateFunc.COUNT:
-            return count_rows(groups, count)
+            return count_rows(groups, count, times)
         case AggregateFunc.MIN | AggregateFunc.MAX:
             return _extremes(values, groups, count, largest=fold.func is AggregateFunc.MAX)
         case AggregateFunc.SUM | AggregateFunc.AVG:
-            return _totals(fold, values, groups, count)
+            return _totals(fold, values, groups, count, times)
 
 
 def _distinct(values: Vector, groups: Ints) -> Ints:
@@ -84,25 +105,57 @@ def _extremes(values: Vector, groups: Ints, count: int, *, largest: bool) -> Vec
     return Vector(Column(taken))
 
 
-def _totals(fold: Aggregate | BlockAggregate, values: Vector, groups: Ints, count: int) -> Vector:
+def _totals(
+    fold: Aggregate | BlockAggregate, values: Vector, groups: Ints, count: int, times: int
+) -> Vector:
     numbers = values.numbers()
-    sizes = np.bincount(groups, minlength=count)
+    sizes = np.bincount(groups, minlength=count).tolist()
+    total: Callable[[Any, int], float]
     if numbers.dtype.kind == "f":
-        totals: Sequence[float] = _float_totals(fold, numbers.astype(np.float64), groups, count)
+        found: Sequence[Any] = _float_parts(numbers.astype(np.float64), groups, count)
+        total = _mean if fold.func is AggregateFunc.AVG else lambda parts, _: _sum(parts, times)
     elif numbers.dtype.kind in "iu":
-        totals = _integer_totals(numbers, groups, count)
+        found = _integer_totals(numbers, groups, count)
+        total = truediv if fold.func is AggregateFunc.AVG else lambda each, _: each * times
     else:
         raise InvariantBroken(10, f"{numbers.dtype} cannot be summed")
     cells: list[Any] = [
-        _total(fold, total, size) for total, size in zip(totals, sizes.tolist(), strict=True)
+        within(total(each, size), fold.dtype) if size else None
+        for each, size in zip(found, sizes, strict=True)
     ]
     return Vector(Column(pa.array(cells, arrow_type(fold.dtype))))
 
 
-def _total(fold: Aggregate | BlockAggregate, total: float, size: int) -> float | None:
-    if not size:
-        return None
-    return total / size if fold.func is AggregateFunc.AVG else within(total, fold.dtype)
+def _sum(parts: Sequence[float], times: int) -> float:
+    if times == 1:
+        try:
+            return math.fsum(parts)
+        except (OverflowError, ValueError):
+            # The total, or a part of it, is beyond the floats, or a value is.
+            pass
+    return _quotient(parts, times, 1)
+
+
+def _mean(parts: Sequence[float], size: int) -> float:
+    return parts[0] / size if len(parts) == 1 else _quotient(parts, 1, size)
+
+
+def _quotient(parts: Sequence[float], times: int, size: int) -> float:
+    """The exact total of the parts, times one number and by another, rounded once."""
+    if not all(map(math.isfinite, parts)):
+        return sum(part for part in parts if not math.isfinite(part))
+    above, below = 0, 1
+    for part in parts:
+        # Denominators are powers of two.
+        numerator, denominator = part.as_integer_ratio()
+        if denominator > below:
+            above, below = above * (denominator // below), denominator
+        above += numerator * (below // denominator)
+    try:
+        # Python divides integers of any size exactly and rounds once.
+        return (above * times) / (below * size)
+    except OverflowError:
+        return math.inf if above > 0 else -math.inf
 
 
 def _integer_totals(numbers: np.ndarray, groups: Ints, count: int) -> list[int]:
@@ -129,39 +182,28 @@ def _bincount(groups: Ints, weights: np.ndarray, count: int) -> list[int]:
     return found
 
 
-def _float_totals(
-    fold: Aggregate | BlockAggregate, values: Floats, groups: Ints, count: int
-) -> list[float]:
+def _float_parts(values: Floats, groups: Ints, count: int) -> Sequence[Sequence[float]]:
+    """For each group a few floats whose exact sum is its total."""
     parts: list[Floats] = []
     largest = float(np.abs(values).max()) if len(values) else 0.0
     if not largest < _HUGE:
-        return _one_by_one(fold, values, groups, count)
+        return _cells(values, groups, count)
     bits = len(values).bit_length() + 1
     rest = values
     while largest > 0.0:
         if len(parts) == _PASSES_MAX:
-            return _one_by_one(fold, values, groups, count)
+            return _cells(values, groups, count)
         sigma = math.ldexp(1.0, math.frexp(largest)[1] + bits)
         leading = (rest + sigma) - sigma
         parts.append(np.bincount(groups, leading, count).astype(np.float64, copy=False))
         rest = rest - leading
         largest = float(np.abs(rest).max())
-    if len(parts) <= 1:
-        exact: list[float] = parts[0].tolist() if parts else [0.0] * count
-        return exact
-    return [math.fsum(each) for each in zip(*(part.tolist() for part in parts), strict=True)]
+    return list(zip(*(part.tolist() for part in parts or [np.zeros(count)]), strict=True))
 
 
-def _one_by_one(
-    fold: Aggregate | BlockAggregate, values: Floats, groups: Ints, count: int
-) -> list[float]:
-    """Infinities, NaN and numbers near the end of the floats."""
-    cells: list[list[Any]] = [[] for _ in range(count)]
+def _cells(values: Floats, groups: Ints, count: int) -> Sequence[Sequence[float]]:
+    """The values of each group: infinities, NaN, and numbers near the end of the floats."""
+    cells: list[list[float]] = [[] for _ in range(count)]
     for group, value in zip(groups.tolist(), values.tolist(), strict=True):
         cells[group].append(value)
-    return [0.0 if not cell else _plain_total(fold, sorted(cell)) for cell in cells]
-
-
-def _plain_total(fold: Aggregate | BlockAggregate, cell: list[Any]) -> float:
-    total: Any = fold_values(AggregateFunc.SUM, cell, distinct=False, dtype=fold.dtype)
-    return float(total)
+    return cells

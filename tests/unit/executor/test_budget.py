@@ -5,8 +5,15 @@ from typing import Any
 import pytest
 
 from omnigraph.errors import GraphError, InvalidInput, LimitExceeded
-from omnigraph.executor.budget import DEFAULT_ROWS, DEFAULT_SECONDS, Budget
+from omnigraph.executor.budget import (
+    DEFAULT_ROWS,
+    DEFAULT_SECONDS,
+    Budget,
+    default_memory_bytes,
+)
 from omnigraph.runtime.cancellation import Cancellation
+
+GIB = 2**30
 
 
 class SteppedClock:
@@ -25,11 +32,34 @@ class SteppedClock:
         self.seconds += seconds
 
 
-def test_the_defaults_are_thirty_seconds_a_quarter_of_memory_and_a_million_rows() -> None:
+def test_the_defaults_are_thirty_seconds_a_share_of_memory_and_a_million_rows() -> None:
     budget = Budget()
     assert (budget.rows, budget.seconds) == (DEFAULT_ROWS, DEFAULT_SECONDS) == (1_000_000, 30.0)
-    assert budget.memory_bytes is not None
-    assert budget.memory_bytes > 64 * 1024 * 1024
+    assert budget.memory_bytes == default_memory_bytes()
+
+
+@pytest.mark.parametrize(
+    ("machine", "budget"),
+    [
+        (GIB // 2, GIB // 8),
+        (2 * GIB, GIB // 4),
+        (8 * GIB, GIB // 2),
+        (32 * GIB, 2 * GIB),
+        (512 * GIB, 4 * GIB),
+    ],
+)
+def test_the_queries_of_a_server_together_leave_memory_free(machine: int, budget: int) -> None:
+    assert default_memory_bytes(machine) == budget
+    # As many as the read threads of a server on two cores.
+    assert 4 * budget <= machine
+
+
+def test_the_memory_of_a_query_is_a_setting_of_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OMNIGRAPH_QUERY_MEMORY_BYTES", "12345")
+    assert Budget().memory_bytes == 12_345
+    assert Budget(memory_bytes=None).memory_bytes is None
 
 
 def test_time_runs_out_after_the_limit_and_not_at_it() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.datatypes.types import F64, I64, STRING, DataType, Scalar, ScalarType
 from omnigraph.errors import LimitExceeded
 from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.folds import fold_groups
+from omnigraph.executor.folds import count_rows, fold_groups
 from omnigraph.executor.naive.aggregates import fold
 from omnigraph.ir.expressions import Aggregate, AggregateFunc, Const
 
@@ -93,3 +95,48 @@ def test_numbers_at_the_end_of_the_floats_are_added_too() -> None:
     wanted = Aggregate(AggregateFunc.SUM, Const(0, F64), distinct=False, dtype=F64)
     vector = Vector(Column(pa.array([1.5e308, -1.5e308, 7.0])))
     assert fold_groups(wanted, vector, np.zeros(3, np.int64), 1).cells() == [7.0]
+
+
+def exactly(values: list[float], divisor: int) -> float:
+    """The oracle: rational numbers, rounded at the end."""
+    try:
+        return float(sum(map(Fraction, values)) / divisor)
+    except OverflowError:
+        return math.inf if sum(map(Fraction, values)) > 0 else -math.inf
+
+
+LARGE = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(
+    [1.7e308, -1.7e308, 1e308, 2.0**990, 5e-324, 0.1, 1e16]
+)
+
+
+@given(st.lists(LARGE, min_size=1, max_size=12), st.integers(1, 10**20))
+def test_sums_and_means_are_exact_and_rounded_once(values: list[float], times: int) -> None:
+    vector, groups = Vector(Column(pa.array(values))), np.zeros(len(values), np.int64)
+    total = Aggregate(AggregateFunc.SUM, Const(0, F64), distinct=False, dtype=F64)
+    mean = Aggregate(AggregateFunc.AVG, Const(0, F64), distinct=False, dtype=F64)
+    assert fold_groups(total, vector, groups, 1).cells() == [exactly(values, 1)]
+    assert fold_groups(mean, vector, groups, 1).cells() == [exactly(values, len(values))]
+    assert fold(AggregateFunc.SUM, values, distinct=False, dtype=F64) == exactly(values, 1)
+    assert fold(AggregateFunc.AVG, values, distinct=False, dtype=F64) == exactly(
+        values, len(values)
+    )
+    # Rows that each stand for several: the mean stays, the sum is multiplied before it is rounded.
+    assert fold_groups(mean, vector, groups, 1, times).cells() == [exactly(values, len(values))]
+    whole = fold_groups(total, vector, groups, 1, times).cells()
+    try:
+        assert whole == [float(sum(map(Fraction, values)) * times)]
+    except OverflowError:
+        assert whole == [math.inf if sum(map(Fraction, values)) > 0 else -math.inf]
+
+
+def test_the_mean_of_large_floats_is_finite() -> None:
+    mean = Aggregate(AggregateFunc.AVG, Const(0, F64), distinct=False, dtype=F64)
+    vector = Vector(Column(pa.array([1.7e308, 1.7e308, 1.7e308])))
+    assert fold_groups(mean, vector, np.zeros(3, np.int64), 1).cells() == [1.7e308]
+
+
+def test_a_count_beyond_64_bits_is_an_error() -> None:
+    with pytest.raises(LimitExceeded) as caught:
+        count_rows(np.zeros(20_000, np.int64), 1, 20_000**4)
+    assert caught.value.code == "query.count_overflow"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.datatypes.types import INTEGER_RANGES, DataType, ScalarType
@@ -33,7 +34,7 @@ def fold(
         case AggregateFunc.SUM:
             return within(_total(present), dtype)
         case AggregateFunc.AVG:
-            return _total(present) / len(present)
+            return _mean(present)
         case AggregateFunc.MIN:
             return min(present, key=sort_key)  # type: ignore[no-any-return]  # one of the values
         case AggregateFunc.MAX:
@@ -41,13 +42,32 @@ def fold(
 
 
 def _total(values: list[float]) -> float:
-    """Exact: integers do not wrap, and floats are rounded once, whatever their order."""
-    try:
-        integers = all(isinstance(value, int) for value in values)
-        return sum(values) if integers else math.fsum(values)
-    except (OverflowError, ValueError):
-        # The total, or a part of it, is beyond the floats: plain addition finds inf or NaN.
+    """Exact: integers do not wrap, and floats are rounded once, whatever their order. A total
+    beyond the floats is infinite."""
+    if all(isinstance(value, int) for value in values):
         return sum(values)
+    if not all(map(math.isfinite, values)):
+        return _special_total(values)
+    return _rounded(sum(map(Fraction, values)))
+
+
+def _mean(values: list[float]) -> float:
+    """The exact mean, rounded once: it lies between the values, so it is finite if they are."""
+    if not all(map(math.isfinite, values)):
+        return _special_total(values)
+    return _rounded(sum(map(Fraction, values)) / len(values))
+
+
+def _special_total(values: list[float]) -> float:
+    """Infinities of one sign are that infinity; of both signs, or beside NaN, NaN."""
+    return sum(value for value in values if not math.isfinite(value))
+
+
+def _rounded(exact: Fraction | int) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def within(total: float, dtype: DataType) -> float:
