@@ -23,6 +23,7 @@ from omnigraph.compiler.scope import EntityScope, Names, PatternScope
 from omnigraph.compiler.search import lower_text_call
 from omnigraph.ir import expressions as ir
 from omnigraph.language.gq import ast
+from omnigraph.runtime.cancellation import checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,7 @@ MAX_DEPTH = 150
 
 def lower_expression(names: Names, node: ast.Expr) -> ir.Expr | None:
     """A value or a condition."""
+    checkpoint()
     unit = names.unit
     if unit.depth >= MAX_DEPTH:
         unit.report(nesting.too_deep(node.span))

@@ -65,7 +65,7 @@ class Executable:
     def begin(self, source: Source, call: Call) -> Run:
         """A run of this plan, from this instant."""
         page = self.page(call.params)
-        meter = Meter(call.budget, call.cancellation)
+        meter = call.meter or Meter(call.budget, call.cancellation)
         cache = call.cache or shared_cache()
         try:
             idle = self._idle.pop()
@@ -111,6 +111,8 @@ class Call:
     embedder: Embedder | None = None
     cache: ByteCache | None = None
     profile: Profile | None = None
+    # The budget in use since before the query was compiled; None: it begins with the run.
+    meter: Meter | None = None
 
 
 def execute(executable: Executable, source: Source, call: Call) -> QueryResult:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from omnigraph.language.diagnostics import Diagnostic
 from omnigraph.language.source import Span
+from omnigraph.runtime.cancellation import checkpoint
 
 if TYPE_CHECKING:
     from omnigraph.language.source import Source
@@ -36,6 +37,8 @@ MAX_NAME_LENGTH = 255
 MAX_NESTING = 64
 # A text with more of them is not what it claims to be.
 _MAX_PROBLEMS = 100
+# A deadline is noticed once in so many tokens: asking costs as much as reading one.
+_TOKENS_PER_CHECK = 1024
 # Enough for any 64-bit integer and for every digit that a double can use.
 _MAX_NUMBER_LENGTH = 400
 
@@ -121,6 +124,8 @@ def tokenize(source: Source) -> tuple[list[Token], list[Diagnostic]]:
     problems: list[Diagnostic] = _lone_surrogates(text)
     append = tokens.append
     for match in _TOKEN.finditer(text):
+        if not len(tokens) % _TOKENS_PER_CHECK:
+            checkpoint()
         if len(problems) >= _MAX_PROBLEMS:
             problems.append(_too_many(match.start()))
             break

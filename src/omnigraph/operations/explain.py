@@ -10,18 +10,30 @@ from omnigraph.executor.execute import execute
 from omnigraph.executor.profile import Profile
 from omnigraph.frozen import frozen
 from omnigraph.operations.prepared import SnapshotMemory, SnapshotSource
-from omnigraph.operations.query import QueryRequest, call_of, prepare, read_target, traversal_of
+from omnigraph.operations.query import (
+    QueryRequest,
+    budget_of,
+    call_of,
+    prepare,
+    read_target,
+    traversal_of,
+)
 from omnigraph.planner.explain import explain, render, with_measures
+from omnigraph.runtime.cancellation import checked_by
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from omnigraph.executor.execute import Executable
     from omnigraph.executor.result import QueryResult, ReadTarget
     from omnigraph.operations.engine import Engine
+    from omnigraph.operations.prepared import Prepared
+    from omnigraph.planner.access import Choice
     from omnigraph.planner.explain import Explained
     from omnigraph.planner.plan import Node
     from omnigraph.runtime.ids import CommitId
+    from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = ["Explanation", "explain_query", "profile_query"]
 
@@ -64,28 +76,40 @@ class Explanation:
 
 def explain_query(engine: Engine, request: QueryRequest) -> Explanation:
     """The plan as it would run now; parameters are not needed."""
-    snapshot = engine.snapshot(request.target)
+    with engine.running.begin("explain", request.name, request.target, request.actor) as operation:
+        meter = budget_of(engine, request).start(operation)
+        snapshot = engine.snapshot(request.target)
+        with checked_by(meter.check):
+            prepared, _, _, told = _explained(engine, snapshot, request)
+    return Explanation(prepared.ir.name, snapshot.commit_id, read_target(request.target), told)
+
+
+def _explained(
+    engine: Engine, snapshot: Snapshot, request: QueryRequest
+) -> tuple[Prepared, Executable, Choice, Explained]:
+    """A query with its plan, its way of access and the description of both."""
     prepared = prepare(engine, snapshot, request)
     planned = prepared.planned(snapshot)
     choice = prepared.choose(snapshot, planned, traversal_of(engine, request))
-    told = explain(
-        planned.plan, prepared.facts(snapshot), choice, SnapshotMemory(snapshot, shared_cache())
+    memory = SnapshotMemory(snapshot, shared_cache())
+    return (
+        prepared,
+        planned,
+        choice,
+        explain(planned.plan, prepared.facts(snapshot), choice, memory),
     )
-    return Explanation(prepared.ir.name, snapshot.commit_id, read_target(request.target), told)
 
 
 def profile_query(engine: Engine, request: QueryRequest) -> Explanation:
     """Run the query and tell what each operator did."""
     with engine.running.begin("profile", request.name, request.target, request.actor) as operation:
+        meter = budget_of(engine, request).start(operation)
         snapshot = engine.snapshot(request.target)
-        prepared = prepare(engine, snapshot, request)
-        planned = prepared.planned(snapshot)
-        choice = prepared.choose(snapshot, planned, traversal_of(engine, request))
-        # Told before it runs: what it finds in memory is not what it leaves there.
-        memory = SnapshotMemory(snapshot, shared_cache())
-        told = explain(planned.plan, prepared.facts(snapshot), choice, memory)
+        with checked_by(meter.check):
+            # Told before it runs: what it finds in memory is not what it leaves there.
+            prepared, planned, choice, told = _explained(engine, snapshot, request)
         profile = Profile()
-        call = replace(call_of(engine, prepared, request, operation), profile=profile)
+        call = replace(call_of(engine, prepared, request, meter), profile=profile)
         started = SYSTEM_CLOCK.monotonic()
         result = execute(planned.with_access(choice.access), SnapshotSource(snapshot), call)
         seconds = SYSTEM_CLOCK.monotonic() - started

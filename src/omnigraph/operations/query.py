@@ -11,6 +11,7 @@ from omnigraph.executor.budget import Budget
 from omnigraph.executor.execute import Call, execute, stream
 from omnigraph.executor.result import ReadTarget
 from omnigraph.planner.plan import Access
+from omnigraph.runtime.cancellation import checked_by
 from omnigraph.runtime.clock import micros_to_datetime
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.targets import is_branch_target
@@ -18,15 +19,17 @@ from omnigraph.versioning.targets import is_branch_target
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from omnigraph.executor.budget import Meter
     from omnigraph.executor.result import QueryResult, QueryStream
     from omnigraph.ir.queries import QueryIR
     from omnigraph.operations.engine import Engine
     from omnigraph.operations.prepared import Prepared
-    from omnigraph.operations.running import Operation
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = [
     "QueryRequest",
+    "budget_of",
+    "call_of",
     "compile_on",
     "prepare",
     "require_budget",
@@ -61,10 +64,12 @@ class QueryRequest:
 def run_query(engine: Engine, request: QueryRequest) -> QueryResult:
     """The answer of a read query on one snapshot."""
     with engine.running.begin("query", request.name, request.target, request.actor) as operation:
+        meter = budget_of(engine, request).start(operation)
         snapshot = engine.snapshot(request.target)
-        prepared = prepare(engine, snapshot, request)
-        executable, source = prepared.executable(snapshot, traversal_of(engine, request))
-        call = call_of(engine, prepared, request, operation)
+        with checked_by(meter.check):
+            prepared = prepare(engine, snapshot, request)
+            executable, source = prepared.executable(snapshot, traversal_of(engine, request))
+        call = call_of(engine, prepared, request, meter)
         result = execute(executable, source, call)
         return result.read_from(snapshot.commit_id, read_target(request.target))
 
@@ -72,11 +77,13 @@ def run_query(engine: Engine, request: QueryRequest) -> QueryResult:
 def stream_query(engine: Engine, request: QueryRequest) -> QueryStream:
     """The same answer, its values read batch by batch. All batches are of one snapshot."""
     with engine.running.begin("query", request.name, request.target, request.actor) as operation:
+        meter = budget_of(engine, request).start(operation)
         snapshot = engine.snapshot(request.target)
-        prepared = prepare(engine, snapshot, request)
-        access = traversal_of(engine, request)
-        executable, source = prepared.executable(snapshot, access, streamed=True)
-        call = call_of(engine, prepared, request, operation)
+        with checked_by(meter.check):
+            prepared = prepare(engine, snapshot, request)
+            access = traversal_of(engine, request)
+            executable, source = prepared.executable(snapshot, access, streamed=True)
+        call = call_of(engine, prepared, request, meter)
         found = stream(executable, source, call)
     # It runs for as long as it is read, and can be cancelled in the middle.
     found.during(operation)
@@ -91,7 +98,7 @@ def run_query_naively(engine: Engine, request: QueryRequest) -> QueryResult:
 
     snapshot = engine.snapshot(request.target)
     prepared = prepare(engine, snapshot, request)
-    call = call_of(engine, prepared, request, None)
+    call = call_of(engine, prepared, request)
     result = evaluate(
         prepared.ir,
         snapshot.catalog,
@@ -109,17 +116,21 @@ def prepare(engine: Engine, snapshot: Snapshot, request: QueryRequest) -> Prepar
     return engine.prepared.prepare(snapshot, request.text, request.name, request.source_name)
 
 
+def budget_of(engine: Engine, request: QueryRequest) -> Budget:
+    """The limits of one call: its own, or else those of the graph."""
+    return engine.budget if request.budget is None else require_budget(request.budget)
+
+
 def call_of(
-    engine: Engine, prepared: Prepared, request: QueryRequest, operation: Operation | None
+    engine: Engine, prepared: Prepared, request: QueryRequest, meter: Meter | None = None
 ) -> Call:
-    """How a run is made: bound parameters, the instant, the budget."""
-    budget = engine.budget if request.budget is None else require_budget(request.budget)
+    """How a run is made: bound parameters, the instant, the budget and what is spent of it."""
     return Call(
         prepared.bind(request.params),
         micros_to_datetime(engine.root.clock.now_micros()),
-        budget,
-        operation,
-        engine.embedder,
+        budget_of(engine, request),
+        embedder=engine.embedder,
+        meter=meter,
     )
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from omnigraph.errors import InvariantBroken
+from omnigraph.errors import InvalidInput, InvariantBroken
 from omnigraph.ir.expressions import Aggregate, RankFusion, Score, TextMatch
-from omnigraph.ir.queries import EntitySlot
+from omnigraph.ir.queries import Block, EntitySlot, Hop
 from omnigraph.ir.walk import blocks, nodes, slots_read
 from omnigraph.planner.plan import (
     Apply,
@@ -34,8 +34,14 @@ if TYPE_CHECKING:
 __all__ = ["apply_blocks", "build", "scores_in"]
 
 
+# Each of them may become an operator above all others, and operators call each other: so many fit
+# the stack of any thread, with a profile and within a server.
+_PATTERN_PARTS_MAX = 200
+
+
 def build(ir: ReadIR) -> Plan:
     """The plan that follows the definition."""
+    _require_size(ir)
     order = _shown_order(ir)
     exprs = [projection.expr for projection in ir.returns]
     ordering = {id(key.expr): key.expr for key in order}
@@ -105,6 +111,24 @@ def _grouped(node: Node, ir: ReadIR, order: tuple[OrderKey, ...]) -> Group:
         id(expr): expr for expr in exprs if not isinstance(expr, Aggregate) and slots_read(expr)
     }
     return Group(node, tuple(keys.values()), tuple(folds.values()))
+
+
+def _require_size(ir: ReadIR) -> None:
+    parts = sum(isinstance(each, EntitySlot | Hop | Block) for each in nodes(ir))
+    if parts > _PATTERN_PARTS_MAX:
+        raise InvalidInput(
+            "query.too_complex",
+            f"the query has {parts} variables, traversals and blocks; "
+            f"at most {_PATTERN_PARTS_MAX} can be planned together",
+            details={
+                "resource_limit": {
+                    "name": "pattern_parts",
+                    "limit": _PATTERN_PARTS_MAX,
+                    "actual": parts,
+                }
+            },
+            remedy="split the pattern into several queries",
+        )
 
 
 def _shown_order(ir: ReadIR) -> tuple[OrderKey, ...]:

@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from omnigraph.planner.plan import Match, Node, inputs, replace_inputs
+from omnigraph.runtime.cancellation import checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,10 +18,15 @@ __all__ = ["change_blocks", "change_nodes", "rewrite"]
 _Tree = TypeVar("_Tree")
 
 
-def rewrite(tree: _Tree, change: Callable[[Any], Any]) -> _Tree:
-    """The tree with every node changed, from the leaves up."""
+def rewrite(
+    tree: _Tree, change: Callable[[Any], Any], *, whole: type | tuple[type, ...] = ()
+) -> _Tree:
+    """The tree with every node changed, from the leaves up; nodes of the kinds ``whole`` stay."""
+    checkpoint()
+    if isinstance(tree, whole):
+        return tree
     if isinstance(tree, tuple):
-        items = tuple(rewrite(item, change) for item in tree)
+        items = tuple(rewrite(item, change, whole=whole) for item in tree)
         same = all(new is old for new, old in zip(items, tree, strict=True))
         return tree if same else items  # type: ignore[return-value]  # a tuple for a tuple
     if not is_dataclass(tree) or isinstance(tree, type):
@@ -28,7 +34,7 @@ def rewrite(tree: _Tree, change: Callable[[Any], Any]) -> _Tree:
     changed = {}
     for field in fields(tree):
         old = getattr(tree, field.name)
-        new = rewrite(old, change)
+        new = rewrite(old, change, whole=whole)
         if new is not old:
             changed[field.name] = new
     return change(replace(tree, **changed) if changed else tree)  # type: ignore[no-any-return]

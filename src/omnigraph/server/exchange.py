@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from starlette.responses import Response
 
-from omnigraph.runtime.cancellation import Cancellation
+from omnigraph.runtime.cancellation import Cancellation, checked_by
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.names import parse_branch, parse_commit
@@ -228,7 +228,7 @@ class Exchange:
         self, work: Callable[[Graph], Any], *, media_type: str = JsonAnswer.media_type
     ) -> Response:
         """Answer with what a read gives; it stops when whoever asked has gone."""
-        future = self.service.pools.reads.start(lambda: self._encoded(work))
+        future = self.service.pools.reads.start(lambda: self._checked(work))
         watch = _Watch(self)
         try:
             return JsonAnswer(await asyncio.shield(future), media_type=media_type)
@@ -271,6 +271,12 @@ class Exchange:
         while (await self.receive())["type"] != "http.disconnect":
             pass
         self.cancellation.cancel()
+
+    def _checked(self, work: Callable[[Graph], Any]) -> bytes:
+        """A read that ends at its deadline, or when nobody waits for it, wherever it has got to:
+        in the parser, the compiler and the planner, too."""
+        with checked_by(self.budget().start().check):
+            return self._encoded(work)
 
     def _encoded(self, work: Callable[[Graph], Any]) -> bytes:
         """Runs in a thread: encoding a large answer would hold up everybody else."""

@@ -523,3 +523,47 @@ def test_a_profile_has_the_rows_and_times_of_every_step(graph: Graph) -> None:
         (node,) = node["inputs"]
     assert node["operator"] == "Scan"
     assert node["measured"]["rows"] == 1
+
+
+class RushingClock:
+    """A clock on which a second passes whenever somebody looks."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now_micros(self) -> int:
+        return int(self.seconds * 1_000_000)
+
+    def monotonic(self) -> float:
+        self.seconds += 1.0
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+NESTED = (
+    "query nested() { match { $p0: Person "
+    + "".join(f"not {{ $p{i} knows $p{i + 1} " for i in range(20))
+    + "} " * 20
+    + "} return { $p0.name as name } }"
+)
+
+
+@pytest.mark.parametrize("verb", ["query", "stream", "profile"])
+def test_a_deadline_ends_a_query_that_is_still_being_planned(graph: Graph, verb: str) -> None:
+    budget = Budget(seconds=50.0, clock=RushingClock())
+    with pytest.raises(LimitExceeded) as caught:
+        getattr(graph, verb)(NESTED, budget=budget)
+    assert caught.value.code == "query.time_limit"
+    assert not graph.operations.list()
+    # The abandoned compilation leaves nothing behind that a later call would trip over.
+    assert [row["name"] for row in graph.query(NESTED).rows()] == ["bo", "cy"]
+
+
+def test_a_query_of_any_depth_that_can_be_written_is_answered(graph: Graph) -> None:
+    chain = " ".join(f"$p{i} knows $p{i + 1}" for i in range(99))
+    text = f"query far() {{ match {{ $p0: Person {chain} }} return {{ $p0.name as name }} }}"
+    assert graph.query(text).rows() == []
+    assert graph.profile(text).result is not None
+    assert str(graph.explain(text)).count(" from ") == 99

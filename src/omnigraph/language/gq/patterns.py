@@ -47,6 +47,7 @@ from omnigraph.language.gq.problems import (
 )
 from omnigraph.language.gq.values import AGGREGATES, Place, ValueParser
 from omnigraph.language.lexer import Token, TokenKind
+from omnigraph.runtime.cancellation import checkpoint
 
 if TYPE_CHECKING:
     from omnigraph.language.gq.cursor import Unparsed
@@ -101,6 +102,7 @@ class PatternParser(ValueParser):
         return tuple(clauses)
 
     def _clause(self) -> MatchItem:
+        checkpoint()
         if self.token.kind is not TokenKind.VARIABLE:
             return self.condition(Place.MATCH)
         following = self.ahead()

@@ -21,6 +21,7 @@ from omnigraph.language.gq.ast import (
 from omnigraph.language.gq.literals import LiteralParser
 from omnigraph.language.gq.problems import MAX_LIST_ITEMS, Problem
 from omnigraph.language.lexer import TokenKind
+from omnigraph.runtime.cancellation import checkpoint
 
 __all__ = ["AGGREGATES", "TEXT_FUNCTIONS", "Place", "ValueParser"]
 
@@ -49,6 +50,7 @@ class ValueParser(LiteralParser):
 
     def operand(self, place: Place) -> Expr:
         """One operand of a comparison, one result column, or one assigned value."""
+        checkpoint()
         match self.token.kind:
             case TokenKind.VARIABLE:
                 return self._variable_or_property(place)

@@ -22,14 +22,15 @@ from omnigraph.ir.expressions import (
     Not,
     Or,
 )
+from omnigraph.ir.queries import Block
 from omnigraph.planner.domain import OPPOSITES
 from omnigraph.planner.rewrite import change_blocks, rewrite
+from omnigraph.runtime.cancellation import checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from omnigraph.ir.expressions import Expr
-    from omnigraph.ir.queries import Block
     from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Plan
 
@@ -71,6 +72,7 @@ def _is_never(condition: Expr) -> bool:
 
 def simplify(expr: Expr) -> Expr:
     """An equal condition, simpler if there is one."""
+    checkpoint()
     match expr:
         case Not(operand):
             return _negated(operand)
@@ -133,7 +135,9 @@ def _compared(op: CompareOp, left: Const, right: Const) -> Expr:
 
 
 def _with_simple_blocks(expr: Expr) -> Expr:
-    return rewrite(expr, _simplify_block)
+    """The expression with its outermost blocks simplified, and by them the blocks inside: visiting
+    those once more from here would double the work at every level."""
+    return rewrite(expr, _simplify_block, whole=Block)
 
 
 def _simplify_block(node: object) -> object:

@@ -2,12 +2,18 @@
 
 For each connected part of a pattern, every slot is tried as the start; from there the hop that
 leaves the fewest rows is followed next, and the start that touches the fewest rows wins. Hops and
-conditions are tested as soon as their slots have values. An inner block starts from the rows around
-it, or by itself when that touches fewer.
+conditions are tested as soon as their slots have values. Parts that conditions link are joined
+first; components that share nothing are planned separately and multiplied last.
+
+An inner block starts from the rows around it, or by itself when that touches fewer. Inner blocks
+are planned once the order of the block around them is fixed, so each block is ordered twice at most
+and planning is polynomial: nesting adds up instead of multiplying. Large patterns are ordered
+greedily from few starts.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +24,7 @@ from omnigraph.ir.expressions import Compare, CompareOp, Exists, PropertyRef, Sl
 from omnigraph.ir.queries import Block, EntitySlot
 from omnigraph.ir.walk import blocks, slots_read
 from omnigraph.planner.build import scores_in
-from omnigraph.planner.estimates import fan_out, selectivity, share_of
+from omnigraph.planner.estimates import fan_out, selectivity
 from omnigraph.planner.plan import (
     Apply,
     EdgeEnds,
@@ -36,19 +42,23 @@ from omnigraph.planner.plan import (
     replace_inputs,
     walk,
 )
+from omnigraph.runtime.cancellation import checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from omnigraph.ir.expressions import Expr
+    from omnigraph.ir.expressions import BlockAggregate, Expr, RankFusion, Score
     from omnigraph.ir.queries import Hop
     from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Plan
 
 __all__ = ["order_joins"]
 
-# Trying every start is quadratic; beyond this many slots only the most selective ones are tried.
+# Only the most selective starts are tried, and fewer of them the more hops a pattern has.
 _STARTS_MAX = 12
+_START_HOPS_MAX = 128
+# Up to so many hops, a step is judged by the rows after its conditions; beyond, by its fan-out.
+_JUDGED_HOPS_MAX = 8
 # Types whose equality is the equality of their codes.
 _JOINABLE = (STRING, I64, DATE, DATETIME)
 
@@ -62,11 +72,34 @@ class _Orderer:
     def __init__(self, types: Mapping[Slot, str], facts: Facts) -> None:
         self._types = types
         self._facts = facts
+        # By identity; the expression is kept so that its identity stays its own.
+        self._slots_read: dict[int, tuple[Expr | Hop, frozenset[Slot]]] = {}
+        self._conditions: dict[int, _Condition] = {}
+
+    def _reads(self, each: Expr | Hop) -> frozenset[Slot]:
+        """The slots that a hop or a condition reads, worked out once."""
+        known = self._slots_read.get(id(each))
+        if known is None:
+            known = self._slots_read[id(each)] = (each, slots_read(each))
+        return known[1]
+
+    def _condition(self, expr: Expr) -> _Condition:
+        """The facts about a condition that every order asks for, worked out once."""
+        known = self._conditions.get(id(expr))
+        if known is None:
+            share = selectivity(expr, self._types, self._facts)
+            asked = tuple((each, tuple(sorted(slots_read(each)))) for each in blocks(expr))
+            known = self._conditions[id(expr)] = _Condition(expr, share, asked, scores_in((expr,)))
+        return known
+
+    def _share(self, conditions: Sequence[Expr]) -> float:
+        """The share of rows that pass all conditions, taken as independent."""
+        return math.prod(self._condition(each).share for each in conditions)
 
     def resolve(self, node: Node) -> Node:
         """The plan without ``Match``, estimates filled in from below."""
         if isinstance(node, Match):
-            return self._rows_of(node.block, self.resolve(node.input))
+            return self._with_inner(self._rows_of(node.block, self.resolve(node.input)))
         if isinstance(node, Apply) and isinstance(node.inner, Match):
             above = self.resolve(node.input)
             inner = self._inner(node.inner.block, node.slots, above.rows)
@@ -85,12 +118,15 @@ class _Orderer:
     # --- blocks ---
 
     def _rows_of(self, block: Block, given: Node) -> Node:
-        """The rows of a block that extend given rows."""
+        """The rows of a block that extend given rows. Its inner blocks are still patterns."""
         start = _State(given, frozenset(_slots_of(given)), block.slots, block.hops, block.filters)
         state = self._grow(self._settle(start))
-        while state.waiting:
-            part = self._best_part(block, state)
-            state = self._settle(self._join(state, part))
+        for component in self._components(state):
+            if component & state.bound:
+                state = self._connect(block, state, component)
+                continue
+            inside = self._inside(component, state, Given(()), frozenset())
+            state = self._settle(self._join(state, self._connect(block, inside, component)))
         if state.hops or state.filters:
             raise InvariantBroken(10, "a hop or a filter reads a slot that no block introduces")
         return state.node
@@ -100,46 +136,108 @@ class _Orderer:
         seeded = self._rows_of(block, Given(slots, rows))
         nodes = tuple(slot for slot in slots if slot not in {each.slot for each in block.slots})
         if not nodes or not block.hops:
-            return seeded
+            return self._with_inner(seeded)
         around = tuple(EntitySlot(slot, self._types[slot], "") for slot in nodes)
         free = self._rows_of(replace(block, slots=(*around, *block.slots)), Given(()))
-        return free if _cost(free) < _cost(seeded) else seeded
+        return self._with_inner(free if _cost(free) < _cost(seeded) else seeded)
 
-    def _best_part(self, block: Block, state: _State) -> _State:
+    def _with_inner(self, node: Node) -> Node:
+        """The plan of a block with its inner blocks planned, too, each for its place."""
+        below = {
+            name: self._with_inner(child)
+            for name in ("input", "left", "right")
+            if (child := getattr(node, name, None)) is not None
+        }
+        if any(new is not old for new, old in zip(below.values(), inputs(node), strict=False)):
+            node = replace_inputs(node, below)
+        if isinstance(node, SemiJoin | Apply) and isinstance(node.inner, Match):
+            inner = self._inner(node.inner.block, node.slots, node.input.rows)
+            return replace(node, inner=inner)
+        return node
+
+    def _components(self, state: _State) -> list[frozenset[Slot]]:
+        """The slots without values, apart where neither a hop nor a condition links them; those
+        that are linked with bound slots come first."""
+        waiting = [each.slot for each in state.waiting]
+        links = [self._reads(each) for each in (*state.hops, *state.filters)]
+        found: list[frozenset[Slot]] = []
+        # Whatever is bound is one component, however it is linked.
+        seen: set[Slot] = set()
+        for start in (None, *waiting):
+            if start in seen:
+                continue
+            component = _linked(state.bound if start is None else frozenset({start}), links)
+            seen |= component
+            if component & set(waiting):
+                found.append(component)
+        return found
+
+    def _connect(self, block: Block, state: _State, component: frozenset[Slot]) -> _State:
+        """Join the parts of a component, those first that a condition links with what is bound."""
+        while waiting := [each for each in state.waiting if each.slot in component]:
+            part = self._best_part(block, state, self._next(waiting, state))
+            state = self._settle(self._join(state, part))
+        return state
+
+    def _next(self, waiting: Sequence[EntitySlot], state: _State) -> EntitySlot:
+        """A slot of the part to join next: an equality makes fewer pairs than any other link."""
+        near = [each for each in state.filters if self._reads(each) & state.bound]
+        near.sort(key=lambda each: not (isinstance(each, Compare) and each.op is CompareOp.EQ))
+        linked = (
+            slot for condition in near for slot in waiting if slot.slot in self._reads(condition)
+        )
+        return next(linked, waiting[0])
+
+    def _best_part(self, block: Block, state: _State, first: EntitySlot) -> _State:
         """A part of the pattern that is joined with nothing yet, from its best start."""
-        starts = self._starts(block, state)
-        return min((self._part_from(start, state) for start in starts), key=lambda part: part.cost)
-
-    def _starts(self, block: Block, state: _State) -> Sequence[EntitySlot]:
-        """The slots of one connected part."""
-        part = _connected(state.waiting[0].slot, state)
+        part = self._connected(first.slot, state)
         starts = [each for each in state.waiting if each.slot in part]
         starts.sort(key=lambda each: self._scan(each, block.filters).rows)
-        return starts[:_STARTS_MAX]
+        hops = sum(self._reads(hop) <= part for hop in state.hops)
+        tried = starts[: max(1, min(_STARTS_MAX, _START_HOPS_MAX // max(hops, 1)))]
+        return min((self._part_from(each, part, state) for each in tried), key=lambda at: at.cost)
 
-    def _part_from(self, start: EntitySlot, state: _State) -> _State:
-        part = _connected(start.slot, state)
-        inside = _State(
-            self._scan(start, ()),
-            frozenset({start.slot}),
-            tuple(each for each in state.waiting if each.slot in part and each != start),
-            tuple(hop for hop in state.hops if slots_read(hop) <= part),
-            tuple(each for each in state.filters if slots_read(each) and slots_read(each) <= part),
-        )
+    def _part_from(self, start: EntitySlot, part: frozenset[Slot], state: _State) -> _State:
+        inside = self._inside(part, state, self._scan(start, ()), frozenset({start.slot}))
         return self._grow(self._settle(inside))
+
+    def _inside(
+        self, slots: frozenset[Slot], state: _State, node: Node, bound: frozenset[Slot]
+    ) -> _State:
+        """The pattern of some slots alone."""
+        return _State(
+            node,
+            bound,
+            tuple(each for each in state.waiting if each.slot in slots - bound),
+            tuple(hop for hop in state.hops if self._reads(hop) <= slots),
+            self._within(state.filters, slots),
+        )
+
+    def _within(self, filters: Sequence[Expr], slots: frozenset[Slot]) -> tuple[Expr, ...]:
+        """The filters that some slots can answer; one that reads no slot belongs to no part."""
+        return tuple(each for each in filters if self._reads(each) and self._reads(each) <= slots)
+
+    def _connected(self, start: Slot, state: _State) -> frozenset[Slot]:
+        """The slots that hops join with this one, without passing through what is bound."""
+        waiting = frozenset(each.slot for each in state.waiting)
+        return _linked(frozenset({start}), [self._reads(hop) & waiting for hop in state.hops])
 
     # --- steps ---
 
     def _grow(self, state: _State) -> _State:
         """Follow hops for as long as one leads on from what is bound."""
         while True:
-            steps = [step for hop in state.hops for step in self._steps(hop, state)]
+            judged = len(state.hops) <= _JUDGED_HOPS_MAX
+            steps = [step for hop in state.hops for step in self._steps(hop, state, judged=judged)]
             if not steps:
                 return state
-            state = min(steps, key=lambda step: step.node.rows)
+            best = min(steps, key=lambda step: step.node.rows)
+            state = best if judged else self._settle(best)
 
-    def _steps(self, hop: Hop, state: _State) -> list[_State]:
-        """What following a hop would lead to; nothing when it has no end that is bound."""
+    def _steps(self, hop: Hop, state: _State, *, judged: bool) -> list[_State]:
+        """What following a hop would lead to; nothing when it has no end that is bound.
+        ``judged``: with the conditions that can be tested then."""
+        checkpoint()
         bound = state.bound
         if hop.edge_slot is not None and hop.edge_slot in bound:
             return [self._follow_edge(hop, state)]
@@ -148,7 +246,8 @@ class _Orderer:
             for start, end in ((hop.source, hop.target), (hop.target, hop.source))
             if start in bound and end not in bound
         ]
-        return [self._settle(self._follow(hop, state, start, end)) for start, end in ends]
+        steps = [self._follow(hop, state, start, end) for start, end in ends]
+        return [self._settle(step) for step in steps] if judged else steps
 
     def _follow(self, hop: Hop, state: _State, start: Slot, end: Slot) -> _State:
         found = fan_out(hop, self._facts, forward=start == hop.source)
@@ -182,63 +281,77 @@ class _Orderer:
                 return self._follow_edge(hop, state)
             if ends_bound:
                 return self._settle(self._close(hop, state))
-        ready = tuple(each for each in state.filters if slots_read(each) <= state.bound)
+        ready = tuple(each for each in state.filters if self._reads(each) <= state.bound)
         if not ready:
             return state
-        rest = tuple(each for each in state.filters if each not in ready)
+        rest = tuple(each for each in state.filters if not self._reads(each) <= state.bound)
         return replace(state, node=self._filtered(state.node, ready), filters=rest)
 
     def _filtered(self, node: Node, ready: tuple[Expr, ...]) -> Node:
         """Plain conditions first: blocks are asked for the rows that are left."""
-        plain = tuple(each for each in ready if not any(blocks(each)) and not scores_in((each,)))
+        plain = tuple(each for each in ready if self._condition(each).is_plain)
         if plain:
-            share = share_of(plain, self._types, self._facts)
-            node = Filter(node, plain, rows=max(node.rows * share, 0.01))
+            node = Filter(node, plain, rows=max(node.rows * self._share(plain), 0.01))
+        tested = {id(each) for each in plain}
         for condition in ready:
-            if condition not in plain:
+            if id(condition) not in tested:
                 node = self._asked(node, condition)
         return node
 
     def _asked(self, node: Node, condition: Expr) -> Node:
-        rows = max(node.rows * selectivity(condition, self._types, self._facts), 0.01)
+        """Rows asked about inner blocks, which stay patterns until this block is ordered. Until
+        then a block counts as one row for each row that asks."""
+        known = self._condition(condition)
+        rows = max(node.rows * known.share, 0.01)
         if isinstance(condition, Exists):
-            slots = tuple(sorted(slots_read(condition)))
-            inner = self._inner(condition.block, slots, node.rows)
+            slots = tuple(sorted(self._reads(condition)))
+            inner = Match(Given(slots, node.rows), condition.block, rows=node.rows)
             return SemiJoin(node, inner, slots, condition.negated, rows=rows)
-        for asks in blocks(condition):
-            slots = tuple(sorted(slots_read(asks)))
-            inner = self._inner(asks.block, slots, node.rows)
+        for asks, slots in known.asked:
+            inner = Match(Given(slots, node.rows), asks.block, rows=node.rows)
             node = Apply(node, asks, inner, slots, rows=node.rows)
-        scores = scores_in((condition,))
-        node = Scores(node, scores, rows=node.rows) if scores else node
+        node = Scores(node, known.scores, rows=node.rows) if known.scores else node
         return Filter(node, (condition,), rows=rows)
 
     # --- parts that share nothing ---
 
     def _scan(self, slot: EntitySlot, filters: Sequence[Expr]) -> Scan:
-        alone = [each for each in filters if slots_read(each) == {slot.slot}]
-        share = share_of(alone, self._types, self._facts)
-        return Scan(slot, rows=max(self._facts.count(slot.type_id) * share, 0.01))
+        checkpoint()
+        alone = [each for each in filters if self._reads(each) == {slot.slot}]
+        return Scan(slot, rows=max(self._facts.count(slot.type_id) * self._share(alone), 0.01))
 
     def _join(self, state: _State, part: _State) -> _State:
         bound = state.bound | part.bound
-        equal = tuple(
-            pair for each in state.filters if (pair := _equal_sides(each, state.bound, part.bound))
-        )
-        used = tuple(each for each in state.filters if _equal_sides(each, state.bound, part.bound))
+        sides = [(each, _equal_sides(each, state.bound, part.bound)) for each in state.filters]
+        equal = tuple(pair for _, pair in sides if pair)
+        used = tuple(each for each, pair in sides if pair)
         node: Node = part.node
         if not isinstance(state.node, Given) or state.node.slots:
             pairs = state.node.rows * part.node.rows
-            rows = pairs * share_of(used, self._types, self._facts)
-            node = Join(state.node, part.node, equal, rows=max(rows, 0.01))
-        tested = {id(each) for each in (*used, *state.filters_of(part))}
+            node = Join(state.node, part.node, equal, rows=max(pairs * self._share(used), 0.01))
+        tested = {id(each) for each in (*used, *self._within(state.filters, part.bound))}
         return _State(
             node,
             bound,
             tuple(each for each in state.waiting if each.slot not in bound),
-            tuple(hop for hop in state.hops if not slots_read(hop) <= part.bound),
+            tuple(hop for hop in state.hops if not self._reads(hop) <= part.bound),
             tuple(each for each in state.filters if id(each) not in tested),
         )
+
+
+@frozen
+class _Condition:
+    """A condition with its estimated share of rows, the blocks that it asks with the slots that
+    they read, and the scores that it compares."""
+
+    expr: Expr
+    share: float
+    asked: tuple[tuple[Exists | BlockAggregate, tuple[Slot, ...]], ...]
+    scores: tuple[Score | RankFusion, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        return not self.asked and not self.scores
 
 
 @frozen
@@ -268,24 +381,16 @@ class _State:
             self.filters,
         )
 
-    def filters_of(self, part: _State) -> tuple[Expr, ...]:
-        """The filters that a part of the pattern has tested by itself."""
-        return tuple(
-            each for each in self.filters if slots_read(each) and slots_read(each) <= part.bound
-        )
 
-
-def _connected(start: Slot, state: _State) -> frozenset[Slot]:
-    """The slots that hops join with this one, without passing through what is bound."""
-    waiting = {each.slot for each in state.waiting}
-    part, frontier = {start}, {start}
-    while frontier:
-        near = {
-            slot for hop in state.hops if slots_read(hop) & frontier for slot in slots_read(hop)
-        }
-        frontier = (near & waiting) - part
-        part |= frontier
-    return frozenset(part)
+def _linked(start: frozenset[Slot], links: Sequence[frozenset[Slot]]) -> frozenset[Slot]:
+    """The slots that links join with some, directly or through others."""
+    found, rest = start, list(links)
+    while True:
+        near = [link for link in rest if link & found]
+        if not near:
+            return found
+        rest = [link for link in rest if not link & found]
+        found = found.union(*near)
 
 
 def _cost(node: Node) -> float:
