@@ -48,14 +48,14 @@ def _total(values: list[float]) -> float:
         return sum(values)
     if not all(map(math.isfinite, values)):
         return _special_total(values)
-    return _rounded(sum(map(Fraction, values)))
+    return _rounded(sum(map(Fraction, values), Fraction()))
 
 
 def _mean(values: list[float]) -> float:
     """The exact mean, rounded once: it lies between the values, so it is finite if they are."""
     if not all(map(math.isfinite, values)):
         return _special_total(values)
-    return _rounded(sum(map(Fraction, values)) / len(values))
+    return _rounded(sum(map(Fraction, values), Fraction()) / len(values))
 
 
 def _special_total(values: list[float]) -> float:
@@ -63,7 +63,7 @@ def _special_total(values: list[float]) -> float:
     return sum(value for value in values if not math.isfinite(value))
 
 
-def _rounded(exact: Fraction | int) -> float:
+def _rounded(exact: Fraction) -> float:
     try:
         return float(exact)
     except OverflowError:
