@@ -142,7 +142,8 @@ def load_on_spark(graph: Graph, place: Path) -> None:
         engine="spark",
         spark=pipeline.SparkOptions(master="local[2]"),
     ).to_json()
-    say(f"{loaded['total_entities']:,} entities in one commit, {loaded['commit']}:")
+    landed = loaded["commit"]["graph_commit_id"]
+    say(f"{loaded['total_entities']:,} entities in one commit, {landed}:")
     took = [[stage["stage"], f"{stage['rows']:,}", stage["seconds"]] for stage in loaded["stages"]]
     say_all(table(["stage", "rows", "seconds"], took, page_of(sys.stdout)))
     say("\nWorlds by kind:")

@@ -54,7 +54,9 @@ def test_a_session_with_every_verb(
     mutate = ("mutate", "add", "--query", queries)
     first = ask(*mutate, "--params-file", params, "--as", "ada", "--message", "the first")
     assert first["affected_nodes"] == 1
-    assert ask("branch", "create", "review")["graph_commit_id"] == first["commit"]
+    assert (
+        ask("branch", "create", "review")["graph_commit_id"] == first["commit"]["graph_commit_id"]
+    )
     tell(*mutate, "--params", '{"name": "Grace"}', "--branch", "review", "--as", "grace")
     assert tell("query", "names", "--query", queries, "--format", "csv") == "name\nAda\n"
     names = ask("query", "names", "--query", queries, "--branch", "review")["rows"]
@@ -69,12 +71,12 @@ def test_a_session_with_every_verb(
     assert [change["id"] for change in ask("diff", "main", "review")["changes"]] == ["Grace"]
     merged = ask("branch", "merge", "review")
     assert merged["outcome"] == "fast_forward"
-    assert len(ask("commit", "changes", merged["commit"])["changes"]) == 1
+    assert len(ask("commit", "changes", merged["commit"]["graph_commit_id"])["changes"]) == 1
     assert len(ask("changes", "poll", "--start", "beginning")["blocks"]) == 3
     assert ask("changes", "baseline", "--out", tmp_path / "people.jsonl")["resume_cursor"]
     assert len(ask("blame", "Person", "Grace")["history"]) == 2
-    undone = ask("revert", merged["commit"])["commit"]
-    assert ask("cherry-pick", merged["commit"])["commit"] is not None
+    undone = ask("revert", merged["commit"]["graph_commit_id"])["commit"]["graph_commit_id"]
+    assert ask("cherry-pick", merged["commit"]["graph_commit_id"])["commit"] is not None
     assert ask("branch", "reset", "main", "--to", undone)["commit"] is not None
     tell("branch", "delete", "review")
     assert ask("query", "names", "--query", queries, "--at", "v1")["row_count"] == 2

@@ -80,6 +80,10 @@ def test_an_unconfirmed_intent_is_never_rolled_forward_even_without_tables(engin
     (row,) = engine.recovery.sweep()
     assert row.outcome is Outcome.ROLLED_BACK
     assert intent.id not in [commit.id for commit in history(engine)]
+    voiding = engine.resolver.resolve("main").commit
+    assert voiding.kind is WriterKind.RECOVERY
+    assert row.recovery_commit_id == voiding.id
+    assert engine.recovery.audit.rows()[-1] == row
     require_whole(engine)
 
 

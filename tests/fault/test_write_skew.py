@@ -63,16 +63,19 @@ def test_a_table_that_was_read_and_has_moved_is_named_by_the_conflict(tmp_path: 
     engine.attempts.gates.enabled = False
     other = open_engine(path)
     other.attempts.lease.enabled = False
+    place = engine.snapshot().catalog.node("Place")
+    assert place is not None
+    before = engine.resolver.resolve("main").pins[place.id].version
     late = Interruption("swap", lambda: add(other, ["x"], to="Place"), prefix="__manifest")
     writer = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
     with pytest.raises(PinChanged) as told:
         writer.attempts.run(
             Request("main"), Add({"Person": ["y"]}, reads=["Place"], reprepares=False)
         )
-    place = engine.snapshot().catalog.node("Place")
-    assert place is not None
-    assert told.value.details["table_key"] == place.id
-    assert told.value.details["expected"] != told.value.details["actual"]
+    moved = open_engine(path).resolver.resolve("main").pins[place.id].version
+    assert told.value.details == {"table_key": "node:Place", "expected": before, "actual": moved}
+    assert moved > before
+    assert "node:Place" in str(told.value)
     assert ids_of(engine) == []
     require_whole(engine)
 

@@ -131,7 +131,8 @@ def _sides(conflict: Mapping[str, Any]) -> Iterator[str]:
 def picked_lines(body: Mapping[str, Any], done: str, doing: str) -> Iterator[str]:
     """What became of a commit that was reverted or picked; of a preview, what would."""
     if not body.get("preview"):
-        yield f"{done}: {body['commit'] or 'nothing to change'}"
+        landed = body["commit"]
+        yield f"{done}: {landed['graph_commit_id'] if landed else 'nothing to change'}"
     elif body["conflicts"]:
         yield f"{doing} would not work: {len(body['conflicts'])} to be decided"
     else:

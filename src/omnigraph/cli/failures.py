@@ -13,7 +13,7 @@ import click
 from omnigraph.cli.exits import FAILED, exit_code_of
 from omnigraph.cli.invocation import Invocation
 from omnigraph.cli.terminal import paint, write_error
-from omnigraph.errors import GraphError, InvalidInput
+from omnigraph.errors import GraphError, InvalidInput, PreconditionFailed
 
 __all__ = ["report", "usage_failure"]
 
@@ -31,7 +31,7 @@ def report(error: BaseException, *, as_json: bool) -> int:
     """Print an error; the exit code that goes with it."""
     match error:
         case GraphError():
-            lines, body, code = _lines_of(error), error.to_json(), exit_code_of(error)
+            lines, body, code = _lines_of(error), _body_of(error), exit_code_of(error)
         case OSError():
             lines, body, code = _unforeseen("io.failed", f"{error}")
         case _:
@@ -45,6 +45,14 @@ def report(error: BaseException, *, as_json: bool) -> int:
         with contextlib.suppress(OSError):
             print(Invocation.to_json(body), flush=True)
     return code
+
+
+def _body_of(error: GraphError) -> dict[str, Any]:
+    """The error as JSON. A lost ``--if-commit`` has the detail object of the HTTP interface."""
+    body = error.to_json()
+    if isinstance(error, PreconditionFailed):
+        body["precondition_failure"] = dict(error.details)
+    return body
 
 
 def _lines_of(error: GraphError) -> list[str]:

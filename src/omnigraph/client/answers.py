@@ -37,6 +37,7 @@ __all__ = [
     "commit_of",
     "commits_of",
     "explanation_of",
+    "landed_commit",
     "load_of",
     "mutation_of",
     "named_commit",
@@ -81,6 +82,12 @@ def commits_of(body: Mapping[str, Any]) -> CommitPage:
     return CommitPage(tuple(map(commit_of, body["commits"])), body.get("next_page_token"))
 
 
+def landed_commit(body: Mapping[str, Any]) -> Commit | None:
+    """Decode the commit of a write result; None when the write changed nothing."""
+    commit = body.get("commit")
+    return None if commit is None else commit_of(commit)
+
+
 def named_commit(
     commit_id: str, *, branch: str, kind: WriterKind, actor: str | None = None
 ) -> Commit:
@@ -98,21 +105,17 @@ def _ref(commit_id: str | None) -> CommitRef | None:
 
 
 def mutation_of(body: Mapping[str, Any]) -> MutationResult:
-    actor = body.get("actor_id")
-    commit = body.get("commit")
     return MutationResult(
         body["branch"],
         body["query_name"],
         Counts(**body["counts"]),
-        actor,
-        commit
-        and named_commit(commit, branch=body["branch"], kind=WriterKind.MUTATION, actor=actor),
+        body.get("actor_id"),
+        landed_commit(body),
         dry_run=body.get("dry_run", False),
     )
 
 
 def load_of(body: Mapping[str, Any]) -> LoadResult:
-    actor, commit = body.get("actor_id"), body.get("commit")
     return LoadResult(
         body["branch"],
         Mode(body["mode"]),
@@ -122,20 +125,19 @@ def load_of(body: Mapping[str, Any]) -> LoadResult:
         _counts(body["edges"]),
         body["superseded"],
         body["deleted"],
-        actor,
-        commit and named_commit(commit, branch=body["branch"], kind=WriterKind.LOAD, actor=actor),
+        body.get("actor_id"),
+        landed_commit(body),
         body.get("dry_run", False),
     )
 
 
 def reset_of(body: Mapping[str, Any]) -> ResetResult:
-    branch, actor, commit = body["branch"], body.get("actor_id"), body.get("commit")
     return ResetResult(
-        branch,
+        body["branch"],
         body["to"],
         named_commit(body["snapshot_commit_id"], branch="", kind=WriterKind.MUTATION),
-        commit and named_commit(commit, branch=branch, kind=WriterKind.RESET, actor=actor),
-        actor,
+        landed_commit(body),
+        body.get("actor_id"),
     )
 
 

@@ -57,7 +57,7 @@ _PATTERNS: tuple[tuple[int, str, type[GraphError]], ...] = (
     (503, r".*(outcome_unknown|deletion_unknown)", errors.OutcomeUnknown),
 )
 # Under these names a body tells what an error keeps among its details.
-_FLAT = ("precondition_failure", "published_dataset_version_conflict")
+_FLAT = ("precondition_failure", "manifest_conflict")
 _NAMED = ("merge_conflicts", "resource_limit", "change_feed_gap")
 
 

@@ -17,7 +17,7 @@ from omnigraph.catalog.model import (
     TypeId,
 )
 from omnigraph.catalog.steps import MigrationPlan
-from omnigraph.client.answers import named_commit
+from omnigraph.client.answers import landed_commit, named_commit
 from omnigraph.datatypes.types import STRING
 from omnigraph.frozen import frozen
 from omnigraph.operations.changes.blame import EntityHistory
@@ -210,17 +210,16 @@ class RemotePick(PickResult):
 
 
 def merge_of(body: Mapping[str, Any]) -> MergeResult:
-    actor, target = body.get("actor_id"), body["target"]
-    base, commit = body.get("base_commit_id"), body.get("commit")
+    base = body.get("base_commit_id")
     return RemoteMerge(
         body["source"],
-        target,
+        body["target"],
         MergeOutcome(body["outcome"]),
         base and named_commit(base, branch="", kind=WriterKind.MUTATION),
-        commit and named_commit(commit, branch=target, kind=WriterKind.MERGE, actor=actor),
+        landed_commit(body),
         tuple(map(_outcome, body["summary"])),
         _conflicts(body),
-        actor,
+        body.get("actor_id"),
         body.get("preview", False),
         body.get("branch_deleted"),
         body.get("branch_delete_error"),
@@ -229,14 +228,13 @@ def merge_of(body: Mapping[str, Any]) -> MergeResult:
 
 
 def pick_of(body: Mapping[str, Any], kind: WriterKind) -> PickResult:
-    actor, commit = body.get("actor_id"), body.get("commit")
     return RemotePick(
         body["branch"],
         named_commit(body["picked_commit_id"], branch="", kind=WriterKind.MUTATION),
-        commit and named_commit(commit, branch=body["branch"], kind=kind, actor=actor),
+        landed_commit(body),
         tuple(map(_outcome, body["summary"])),
         _conflicts(body),
-        actor,
+        body.get("actor_id"),
         body.get("preview", False),
         kind.value.replace("_", "-"),
         body,
@@ -287,9 +285,8 @@ class RemoteSchemaResult(SchemaResult):
 
 
 def schema_result_of(body: Mapping[str, Any], plan: MigrationPlan) -> SchemaResult:
-    branch, commit_id = body["branch"], body.get("commit")
-    commit = commit_id and named_commit(commit_id, branch=branch, kind=WriterKind.SCHEMA)
-    head = named_commit(commit_id or "0" * 26, branch=branch, kind=WriterKind.SCHEMA)
+    branch, commit = body["branch"], landed_commit(body)
+    head = commit or named_commit("0" * 26, branch=branch, kind=WriterKind.SCHEMA)
     return RemoteSchemaResult(
         body["uri"],
         branch,

@@ -11,6 +11,7 @@ from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.graph.at import GraphAt
 from omnigraph.graph.changes import Changes
 from omnigraph.graph.parts import Branches, Commits, Operations, Recoveries, Tags
+from omnigraph.graph.redact import hidden_types_redacted
 from omnigraph.operations.query import require_budget
 from omnigraph.policy.guard import OPEN
 from omnigraph.versioning.manifest import commit_id_of
@@ -131,12 +132,14 @@ class Graph(GraphAt):
             dry_run,
             source_name,
         )
-        return run_mutation(
-            self._engine,
-            request,
-            seen=gate.seen_to_change(branch),
-            allow=lambda types: gate.change(branch, types=types),
-        )
+        seen = gate.seen_to_change(branch)
+        with hidden_types_redacted(self._engine, seen, branch):
+            return run_mutation(
+                self._engine,
+                request,
+                seen=seen,
+                allow=lambda types: gate.change(branch, types=types),
+            )
 
     def load(
         self,
@@ -182,12 +185,14 @@ class Graph(GraphAt):
             dry_run,
             progress,
         )
-        return load(
-            self._engine,
-            request,
-            lambda types: gate.change(branch, types=types),
-            seen=gate.seen_to_change(branch),
-        )
+        seen = gate.seen_to_change(branch)
+        with hidden_types_redacted(self._engine, seen, branch):
+            return load(
+                self._engine,
+                request,
+                lambda types: gate.change(branch, types=types),
+                seen=seen,
+            )
 
     def apply_schema(
         self,

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.frozen import frozen
+from omnigraph.operations.commit_json import commit_to_json
 from omnigraph.pictures.history import Dot, draw_history
+from omnigraph.ports.tables import table_version
 from omnigraph.runtime.clock import format_micros
 from omnigraph.runtime.ids import CommitId, is_ulid
-from omnigraph.runtime.plain import plain
 from omnigraph.versioning.branches import list_branches
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.names import MAIN
@@ -28,7 +29,6 @@ __all__ = [
     "CommitGraph",
     "CommitPage",
     "commit_graph",
-    "commit_to_json",
     "list_commits",
     "parents_of",
     "snapshot_to_json",
@@ -156,28 +156,6 @@ def list_commits(engine: Engine, wanted: CommitFilter) -> CommitPage:
     return CommitPage(page, page[-1].id if len(found) > len(page) else None)
 
 
-def commit_to_json(commit: Commit) -> dict[str, Any]:
-    """A commit as every door shows it; what it does not have is left out."""
-    body: dict[str, Any] = {
-        "graph_commit_id": commit.id,
-        "graph_branch": commit.branch,
-        "graph_manifest_version": commit.ref.version,
-        "parent_commit_id": commit.parent.id if commit.parent else None,
-        "merged_parent_commit_id": commit.merged_parent.id if commit.merged_parent else None,
-        "actor_id": commit.actor,
-        "created_at": commit.time_micros,
-        "created_at_text": format_micros(commit.time_micros),
-        "message": commit.message,
-        "kind": commit.kind.value,
-        "schema": commit.schema,
-        "affected_nodes": commit.counts.nodes,
-        "affected_edges": commit.counts.edges,
-        "counts": plain(commit.counts),
-        "idempotency_key": commit.idempotency_key,
-    }
-    return {key: value for key, value in body.items() if value is not None}
-
-
 def snapshot_to_json(engine: Engine, manifest: Manifest) -> dict[str, Any]:
     """What one commit consists of: a dataset, a version and a count per type."""
     catalog = engine.root.catalog(manifest.commit.schema)
@@ -187,7 +165,7 @@ def snapshot_to_json(engine: Engine, manifest: Manifest) -> dict[str, Any]:
             "type_name": entity.name,
             "entity_count": manifest.pins[entity.id].rows,
             "dataset_path": manifest.pins[entity.id].path,
-            "published_dataset_version": manifest.pins[entity.id].version,
+            "published_dataset_version": table_version(manifest.pins[entity.id]),
         }
         for entity in catalog.types.values()
     ]

@@ -15,6 +15,7 @@ from omnigraph.executor.search.segments import offsets_of
 from omnigraph.executor.search.vectors import count_indexable
 from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.operations.commit_json import landed_to_json
 from omnigraph.operations.index_plan import Action, Declared, Step, declared_indexes, plan_step
 from omnigraph.ports.indexes import IndexKind, NewSegment
 from omnigraph.runtime.cancellation import check_cancelled
@@ -79,7 +80,7 @@ class EnsureResult:
     def to_json(self) -> dict[str, Any]:
         return {
             "branch": self.branch,
-            "commit": self.commit.id if self.commit else None,
+            "commit": landed_to_json(self.commit),
             "indexes": [outcome.to_json() for outcome in self.outcomes],
         }
 

@@ -13,6 +13,7 @@ from omnigraph.integrity.evaluate import evaluate_changes
 from omnigraph.ir.queries import Insert, MutationIR
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.source import Source
+from omnigraph.operations.commit_json import landed_to_json
 from omnigraph.operations.idempotency import digest_of, find_earlier, run_once
 from omnigraph.operations.pending import Pending
 from omnigraph.operations.query import QueryRequest, compile_on
@@ -91,7 +92,7 @@ class MutationResult:
             "affected_edges": self.affected_edges,
             "counts": plain(self.counts),
             "actor_id": self.actor,
-            "commit": self.commit.id if self.commit else None,
+            "commit": landed_to_json(self.commit),
         }
         return {**body, "dry_run": True} if self.dry_run else body
 

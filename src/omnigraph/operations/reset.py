@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.frozen import frozen
+from omnigraph.operations.commit_json import landed_to_json
 from omnigraph.operations.merge.takeover import take_over
 from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.manifest import WriterKind
@@ -47,7 +48,7 @@ class ResetResult:
             "branch": self.branch,
             "to": self.to,
             "snapshot_commit_id": self.snapshot.id,
-            "commit": self.commit.id if self.commit else None,
+            "commit": landed_to_json(self.commit),
             "actor_id": self.actor,
         }
 

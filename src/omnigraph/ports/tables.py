@@ -57,6 +57,11 @@ class Pin:
     rows: int
 
 
+def table_version(pin: Pin | None) -> int:
+    """Return the version number that callers see; 0 for a table that is not in the commit."""
+    return 0 if pin is None else pin.version
+
+
 @frozen
 class Part:
     """Rows that were written together, at the place that they have in a scan.

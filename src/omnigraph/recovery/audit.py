@@ -47,6 +47,9 @@ class AuditRow:
     # Per table: where it was, and where the operation had brought it.
     tables: tuple[dict[str, Any], ...] = ()
     note: str | None = None
+    # The commit that ended the operation: its own when rolled forward, the one that declares it
+    # void when rolled back.
+    recovery_commit_id: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from omnigraph.errors import OutcomeUnknown, StaleHead
+from omnigraph.errors import NotFound, OutcomeUnknown, StaleHead
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
-from omnigraph.versioning.chain import Presence, find_commit
+from omnigraph.versioning.chain import Presence, commits_since, find_commit
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.publish import Draft, OperationPublished, Publication, publish
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from omnigraph.versioning.lineage import Lineage
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["RECOVERY_ACTOR", "Fate", "fate_of", "fence"]
+__all__ = ["RECOVERY_ACTOR", "Fate", "fate_of", "fence", "recovery_commit_of"]
 
 RECOVERY_ACTOR = "omnigraph:recovery"
 
@@ -62,6 +62,28 @@ def fate_of(root: GraphRoot, heads: Heads, lineage: Lineage, publication: Public
     return Fate.OPEN
 
 
+def recovery_commit_of(root: GraphRoot, heads: Heads, publication: Publication) -> str | None:
+    """Return the commit that published or voided an operation; None when cleanup removed it.
+
+    Looked up by content, not remembered: the recoverer that published it may have died since.
+    """
+    operation = publication.draft.id
+    void_message = _void_message(operation)
+    try:
+        head = heads.of_incarnation(publication.incarnation)
+        for commit in commits_since(root, head, publication.captured.id):
+            voids = commit.kind is WriterKind.RECOVERY and commit.message == void_message
+            if voids or commit.id == operation:
+                return commit.id
+    except NotFound:
+        return None
+    return None
+
+
+def _void_message(operation: str) -> str:
+    return f"void {operation}"
+
+
 def fence(root: GraphRoot, heads: Heads, lineage: Lineage, publication: Publication) -> Fate:
     """Make sure that an operation is either published already or can never be. Idempotent."""
     for _ in range(root.limits.publish_retries + 1):
@@ -79,7 +101,7 @@ def fence(root: GraphRoot, heads: Heads, lineage: Lineage, publication: Publicat
                         publication.draft.branch,
                         WriterKind.RECOVERY,
                         actor=RECOVERY_ACTOR,
-                        message=f"void {publication.draft.id}",
+                        message=_void_message(publication.draft.id),
                     ),
                     incarnation=publication.incarnation,
                     captured=head.commit.ref,

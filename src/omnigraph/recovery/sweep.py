@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from omnigraph.errors import Conflict, GraphError, NotFound, OperationVoid, StorageFault
 from omnigraph.frozen import frozen
 from omnigraph.recovery.audit import Audit, AuditRow, Outcome
-from omnigraph.recovery.fence import Fate, fate_of, fence
+from omnigraph.recovery.fence import Fate, fate_of, fence, recovery_commit_of
 from omnigraph.recovery.heal import Healer
 from omnigraph.recovery.heart import HEART
 from omnigraph.recovery.intents import Intent, IntentKeys, IntentStore
@@ -219,6 +219,7 @@ class Recovery:
             draft.kind.value,
             draft.actor,
             tables,
+            recovery_commit_id=recovery_commit_of(self._root, self._heads, intent.publication),
         )
 
 

@@ -136,7 +136,7 @@ def _details_of(error: GraphError) -> dict[str, Any]:
         case errors.PreconditionFailed():
             named = {"precondition_failure": details}
         case errors.PinChanged() if "table_key" in details:
-            named = {"published_dataset_version_conflict": details}
+            named = _moved_table(details)
         case errors.StaleHead() if "expected" in details:
             named = {"read_set_conflict": {"member": "schema", **details}}
         case errors.KeyConflict():
@@ -158,6 +158,20 @@ def _details_of(error: GraphError) -> dict[str, Any]:
         case _:
             return _plain_details(details)
     return {key: value for key, value in named.items() if value}
+
+
+def _moved_table(details: dict[str, Any]) -> dict[str, Any]:
+    """The same fact under the two names that clients of the contract look for."""
+    kind, _, name = str(details["table_key"]).partition(":")
+    return {
+        "manifest_conflict": details,
+        "published_dataset_version_conflict": {
+            "entity_kind": kind,
+            "type_name": name,
+            "expected_published_dataset_version": details.get("expected"),
+            "actual_published_dataset_version": details.get("actual"),
+        },
+    }
 
 
 def _plain_details(details: dict[str, Any]) -> dict[str, Any]:

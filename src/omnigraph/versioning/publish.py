@@ -22,6 +22,7 @@ from omnigraph.errors import (
     StorageFault,
 )
 from omnigraph.frozen import frozen
+from omnigraph.ports.tables import table_version
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import ulid_micros
 from omnigraph.versioning import layout
@@ -259,13 +260,13 @@ def _schema_is_unchanged(_: GraphRoot, publication: Publication, head: Manifest)
 def _pins_are_unchanged(_: GraphRoot, publication: Publication, head: Manifest) -> None:
     for type_id, expected in publication.expected.items():
         pin = head.pins.get(type_id)
-        actual = pin.fingerprint if pin else None
-        if actual != expected:
+        if (pin.fingerprint if pin else None) != expected:
             raise PinChanged(
                 "pin.changed",
                 f"table {type_id} changed on branch {publication.draft.branch!r} meanwhile",
                 remedy="read again and prepare the write again",
-                details={"table_key": type_id, "expected": expected, "actual": actual},
+                # The writer, which has the captured view, adds the expected version.
+                details={"table_key": type_id, "actual": table_version(pin)},
             )
 
 

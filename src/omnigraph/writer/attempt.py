@@ -48,6 +48,7 @@ from omnigraph.writer.advance import advance_tables, foresee_tables
 from omnigraph.writer.gates import gates_of
 from omnigraph.writer.lease import Lease
 from omnigraph.writer.plan import Prepared, Request, View, Writer, parse_request
+from omnigraph.writer.table_conflicts import conflicts_by_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -161,7 +162,8 @@ class Attempts:
                 self._require_young(started)
             else:
                 self._require_announced(announced)
-            return self._commit(ready, head)
+            with conflicts_by_type_name(ready.view):
+                return self._commit(ready, head)
 
     def _prepare(
         self, stack: ExitStack, request: Request, writer: Writer, pace: _Pace
@@ -360,7 +362,8 @@ class Attempts:
         voided."""
         head = self._heads.of_incarnation(ready.view.ref.incarnation)
         if head.commit.id != ready.view.head.commit.id:
-            require_preconditions(self._root, ready.publication, head)
+            with conflicts_by_type_name(ready.view):
+                require_preconditions(self._root, ready.publication, head)
         return head
 
     def _give_up(

@@ -38,7 +38,11 @@ def test_a_load_is_one_commit(cli: Cli, graph_copy: Path, data: Path) -> None:
     assert body["nodes"] == [{"name": "Person", "entities_loaded": 1}]
     assert body["edges"] == [{"name": "Knows", "entities_loaded": 1}]
     assert (body["total_entities"], body["branch_created"]) == (2, False)
-    shown = json.loads(cli("commit", "show", body["commit"], "--store", graph_copy, "--json").out)
+    shown = json.loads(
+        cli(
+            "commit", "show", body["commit"]["graph_commit_id"], "--store", graph_copy, "--json"
+        ).out
+    )
     assert (shown["kind"], shown["actor_id"], shown["message"]) == ("load", "ada", "more")
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import omnigraph
 from omnigraph.errors import GraphError
-from omnigraph.operations.history import CommitFilter, commit_to_json
+from omnigraph.operations.commit_json import commit_to_json
+from omnigraph.operations.history import CommitFilter
 
 if TYPE_CHECKING:
     import pytest

@@ -47,7 +47,7 @@ def test_a_schema_is_planned_and_applied(
     assert (body["supported"], body["applied"], body["step_count"]) == (True, True, 2)
     assert body["branch"] == "main"
     with omnigraph.open(graph_copy) as graph:
-        commit = graph.commits.show(body["commit"])
+        commit = graph.commits.show(body["commit"]["graph_commit_id"])
         assert (commit.actor, commit.message) == ("ada", "more")
         assert commit.ref.version == body["graph_manifest_version"]
         found = graph.query("query q() { match { $p: Person } return { $p.name, $p.label } }")

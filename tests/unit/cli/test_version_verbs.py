@@ -22,7 +22,7 @@ def mutate(cli: Cli, graph: Path, statement: str, branch: str = "main") -> str:
     text = f"query q() {{ {statement} }}"
     done = cli("mutate", "-e", text, "--store", graph, "--branch", branch, "--json")
     assert done.code == 0, done.err
-    return str(json.loads(done.out)["commit"])
+    return str(json.loads(done.out)["commit"]["graph_commit_id"])
 
 
 def ask(cli: Cli, *arguments: Any, code: int = 0) -> Any:
@@ -176,7 +176,7 @@ def test_conflicts_are_previewed_decided_and_merged(
     assert merged["outcome"] == "merged"
     history = ask(cli, "blame", "Person", "Ada", *here)["history"]
     assert history[0]["change"]["after"]["properties"]["age"] == 3
-    assert history[0]["cause"]["graph_commit_id"] == merged["commit"]
+    assert history[0]["cause"]["graph_commit_id"] == merged["commit"]["graph_commit_id"]
 
 
 @pytest.mark.parametrize(("strategy", "age"), [("ours", 1), ("theirs", 2)])
@@ -214,8 +214,8 @@ def test_a_commit_is_reverted_picked_and_a_branch_reset(cli: Cli, graph_copy: Pa
     picked = ask(cli, "cherry-pick", commit.lower(), *here, "--as", "ada")
     assert picked["picked_commit_id"] == commit
     assert ask(cli, "cherry-pick", commit, *here)["commit"] is None
-    undone = cli("revert", picked["commit"], *here).out
-    assert undone.startswith(f"reverted {picked['commit']} on main: 01")
+    undone = cli("revert", picked["commit"]["graph_commit_id"], *here).out
+    assert undone.startswith(f"reverted {picked['commit']['graph_commit_id']} on main: 01")
     assert ask(cli, "diff", "v1", "main", *here)["changes"] == []
     done = ask(cli, "branch", "reset", "main", "--to", "review", *here)
     assert done["commit"] is not None

@@ -30,7 +30,11 @@ def test_a_mutation_is_one_commit_with_actor_and_message(cli: Cli, graph_copy: P
     assert body["affected_nodes"] == 1
     assert body["actor_id"] == "ada"
     assert outcome.err == ""
-    commit = json.loads(cli("commit", "show", body["commit"], "--store", graph_copy, "--json").out)
+    commit = json.loads(
+        cli(
+            "commit", "show", body["commit"]["graph_commit_id"], "--store", graph_copy, "--json"
+        ).out
+    )
     assert (commit["actor_id"], commit["message"]) == ("ada", "one more")
     told = cli("mutate", "-e", ADD.replace("Alan", "Kurt"), "--store", graph_copy)
     assert told.out.startswith("add changed 1 node, 0 edges on main: 01")
@@ -59,11 +63,14 @@ def test_nothing_changed_is_no_commit(cli: Cli, graph_copy: Path) -> None:
 
 def test_a_lost_precondition_is_exit_code_4(cli: Cli, graph_copy: Path) -> None:
     head = json.loads(cli("status", graph_copy, "--json").out)["head"]
-    won = cli("mutate", "-e", ADD, "--store", graph_copy, "--if-commit", head.lower())
+    won = cli("mutate", "-e", ADD, "--store", graph_copy, "--if-commit", head.lower(), "--json")
     assert won.code == 0
     lost = cli("mutate", "-e", ADD, "--store", graph_copy, "--if-commit", head, "--json")
     assert lost.code == 4
-    assert json.loads(lost.out)["code"] == "commit.precondition"
+    body = json.loads(lost.out)
+    assert body["code"] == "commit.precondition"
+    now = json.loads(won.out)["commit"]["graph_commit_id"]
+    assert body["precondition_failure"] == {"expected": head, "actual": now}
 
 
 def test_a_repeated_request_has_no_second_effect(cli: Cli, graph_copy: Path) -> None:

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import omnigraph
-from omnigraph.errors import Forbidden, GraphError, NotFound, TypeFailure
+from omnigraph.errors import Forbidden, GraphError, NotFound, PinChanged, TypeFailure
 from omnigraph.policy.reading import parse_bundle
+from omnigraph.runtime import faults
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -285,6 +286,19 @@ rules:
                 partly.mutate("query q() { insert Badge { } }", dry_run=dry_run)
             assert caught.value.code == "data.required"
             assert "pin" not in f"{caught.value} {caught.value.details}"
+
+
+def test_a_conflict_does_not_name_a_hidden_type(graph: Graph, clerk: Graph) -> None:
+    def intrude() -> None:
+        faults.clear()
+        graph.mutate('query q() { insert Earns { from: "Bob", to: "s1" } }')
+
+    faults.arm("attempt.prepared", intrude)
+    with pytest.raises(PinChanged) as caught:
+        clerk.mutate('query q() { delete Person where name = "Bob" }')
+    told = f"{caught.value} {caught.value.remedy} {caught.value.details}"
+    assert [word for word in HIDDEN if word in told] == []
+    assert caught.value.details == {}
 
 
 def test_a_change_is_asked_about_by_its_types(graph: Graph) -> None:

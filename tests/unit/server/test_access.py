@@ -225,7 +225,9 @@ def test_the_actor_is_that_of_the_token_whatever_the_request_says(policed: httpx
         f"{G}/mutate", json={"query": INSERT}, headers={**bearer("ada"), **smuggled}
     ).json()
     assert done["actor_id"] == "ada"
-    commit = policed.get(f"{G}/commits/{done['commit']}", headers=bearer("ada")).json()
+    commit = policed.get(
+        f"{G}/commits/{done['commit']['graph_commit_id']}", headers=bearer("ada")
+    ).json()
     assert commit["actor_id"] == "ada"
     for field in ("actor", "actor_id", "as"):
         answer = policed.post(

@@ -54,7 +54,7 @@ def test_a_read_and_a_mutation_answer_as_themselves(open_server: httpx.Client) -
         f"{G}/queries/person", json={"params": {"name": "Emmy"}, "branch": "review"}
     ).json()
     assert found["rows"] == [{"p.name": "Emmy", "p.born": "1882-03-23"}]
-    assert found["graph_commit_id"] == done["commit"]
+    assert found["graph_commit_id"] == done["commit"]["graph_commit_id"]
 
 
 def test_a_kind_that_was_not_expected_is_400(open_server: httpx.Client) -> None:
@@ -80,7 +80,7 @@ def test_a_conditional_invocation_is_a_compare_and_swap(open_server: httpx.Clien
     assert second.status_code == 412
     assert second.json()["precondition_failure"] == {
         "expected": head,
-        "actual": first.json()["commit"],
+        "actual": first.json()["commit"]["graph_commit_id"],
     }
     read = open_server.post(f"{G}/queries/person/if-graph-commit", headers=said)
     assert read.status_code == 400

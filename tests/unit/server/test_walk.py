@@ -30,7 +30,7 @@ def test_a_mutation_is_seen_by_the_next_query(open_server: httpx.Client) -> None
     assert done.json()["affected_nodes"] == 1
     answer = open_server.post(f"{G}/query", json={"query": ALL}).json()
     assert {row["p.name"] for row in answer["rows"]} == {"Ada", "Charles", "Emmy"}
-    assert answer["graph_commit_id"] == done.json()["commit"]
+    assert answer["graph_commit_id"] == done.json()["commit"]["graph_commit_id"]
 
 
 def test_a_branch_is_made_changed_merged_and_deleted(open_server: httpx.Client) -> None:

@@ -15,7 +15,8 @@ from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.render import Rows, block, page_of, table
 from omnigraph.cli.terminal import write_lines
 from omnigraph.operations.changes.wire import cause_to_json, change_to_json
-from omnigraph.operations.history import CommitFilter, commit_to_json
+from omnigraph.operations.commit_json import commit_to_json
+from omnigraph.operations.history import CommitFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

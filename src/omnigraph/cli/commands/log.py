@@ -9,7 +9,8 @@ import click
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.commits import commit_lines, draw_commits, names_by_commit, weave
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.operations.history import CommitFilter, commit_to_json
+from omnigraph.operations.commit_json import commit_to_json
+from omnigraph.operations.history import CommitFilter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,6 +9,7 @@ from omnigraph.catalog.steps import DropMode, DropProperty, DropType, MigrationP
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import Conflict
 from omnigraph.frozen import frozen
+from omnigraph.operations.commit_json import landed_to_json
 from omnigraph.operations.create import create_tables
 from omnigraph.operations.evolve.checks import check_data
 from omnigraph.operations.evolve.plan import (
@@ -77,7 +78,7 @@ class SchemaResult:
             **self.plan.to_json(),
             "applied": self.applied,
             "graph_manifest_version": self.head.version,
-            "commit": self.commit.id if self.commit else None,
+            "commit": landed_to_json(self.commit),
             **({"dry_run": True} if self.dry_run else {}),
         }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import Mode
+from omnigraph.operations.commit_json import landed_to_json
 from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class LoadResult:
             "superseded": self.superseded,
             "deleted": self.deleted,
             "actor_id": self.actor,
-            "commit": self.commit.id if self.commit else None,
+            "commit": landed_to_json(self.commit),
         }
         return {**body, "dry_run": True} if self.dry_run else body
 

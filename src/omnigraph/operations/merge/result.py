@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.catalog.model import DST, SRC, EdgeType
 from omnigraph.errors import MergeConflict
 from omnigraph.executor.result import to_wire
+from omnigraph.operations.commit_json import landed_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +59,7 @@ class MergeResult:
             "target": self.target,
             "outcome": self.outcome.value,
             "base_commit_id": self.base.id if self.base else None,
-            "commit": self.commit.id if self.commit else None,
+            "commit": landed_to_json(self.commit),
             "actor_id": self.actor,
             "branch_deleted": self.branch_deleted,
             "branch_delete_error": self.branch_delete_error,
@@ -91,7 +92,7 @@ class PickResult:
         body: dict[str, Any] = {
             "branch": self.branch,
             "picked_commit_id": self.picked.id,
-            "commit": self.commit.id if self.commit else None,
+            "commit": landed_to_json(self.commit),
             "actor_id": self.actor,
             "summary": [outcome.to_json() for outcome in self.types],
         }

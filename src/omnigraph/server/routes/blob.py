@@ -109,6 +109,8 @@ def _headers(blob: Blob) -> Mapping[str, str]:
         "ETag": _tag(blob),
         "Accept-Ranges": "bytes",
         "Omnigraph-Graph-Commit": blob.commit_id,
+        # A commit identifies its snapshot.
+        "Omnigraph-Snapshot-Id": blob.commit_id,
     }
 
 

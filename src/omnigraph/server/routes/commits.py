@@ -6,7 +6,8 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput
-from omnigraph.operations.history import CommitFilter, commit_to_json
+from omnigraph.operations.commit_json import commit_to_json
+from omnigraph.operations.history import CommitFilter
 from omnigraph.runtime.clock import datetime_to_micros
 from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_commit, parse_target

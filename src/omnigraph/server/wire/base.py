@@ -10,6 +10,7 @@ __all__ = [
     "Answer",
     "BranchName",
     "CommitId",
+    "CommitOutput",
     "CountsOutput",
     "Details",
     "EntityKind",
@@ -56,3 +57,23 @@ class CountsOutput(Answer):
     edges_inserted: int
     edges_updated: int
     edges_deleted: int
+
+
+class CommitOutput(Answer):
+    """A commit; times are microseconds since 1970, UTC."""
+
+    graph_commit_id: CommitId
+    graph_branch: str
+    graph_manifest_version: int
+    created_at: int
+    created_at_text: str
+    kind: str
+    schema: str
+    affected_nodes: int
+    affected_edges: int
+    counts: CountsOutput
+    parent_commit_id: CommitId | None = None
+    merged_parent_commit_id: CommitId | None = None
+    actor_id: str | None = None
+    message: str | None = None
+    idempotency_key: str | None = None

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from omnigraph.server.wire.base import Answer, BranchName, CommitId, Details, Input
+from omnigraph.server.wire.base import Answer, BranchName, CommitId, CommitOutput, Details, Input
 
 __all__ = [
     "BlobQuery",
@@ -66,7 +66,7 @@ class LoadOutput(Answer):
     uri: str
     base_branch: str | None = None
     actor_id: str | None = None
-    commit: CommitId | None = None
+    commit: CommitOutput | None = None
     dry_run: bool = False
 
 
@@ -120,6 +120,6 @@ class SchemaApplyOutput(SchemaPlanOutput):
     branch: str
     applied: bool
     graph_manifest_version: int
-    commit: CommitId | None = None
+    commit: CommitOutput | None = None
     dry_run: bool = False
     broken_queries: list[BrokenQueryOutput] = field(default_factory=list)

@@ -10,7 +10,7 @@ from omnigraph.server.wire.base import (
     Answer,
     BranchName,
     CommitId,
-    CountsOutput,
+    CommitOutput,
     Details,
     EntityKind,
     Input,
@@ -108,7 +108,7 @@ class BranchMergeOutput(Answer):
     outcome: Literal["already_up_to_date", "fast_forward", "merged"]
     summary: list[Details]
     base_commit_id: CommitId | None = None
-    commit: CommitId | None = None
+    commit: CommitOutput | None = None
     actor_id: str | None = None
     branch_deleted: bool | None = None
     branch_delete_error: str | None = None
@@ -126,7 +126,7 @@ class BranchResetOutput(Answer):
     branch: str
     to: str
     snapshot_commit_id: CommitId
-    commit: CommitId | None = None
+    commit: CommitOutput | None = None
     actor_id: str | None = None
 
 
@@ -146,7 +146,7 @@ class PickOutput(Answer):
     branch: str
     picked_commit_id: CommitId
     summary: list[Details]
-    commit: CommitId | None = None
+    commit: CommitOutput | None = None
     actor_id: str | None = None
     preview: bool = False
     conflicts: list[Details] | None = None
@@ -195,26 +195,6 @@ class CommitsQuery(Input):
     until: str | None = None
     limit: PageLimit | None = None
     page_token: str | None = None
-
-
-class CommitOutput(Answer):
-    """A commit; times are microseconds since 1970, UTC."""
-
-    graph_commit_id: CommitId
-    graph_branch: str
-    graph_manifest_version: int
-    created_at: int
-    created_at_text: str
-    kind: str
-    schema: str
-    affected_nodes: int
-    affected_edges: int
-    counts: CountsOutput
-    parent_commit_id: CommitId | None = None
-    merged_parent_commit_id: CommitId | None = None
-    actor_id: str | None = None
-    message: str | None = None
-    idempotency_key: str | None = None
 
 
 class CommitsOutput(Answer):

@@ -11,6 +11,7 @@ __all__ = [
     "ChangeFeedGap",
     "ErrorOutput",
     "KeyConflict",
+    "ManifestConflict",
     "OutcomeUnknown",
     "PreconditionFailure",
     "PublishedDatasetVersionConflict",
@@ -19,12 +20,22 @@ __all__ = [
 ]
 
 
-class PublishedDatasetVersionConflict(Answer):
-    """A table that the write depends on has moved."""
+class ManifestConflict(Answer):
+    """Another commit changed a table that the write depends on. `table_key` is `node:Person` or
+    `edge:Knows`; the versions are those of the snapshot's `published_dataset_version`."""
 
     table_key: str
-    expected: str | None = None
-    actual: str | None = None
+    expected: int
+    actual: int
+
+
+class PublishedDatasetVersionConflict(Answer):
+    """The manifest conflict, in the form that released clients read."""
+
+    entity_kind: EntityKind
+    type_name: str
+    expected_published_dataset_version: int
+    actual_published_dataset_version: int
 
 
 class ReadSetConflict(Answer):
@@ -99,6 +110,7 @@ class ErrorOutput(Answer):
     remedy: str | None = None
     details: dict[str, Any] | None = None
     merge_conflicts: list[dict[str, Any]] | None = None
+    manifest_conflict: ManifestConflict | None = None
     published_dataset_version_conflict: PublishedDatasetVersionConflict | None = None
     read_set_conflict: ReadSetConflict | None = None
     key_conflict: KeyConflict | None = None

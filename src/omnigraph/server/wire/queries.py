@@ -10,6 +10,7 @@ from omnigraph.server.wire.base import (
     Answer,
     BranchName,
     CommitId,
+    CommitOutput,
     CountsOutput,
     Input,
     Params,
@@ -128,7 +129,7 @@ class ChangeOutput(Answer):
     affected_edges: int
     counts: CountsOutput
     actor_id: str | None = None
-    commit: CommitId | None = None
+    commit: CommitOutput | None = None
     dry_run: bool = False
 
 

@@ -18,6 +18,8 @@ from omnigraph.errors import (
     Unsupported,
 )
 from omnigraph.graph.open import open_graph
+from omnigraph.operations.commit_json import commit_to_json
+from omnigraph.operations.history import CommitFilter
 from omnigraph.operations.load import LoadRequest, load, parse_mode
 from omnigraph.operations.load import writer as load_writer
 from omnigraph.runtime import faults
@@ -63,7 +65,7 @@ def test_a_load_goes_onto_a_branch(graph: Graph, tools: Any) -> None:
         "superseded": 0,
         "deleted": 0,
         "actor_id": "ada",
-        "commit": graph.commits.list().commits and result.commit and result.commit.id,
+        "commit": commit_to_json(graph.commits.list(CommitFilter(target="dev")).commits[0]),
     }
     assert result.commit is not None
     assert (result.commit.kind.value, result.commit.message) == ("load", "m")
