@@ -1,4 +1,4 @@
-"""From a syntax tree to a catalog: expand, check, identify, resolve."""
+"""Build a catalog from a syntax tree: expand, check, identify, resolve."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def build_catalog(
     previous: Catalog | None = None,
     mint: Callable[[], str] | None = None,
 ) -> Catalog:
-    """The catalog of a schema; every independent error at once as ``SchemaFailure``.
+    """Build the catalog of a schema; raise ``SchemaFailure`` with all independent errors.
 
-    Types and properties that ``previous`` has keep their identity, also through ``@rename_from``.
-    ``mint`` makes the other ones, where it is given.
+    Types and properties of ``previous`` keep their identity, also through ``@rename_from``.
+    ``mint`` generates the identities of new ones, if given.
     """
     if problems := list(check_size(document)):
         raise failure(SchemaFailure, source, problems)
@@ -85,7 +85,7 @@ def build_catalog(
 
 
 def schema_warnings(document: SchemaDocument) -> list[Diagnostic]:
-    """What is probably not meant, though it is allowed; of a schema that builds."""
+    """Return the warnings of a valid schema."""
     return list(check_spelling(draft_schema(document)))
 
 
@@ -107,7 +107,7 @@ def _build_interface(draft: Draft[InterfaceDecl]) -> Interface:
             )
             for decl in draft.properties
         ),
-        constraints=rules.spelled(),
+        constraints=rules.by_property_name(),
         annotations=_annotations(draft.decl.annotations),
     )
 
@@ -174,7 +174,7 @@ def _build_properties(
 
 
 def _annotations(annotations: Iterable[Annotation]) -> Annotations:
-    """All but ``@rename_from``: it tells how to get here, not what is here."""
+    """Convert annotations, except ``@rename_from``, which describes a change and not the schema."""
     return Annotations(
         tuple(
             (annotation.name, annotation.args, annotation.kwargs)
@@ -188,15 +188,15 @@ def _annotations(annotations: Iterable[Annotation]) -> Annotations:
 
 
 class _Rules:
-    """The constraints of a type, resolved, without repetitions, in the order of its properties.
+    """The resolved constraints of a type, deduplicated, in the order of its properties.
 
-    The order in which constraints are written means nothing, so the catalog does not keep it.
+    The source order of constraints has no meaning, so the catalog does not keep it.
     """
 
     def __init__(self, draft: AnyDraft, ids: Mapping[str, PropertyId]) -> None:
         self._draft = draft
         self._ids = ids
-        positions = {prop: place for place, prop in enumerate(dict.fromkeys(ids.values()))}
+        positions = {prop: position for position, prop in enumerate(dict.fromkeys(ids.values()))}
         self._sorted = sorted(
             draft.constraints,
             key=lambda each: [positions[ids[name]] for name in each.props],
@@ -217,12 +217,12 @@ class _Rules:
         found = (Check(self._ids[each.props[0]], each.pattern or "") for each in self._of("check"))
         return tuple(dict.fromkeys(found))
 
-    def spelled(
+    def by_property_name(
         self,
     ) -> tuple[
         tuple[str, tuple[str, ...], int | float | None, int | float | None, str | None], ...
     ]:
-        """As an interface keeps them: by name, kind by kind."""
+        """Return the constraints by property name, grouped by kind, for an interface."""
         return tuple(
             dict.fromkeys(
                 (
@@ -243,7 +243,7 @@ class _Rules:
 def _bounds(
     constraint: Constraint, dtype: DataType
 ) -> tuple[int | float | None, int | float | None]:
-    """The bounds as numbers of the property's type: ``0..1`` of an F64 is ``0.0..1.0``."""
+    """Convert bounds to the property's type: ``0..1`` of an F64 is ``0.0..1.0``."""
     bound = constraint.bound
     if bound is None:
         return None, None

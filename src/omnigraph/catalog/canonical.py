@@ -1,4 +1,4 @@
-"""The catalog as JSON: canonical bytes, their digest, and the strict way back."""
+"""Serialise a catalog to canonical JSON, digest it, and read it back strictly."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ _SCALARS = {scalar.value: scalar for scalar in Scalar}
 
 
 def canonical_bytes(catalog: Catalog) -> bytes:
-    """One spelling for one catalog: sorted keys, no spaces, UTF-8."""
-    return _spell(to_json(catalog)).encode()
+    """Return the canonical bytes: sorted keys, no spaces, UTF-8."""
+    return _dump(to_json(catalog)).encode()
 
 
 def digest(catalog: Catalog) -> str:
-    """SHA-256 of the canonical bytes, in hex."""
+    """Return the SHA-256 of the canonical bytes in hex."""
     return hashlib.sha256(canonical_bytes(catalog)).hexdigest()
 
 
 def same_annotations(left: Annotations, right: Annotations) -> bool:
-    """Whether annotations are spelled the same: to Python, true and 1 are equal."""
-    return _spell(annotations_json(left)) == _spell(annotations_json(right))
+    """Return whether annotations serialise equally; in Python, True equals 1."""
+    return _dump(annotations_json(left)) == _dump(annotations_json(right))
 
 
 def same_interface(left: Interface, right: Interface) -> bool:
-    return _spell(_interface_json(left)) == _spell(_interface_json(right))
+    return _dump(_interface_json(left)) == _dump(_interface_json(right))
 
 
-def _spell(body: Any) -> str:
+def _dump(body: Any) -> str:
     return json.dumps(
         body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
@@ -92,7 +92,7 @@ def to_json(catalog: Catalog) -> dict[str, Any]:
             for edge in catalog.edges
         ],
     }
-    # Left out where there is nothing, as it was before it existed.
+    # Omitted when empty: catalogs without it keep their digest.
     return {**body, "retired": list(catalog.retired)} if catalog.retired else body
 
 
@@ -159,7 +159,7 @@ def annotations_json(annotations: Annotations) -> list[Any]:
 
 
 def from_json(value: Any) -> Catalog:
-    """The catalog that ``to_json`` wrote; for anything else ``SchemaFailure`` is raised."""
+    """Read the output of ``to_json``; raise ``SchemaFailure`` for anything else."""
     with Reader(value, "catalog") as reader:
         found = reader.integer("format")
         if found != CATALOG_FORMAT:
@@ -192,7 +192,7 @@ def _read_edge(reader: Reader) -> EdgeType:
 
 
 def _entity_fields(reader: Reader) -> dict[str, Any]:
-    """What nodes and edges share; constraints may only name properties that exist."""
+    """Read the fields that nodes and edges share."""
     properties = tuple(_read_property(each) for each in reader.objects("properties"))
     key = reader.optional_texts("key")
     return {
@@ -301,7 +301,7 @@ def _read_annotations(reader: Reader) -> Annotations:
 
 
 def _require_consistent(catalog: Catalog) -> None:
-    """Identities are unique, and everything that is named exists."""
+    """Require unique identities and existing references."""
     entities: list[EntityType] = [*catalog.nodes, *catalog.edges]
     if len(catalog.types) != len(entities):
         raise malformed("catalog", "has one identity for two types")

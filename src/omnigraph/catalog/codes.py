@@ -1,8 +1,7 @@
-"""Every code that the catalog reports, in one table.
+"""Define every diagnostic code of schemas and migrations.
 
-``S…`` codes are about one schema: the text parses, but it does not mean anything consistent.
-``OG-…`` codes are about the way from one schema to another. Codes are append-only: people match on
-them.
+``S…`` codes report an inconsistent schema, ``OG-…`` codes the risk of a migration step. Codes are
+append-only: users match on them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ __all__ = ["MEANINGS", "MigrationCode", "SchemaCode"]
 
 
 class SchemaCode(StrEnum):
-    """What can be wrong with a schema that parses."""
+    """Errors and warnings of a schema that parses."""
 
     # Names.
     DUPLICATE_TYPE = "S101"
@@ -65,9 +64,9 @@ class SchemaCode(StrEnum):
 
 
 class MigrationCode(StrEnum):
-    """What is notable about a step from one schema to another.
+    """Risks of a migration step.
 
-    DS loses data, MF may fail on the data, CD drops a guarantee, ID touches identity, ED changes
+    DS loses data, MF may fail on the data, CD drops a guarantee, ID changes identities, ED changes
     the shape of the graph, VE concerns vectors.
     """
 
@@ -90,56 +89,56 @@ class MigrationCode(StrEnum):
 
 
 MEANINGS: Mapping[str, str] = {
-    SchemaCode.DUPLICATE_TYPE: "two types have one name, case ignored",
-    SchemaCode.DUPLICATE_PROPERTY: "two properties of a type have one name, case ignored",
-    SchemaCode.RESERVED_PROPERTY: "the property name belongs to the storage or to every entity",
+    SchemaCode.DUPLICATE_TYPE: "two types have the same name, ignoring case",
+    SchemaCode.DUPLICATE_PROPERTY: "two properties of a type have the same name, ignoring case",
+    SchemaCode.RESERVED_PROPERTY: "the property name is reserved",
     SchemaCode.RESERVED_TYPE: "the type name is a built-in type",
     SchemaCode.TOO_LARGE: "the schema has more types, properties or constraints than allowed",
     SchemaCode.UNKNOWN_INTERFACE: "a node implements an interface that does not exist",
-    SchemaCode.NOT_AN_INTERFACE: "a node implements a node or an edge, or one interface twice",
-    SchemaCode.INTERFACE_CONFLICT: "a property differs from what an interface says it is",
+    SchemaCode.NOT_AN_INTERFACE: "a node implements a node, an edge, or an interface twice",
+    SchemaCode.INTERFACE_CONFLICT: "a property differs from its declaration in an interface",
     SchemaCode.UNKNOWN_ENDPOINT: "an edge starts or ends at a type that does not exist",
     SchemaCode.ENDPOINT_NOT_NODE: "an edge starts or ends at something that is not a node type",
     SchemaCode.UNKNOWN_MEMBER: "a constraint names a property that the type does not have",
     SchemaCode.REPEATED_MEMBER: "a constraint names a property twice",
-    SchemaCode.MEMBER_TYPE: "a constraint names a property whose type cannot carry it",
+    SchemaCode.MEMBER_TYPE: "a constraint does not apply to the type of its property",
     SchemaCode.EDGE_KEY: "the key of an edge does not name both endpoints",
     SchemaCode.NULLABLE_KEY: "a property of the key is optional",
     SchemaCode.SEVERAL_KEYS: "a type has more than one key",
-    SchemaCode.REPEATED_CONSTRAINT: "a type states one constraint twice",
+    SchemaCode.REPEATED_CONSTRAINT: "a type declares a constraint twice",
     SchemaCode.RANGE_TYPE: "@range on a property that is not a number",
     SchemaCode.RANGE_BOUND: "a bound of @range is not a value of the property's type",
     SchemaCode.EMPTY_RANGE: "@range that no value is in",
     SchemaCode.SEVERAL_RANGES: "two ranges for one property",
     SchemaCode.CHECK_TYPE: "@check on a property that is not a String",
-    SchemaCode.CHECK_PATTERN: "@check with a pattern that does not mean the same everywhere",
+    SchemaCode.CHECK_PATTERN: "@check with a pattern that is not portable between the engines",
     SchemaCode.EMPTY_CARDINALITY: "@card that no number of edges satisfies",
-    SchemaCode.ANNOTATION_PLACE: "an annotation stands where it means nothing",
-    SchemaCode.REPEATED_ANNOTATION: "an annotation is given twice",
+    SchemaCode.ANNOTATION_PLACE: "an annotation is not allowed in this position",
+    SchemaCode.REPEATED_ANNOTATION: "an annotation is repeated",
     SchemaCode.ANNOTATION_ARGUMENTS: "an annotation has the wrong arguments",
     SchemaCode.EMBED_SOURCE: "@embed does not name a String property of the same type",
     SchemaCode.DEFAULT_TYPE: "@default on a type that cannot have one",
     SchemaCode.DEFAULT_VALUE: "the value of @default is not a value of the property's type",
-    SchemaCode.DEFAULT_BREAKS_RULE: "the value of @default breaks @range or @check",
-    SchemaCode.RENAME_OF_LIVING: "@rename_from names something that the schema still has",
-    SchemaCode.RENAME_CLAIMED_TWICE: "two things claim to be the renamed one",
+    SchemaCode.DEFAULT_BREAKS_RULE: "the value of @default violates @range or @check",
+    SchemaCode.RENAME_OF_LIVING: "@rename_from names a type or property that the schema still has",
+    SchemaCode.RENAME_CLAIMED_TWICE: "two declarations claim the same old name",
     SchemaCode.RENAME_ONTO_KNOWN: "the accepted schema has both the old and the new name",
-    SchemaCode.RENAME_OF_NOTHING: "the accepted schema has no such name, and something is dropped",
-    SchemaCode.PROBABLE_MISSPELLING: "an unknown annotation looks like a known one",
+    SchemaCode.RENAME_OF_NOTHING: "the old name does not exist, and another one is dropped",
+    SchemaCode.PROBABLE_MISSPELLING: "an unknown annotation resembles a known one",
     MigrationCode.DROP_NODE_TYPE: "drops a node type with its entities",
     MigrationCode.DROP_EDGE_TYPE: "drops an edge type with its entities",
     MigrationCode.DROP_PROPERTY: "drops a property with its values",
     MigrationCode.DROP_VECTOR_PROPERTY: "drops a vector property with its embeddings",
     MigrationCode.REQUIRED_WITHOUT_DEFAULT: "adds a required property without a default",
     MigrationCode.TIGHTEN_NULLABILITY: "makes an optional property required",
-    MigrationCode.CHANGE_TYPE: "changes a type so that values that exist may not fit",
+    MigrationCode.CHANGE_TYPE: "changes a type so that existing values may not fit",
     MigrationCode.ADD_UNIQUE: "adds a unique constraint",
     MigrationCode.TIGHTEN_RANGE: "adds or narrows a range",
     MigrationCode.ADD_CHECK: "adds a pattern",
-    MigrationCode.TIGHTEN_CARDINALITY: "narrows the number of edges that a node may have",
+    MigrationCode.TIGHTEN_CARDINALITY: "restricts the number of edges per node",
     MigrationCode.DROP_GUARANTEE: "drops a constraint that readers may rely on",
-    MigrationCode.CHANGE_KEY: "changes the key, and with it the ids",
-    MigrationCode.CHANGE_ENDPOINTS: "changes what an edge type connects",
+    MigrationCode.CHANGE_KEY: "changes the key, and thereby the ids",
+    MigrationCode.CHANGE_ENDPOINTS: "changes the endpoints of an edge type",
     MigrationCode.CHANGE_DIMENSION: "changes the length of vectors",
-    MigrationCode.STALE_EMBEDDING: "changes how embeddings are made; the stored ones become stale",
+    MigrationCode.STALE_EMBEDDING: "changes how embeddings are computed; stored ones become stale",
 }

@@ -1,8 +1,8 @@
-"""The way from an accepted catalog to a desired one, as a plan.
+"""Plan the migration from an accepted catalog to a desired one.
 
 Types and properties are compared by identity, so the desired catalog must have been built with the
-accepted one as its predecessor. Nothing here looks at data: what has to be known about it is asked
-for in the steps.
+accepted one as its predecessor. Planning reads no data: each step lists the conditions that the
+data must meet.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plan_migration"]
 
-# Names first, so that later steps find what they name; then what makes room, then what demands,
-# and what takes away last.
+# Renames first, so that later steps find the new names; then additions and relaxations, then
+# restrictions, and drops last.
 _ORDER: tuple[type[Step], ...] = (
     UnsupportedChange,
     RenameType,
@@ -87,11 +87,11 @@ def plan_migration(
     empty_types: Collection[TypeId] = (),
     backfill: Mapping[PropertyId, str] = _NO_BACKFILL,
 ) -> MigrationPlan:
-    """The ordered steps, refused ones included.
+    """Return the ordered steps, including refused ones.
 
-    Drops are soft unless data loss is allowed. ``empty_types`` are known to have no rows: they may
-    get required properties without a default. ``backfill`` spells where rows that exist get their
-    values of a property from.
+    Drops are soft unless data loss is allowed. ``empty_types`` have no rows: they may get required
+    properties without a default. ``backfill`` maps a property to the expression that computes its
+    value in existing rows.
     """
     mode = DropMode.HARD if allow_data_loss else DropMode.SOFT
     steps: list[Step] = [
@@ -109,48 +109,48 @@ def plan_migration(
 
 
 def _diff_interfaces(accepted: Catalog, desired: Catalog) -> Iterator[Step]:
-    """Interfaces have no data: whatever happens to them is only written down."""
+    """Record changes of interfaces, which have no data."""
     before = {each.name: each for each in accepted.interfaces}
     after = {each.name: each for each in desired.interfaces}
     for name, new in after.items():
-        place = Place(TypeKind.INTERFACE, TypeId(""), name)
+        element = Place(TypeKind.INTERFACE, TypeId(""), name)
         old = before.get(name)
         if old is None:
-            yield AddType(place=place)
+            yield AddType(element=element)
         elif not same_interface(old, new):
-            yield UpdateTypeMetadata(place=place, annotations=new.annotations)
+            yield UpdateTypeMetadata(element=element, annotations=new.annotations)
     for name in before:
         if name not in after:
-            yield DropType(place=Place(TypeKind.INTERFACE, TypeId(""), name), mode=DropMode.SOFT)
+            yield DropType(element=Place(TypeKind.INTERFACE, TypeId(""), name), mode=DropMode.SOFT)
 
 
 def _added_types(accepted: Catalog, desired: Catalog) -> Iterator[Step]:
     for entity in desired.types.values():
         if entity.id in accepted.types:
             continue
-        check = _demanded_by_new_edge(entity, accepted)
+        check = _new_edge_check(entity, accepted)
         yield AddType(
-            place=_place(entity),
+            element=_element_of(entity),
             code=MigrationCode.TIGHTEN_CARDINALITY if check else None,
             checks=(check,) if check else (),
         )
 
 
-def _demanded_by_new_edge(entity: EntityType, accepted: Catalog) -> DataCheck | None:
-    """Nodes that exist have none of the edges that a new edge type may demand of them."""
+def _new_edge_check(entity: EntityType, accepted: Catalog) -> DataCheck | None:
+    """Return the cardinality check of a new edge type: existing nodes have no edges of it."""
     if isinstance(entity, EdgeType) and entity.card_low > 0 and entity.source in accepted.types:
         return _cardinality_check(entity)
     return None
 
 
 def _dropped_types(accepted: Catalog, desired: Catalog, mode: DropMode) -> Iterator[Step]:
-    """Edges go before the nodes that they connect."""
+    """Drop edge types before the node types that they connect."""
     entities: list[EntityType] = [*accepted.edges, *accepted.nodes]
     for entity in entities:
         if entity.id not in desired.types:
             is_edge = isinstance(entity, EdgeType)
             code = MigrationCode.DROP_EDGE_TYPE if is_edge else MigrationCode.DROP_NODE_TYPE
-            yield DropType(place=_place(entity), code=code, mode=mode)
+            yield DropType(element=_element_of(entity), code=code, mode=mode)
 
 
 # --- one type ----------------------------------------------------------------------------------
@@ -167,23 +167,23 @@ class _Pair:
 
 def _diff_entity(pair: _Pair) -> Iterator[Step]:
     old, new = pair.old, pair.new
-    place = _place(new)
+    element = _element_of(new)
     if old.name != new.name:
-        yield RenameType(place=place, old_name=old.name)
+        yield RenameType(element=element, old_name=old.name)
     if not same_annotations(old.annotations, new.annotations):
-        yield UpdateTypeMetadata(place=place, annotations=new.annotations)
+        yield UpdateTypeMetadata(element=element, annotations=new.annotations)
     if old.key != new.key:
         yield UnsupportedChange(
-            place=place,
+            element=element,
             code=MigrationCode.CHANGE_KEY,
             change="change_key",
-            reason="the ids of what exists are made from the key",
+            reason="the ids of existing entities are derived from the key",
             remedy="declare a new type with the new key, load it from an export, drop the old one",
         )
     yield from _diff_properties(pair)
-    yield from diff_rules(old, new, place)
+    yield from diff_rules(old, new, element)
     if isinstance(old, NodeType) and isinstance(new, NodeType) and old.interfaces != new.interfaces:
-        yield ChangeInterfaces(place=place, old=old.interfaces, new=new.interfaces)
+        yield ChangeInterfaces(element=element, old=old.interfaces, new=new.interfaces)
     if isinstance(old, EdgeType) and isinstance(new, EdgeType):
         yield from _diff_edge(old, new)
 
@@ -191,17 +191,17 @@ def _diff_entity(pair: _Pair) -> Iterator[Step]:
 def _diff_edge(old: EdgeType, new: EdgeType) -> Iterator[Step]:
     if (old.source, old.target) != (new.source, new.target):
         yield UnsupportedChange(
-            place=_place(new),
+            element=_element_of(new),
             code=MigrationCode.CHANGE_ENDPOINTS,
             change="change_endpoints",
-            reason="the edges that exist connect entities of other types",
+            reason="existing edges connect entities of other types",
             remedy="declare a new edge type, load it from an export, drop the old one",
         )
     before, after = (old.card_low, old.card_high), (new.card_low, new.card_high)
     if before != after:
         tighter = new.card_low > old.card_low or _is_below(new.card_high, old.card_high)
         yield ChangeCardinality(
-            place=_place(new),
+            element=_element_of(new),
             code=MigrationCode.TIGHTEN_CARDINALITY if tighter else None,
             checks=(_cardinality_check(new),) if tighter else (),
             old=before,
@@ -210,7 +210,7 @@ def _diff_edge(old: EdgeType, new: EdgeType) -> Iterator[Step]:
 
 
 def _is_below(high: int | None, other: int | None) -> bool:
-    """Whether an upper bound is lower than another; None is unbounded."""
+    """Return whether an upper bound is lower than another; None is unbounded."""
     return high is not None and (other is None or high < other)
 
 
@@ -230,13 +230,13 @@ def _cardinality_check(edge: EdgeType) -> DataCheck:
 def _diff_properties(pair: _Pair) -> Iterator[Step]:
     before = {prop.id: prop for prop in pair.old.properties}
     after = {prop.id: prop for prop in pair.new.properties}
-    place = _place(pair.new)
+    element = _element_of(pair.new)
     for prop in pair.new.properties:
         if old := before.get(prop.id):
-            stale = _embedded_from(pair.old, old) != _embedded_from(pair.new, prop)
+            stale = _embedding_inputs(pair.old, old) != _embedding_inputs(pair.new, prop)
             filled = pair.backfill.get(prop.id)
             yield from diff_property(
-                old, prop, place, embeds_otherwise=stale, fill_nulls_from=filled
+                old, prop, element, embeds_otherwise=stale, fill_nulls_from=filled
             )
         else:
             yield _added_property(pair, prop)
@@ -244,7 +244,7 @@ def _diff_properties(pair: _Pair) -> Iterator[Step]:
         if prop.id not in after:
             is_vector = isinstance(prop.dtype, VectorType)
             yield DropProperty(
-                place=place,
+                element=element,
                 prop=prop,
                 code=MigrationCode.DROP_VECTOR_PROPERTY
                 if is_vector
@@ -253,31 +253,31 @@ def _diff_properties(pair: _Pair) -> Iterator[Step]:
             )
 
 
-def _embedded_from(entity: EntityType, prop: Property) -> object:
-    """What an embedding depends on: its source, whatever its name, and the model."""
+def _embedding_inputs(entity: EntityType, prop: Property) -> object:
+    """Return the inputs of an embedding: the identity of its source property and the model."""
     source = prop.annotations.get("embed")
     found = entity.by_name.get(str(source[0])) if source else None
     return found and found.id, prop.annotations.keyword("embed", "model")
 
 
 def _added_property(pair: _Pair, prop: Property) -> Step:
-    place = _place(pair.new)
+    element = _element_of(pair.new)
     expression = pair.backfill.get(prop.id)
-    demanding = not prop.nullable and prop.default is None and expression is None
-    if demanding and not pair.is_empty:
+    needs_value = not prop.nullable and prop.default is None and expression is None
+    if needs_value and not pair.is_empty:
         return UnsupportedChange(
-            place=place,
+            element=element,
             code=MigrationCode.REQUIRED_WITHOUT_DEFAULT,
             change="add_property",
             property_name=prop.name,
-            reason="rows that exist would have no value for it",
-            remedy="give it a `@default(…)` or a backfill, or make it optional with `?`",
+            reason="existing rows would have no value for it",
+            remedy="add a `@default(…)` or a backfill, or make it optional with `?`",
         )
     checks: tuple[DataCheck, ...] = ()
-    if demanding:
+    if needs_value:
         checks = (DataCheck(kind=CheckKind.NO_ROWS, type_id=pair.new.id, type_name=pair.new.name),)
     return AddProperty(
-        place=place,
+        element=element,
         prop=prop,
         code=MigrationCode.REQUIRED_WITHOUT_DEFAULT if checks else None,
         checks=checks,
@@ -286,5 +286,5 @@ def _added_property(pair: _Pair, prop: Property) -> Step:
     )
 
 
-def _place(entity: EntityType) -> Place:
+def _element_of(entity: EntityType) -> Place:
     return Place(TypeKind(entity.kind.value), entity.id, entity.name)

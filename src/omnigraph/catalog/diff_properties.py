@@ -1,4 +1,4 @@
-"""What may change about one property, and at what risk."""
+"""Plan the changes of one property, with their risks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["diff_property", "is_lossless"]
 
-# Every value of the left type is, exactly, a value of each right one.
+# Every value of a key type is exactly representable in each of its wider types.
 _WIDER: dict[Scalar, tuple[Scalar, ...]] = {
     Scalar.I32: (Scalar.I64, Scalar.F64),
     Scalar.U32: (Scalar.U64, Scalar.I64, Scalar.F64),
@@ -44,7 +44,7 @@ _WIDER: dict[Scalar, tuple[Scalar, ...]] = {
 
 
 def is_lossless(old: DataType, new: DataType) -> bool:
-    """Whether every value of one type is a value of another."""
+    """Return whether every value of one type is a value of another."""
     match old, new:
         case ScalarType(before), ScalarType(after):
             return after in _WIDER.get(before, ())
@@ -59,76 +59,76 @@ def is_lossless(old: DataType, new: DataType) -> bool:
 def diff_property(
     old: Property,
     new: Property,
-    place: Place,
+    element: Place,
     *,
     embeds_otherwise: bool,
     fill_nulls_from: str | None = None,
 ) -> Iterator[Step]:
-    """The steps from one state of a property to another; ``place`` says of which type.
+    """Yield the steps from one state of a property to another; ``element`` is its type.
 
-    ``embeds_otherwise``: embeddings made now would differ from those that are stored.
-    ``fill_nulls_from``: the expression that a property which becomes required is filled from.
+    ``embeds_otherwise``: new embeddings would differ from the stored ones.
+    ``fill_nulls_from``: the expression that replaces nulls when the property becomes required.
     """
     if old.name != new.name:
-        yield RenameProperty(place=place, prop=new, old_name=old.name)
+        yield RenameProperty(element=element, prop=new, old_name=old.name)
     if old.dtype != new.dtype:
-        yield _change_type(old, new, place)
+        yield _change_type(old, new, element)
     if old.nullable != new.nullable:
         tighter = not new.nullable
         yield ChangeNullability(
-            place=place,
+            element=element,
             prop=new,
             code=MigrationCode.TIGHTEN_NULLABILITY if tighter else None,
-            checks=(_check(CheckKind.NO_NULLS, new, place),) if tighter else (),
+            checks=(_check(CheckKind.NO_NULLS, new, element),) if tighter else (),
             nullable=new.nullable,
             expression=fill_nulls_from if tighter else None,
         )
     if not same_annotations(old.annotations, new.annotations):
         yield UpdatePropertyMetadata(
-            place=place,
+            element=element,
             prop=new,
             code=MigrationCode.STALE_EMBEDDING if embeds_otherwise else None,
             annotations=new.annotations,
         )
 
 
-def _change_type(old: Property, new: Property, place: Place) -> Step:
+def _change_type(old: Property, new: Property, element: Place) -> Step:
     match old.dtype, new.dtype:
         case EnumType(before), EnumType(after):
-            return _change_enum(set(before), set(after), new, place)
+            return _change_enum(set(before), set(after), new, element)
         case ScalarType(Scalar.STRING), EnumType(values):
             return ChangeType(
-                place=place,
+                element=element,
                 prop=new,
                 code=MigrationCode.CHANGE_TYPE,
-                checks=(_check(CheckKind.VALUES_IN, new, place, values=values),),
+                checks=(_check(CheckKind.VALUES_IN, new, element, values=values),),
                 old=old.dtype,
                 new=new.dtype,
             )
         case _ if is_lossless(old.dtype, new.dtype):
-            return ChangeType(place=place, prop=new, old=old.dtype, new=new.dtype)
+            return ChangeType(element=element, prop=new, old=old.dtype, new=new.dtype)
         case _:
-            return _refuse_type(old, new, place)
+            return _refuse_type(old, new, element)
 
 
-def _change_enum(before: set[str], after: set[str], new: Property, place: Place) -> Step:
+def _change_enum(before: set[str], after: set[str], new: Property, element: Place) -> Step:
     added, removed = tuple(sorted(after - before)), tuple(sorted(before - after))
     if not removed:
-        return ExtendEnum(place=place, prop=new, added=added)
+        return ExtendEnum(element=element, prop=new, added=added)
     return NarrowEnum(
-        place=place,
+        element=element,
         prop=new,
         code=MigrationCode.CHANGE_TYPE,
-        checks=(_check(CheckKind.VALUES_IN, new, place, values=tuple(sorted(after))),),
+        checks=(_check(CheckKind.VALUES_IN, new, element, values=tuple(sorted(after))),),
         added=added,
         removed=removed,
     )
 
 
-def _refuse_type(old: Property, new: Property, place: Place) -> Step:
+def _refuse_type(old: Property, new: Property, element: Place) -> Step:
     vectors = isinstance(old.dtype, VectorType) and isinstance(new.dtype, VectorType)
     return UnsupportedChange(
-        place=place,
+        element=element,
         code=MigrationCode.CHANGE_DIMENSION if vectors else MigrationCode.CHANGE_TYPE,
         change="change_type",
         property_name=new.name,
@@ -142,12 +142,12 @@ def _refuse_type(old: Property, new: Property, place: Place) -> Step:
 
 
 def _check(
-    kind: CheckKind, prop: Property, place: Place, *, values: tuple[str, ...] = ()
+    kind: CheckKind, prop: Property, element: Place, *, values: tuple[str, ...] = ()
 ) -> DataCheck:
     return DataCheck(
         kind=kind,
-        type_id=place.id,
-        type_name=place.name,
+        type_id=element.id,
+        type_name=element.name,
         properties=(prop.id,),
         property_names=(prop.name,),
         values=values,

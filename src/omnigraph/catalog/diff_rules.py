@@ -1,4 +1,4 @@
-"""Constraints that come, go or change. The key is not among them: it cannot change."""
+"""Plan the changes of constraints, except of the key, which cannot change."""
 
 from __future__ import annotations
 
@@ -29,47 +29,47 @@ _RISK = {
 }
 
 
-def diff_rules(old: EntityType, new: EntityType, place: Place) -> Iterator[Step]:
-    """The steps from the constraints of one state of a type to those of another.
+def diff_rules(old: EntityType, new: EntityType, element: Place) -> Iterator[Step]:
+    """Yield the steps from the constraints of one state of a type to those of another.
 
-    What goes with a dropped property needs no step of its own.
+    Constraints of a dropped property are dropped with it, without a step.
     """
     before = {_identity(rule): rule for rule in _rules(old)}
     after = {_identity(rule): rule for rule in _rules(new)}
-    living = {prop.id for prop in new.properties}
+    live = {prop.id for prop in new.properties}
     known = {prop.id for prop in old.properties}
     for identity, rule in after.items():
         former = before.get(identity)
         if former is None:
-            yield _added(rule, new, known, place)
+            yield _added(rule, new, known, element)
         elif (former.low, former.high) != (rule.low, rule.high):
-            yield _changed(former, rule, place)
+            yield _changed(former, rule, element)
     for identity, rule in before.items():
-        if identity not in after and not _with_dropped(rule, old, living):
+        if identity not in after and not _with_dropped(rule, old, live):
             yield DropConstraint(
-                place=place,
+                element=element,
                 code=None if rule.name == "index" else MigrationCode.DROP_GUARANTEE,
                 rule=rule,
             )
 
 
 def _identity(rule: Rule) -> tuple[object, ...]:
-    """Two ranges of one property are one rule with two bounds."""
+    """Identify a rule without its bounds: a changed range is the same rule."""
     return rule.name, rule.members, rule.pattern
 
 
-def _added(rule: Rule, new: EntityType, known: Collection[PropertyId], place: Place) -> Step:
-    if not _concerns_data(rule, new, known):
-        return AddConstraint(place=place, rule=rule)
+def _added(rule: Rule, new: EntityType, known: Collection[PropertyId], element: Place) -> Step:
+    if not _can_be_violated(rule, new, known):
+        return AddConstraint(element=element, rule=rule)
     code, _ = _RISK[rule.name]
-    return AddConstraint(place=place, code=code, checks=(_check(rule, place),), rule=rule)
+    return AddConstraint(element=element, code=code, checks=(_check(rule, element),), rule=rule)
 
 
-def _concerns_data(rule: Rule, new: EntityType, known: Collection[PropertyId]) -> bool:
-    """Whether rows that exist could break a rule.
+def _can_be_violated(rule: Rule, new: EntityType, known: Collection[PropertyId]) -> bool:
+    """Return whether existing rows could violate a rule.
 
-    A new property is null in them, which breaks nothing, or has its default: that obeys ranges and
-    patterns, but is the same in every row.
+    A new property is null in them, which violates nothing, or has its default, which satisfies
+    ranges and patterns but repeats in every row.
     """
     if rule.name == "index":
         return False
@@ -80,12 +80,12 @@ def _concerns_data(rule: Rule, new: EntityType, known: Collection[PropertyId]) -
     return rule.name == "unique" or not fresh
 
 
-def _changed(former: Rule, rule: Rule, place: Place) -> Step:
+def _changed(former: Rule, rule: Rule, element: Place) -> Step:
     tighter = _is_tighter(former, rule)
     return ChangeConstraint(
-        place=place,
+        element=element,
         code=MigrationCode.TIGHTEN_RANGE if tighter else None,
-        checks=(_check(rule, place),) if tighter else (),
+        checks=(_check(rule, element),) if tighter else (),
         old=former,
         new=rule,
     )
@@ -97,17 +97,17 @@ def _is_tighter(former: Rule, rule: Rule) -> bool:
     return raised or lowered
 
 
-def _with_dropped(rule: Rule, old: EntityType, living: Collection[PropertyId]) -> bool:
+def _with_dropped(rule: Rule, old: EntityType, live: Collection[PropertyId]) -> bool:
     declared = {prop.id for prop in old.properties}
-    return any(member in declared and member not in living for member in rule.members)
+    return any(member in declared and member not in live for member in rule.members)
 
 
-def _check(rule: Rule, place: Place) -> DataCheck:
+def _check(rule: Rule, element: Place) -> DataCheck:
     _, kind = _RISK[rule.name]
     return DataCheck(
         kind=kind,
-        type_id=place.id,
-        type_name=place.name,
+        type_id=element.id,
+        type_name=element.name,
         properties=rule.members,
         property_names=rule.member_names,
         low=rule.low,

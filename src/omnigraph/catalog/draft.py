@@ -1,7 +1,7 @@
-"""A schema between text and catalog: interfaces expanded, nothing checked, nothing identified.
+"""Expand interfaces into the nodes that implement them, before validation and identification.
 
-Expansion forgives what is wrong (an unknown interface, a repeated name): the checks report it, and
-the rest of the schema is still looked at.
+Expansion tolerates errors such as unknown interfaces and repeated names: the checks report them
+together with the errors in the rest of the schema.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Declared_co = TypeVar("_Declared_co", bound=Declaration, covariant=True)
 
 @dataclass(frozen=True)
 class Draft(Generic[_Declared_co]):
-    """A declaration with what it inherits: inherited properties and constraints come first."""
+    """A declaration with its inherited properties and constraints, which come first."""
 
     decl: _Declared_co
     properties: tuple[PropertyDecl, ...]
@@ -40,7 +40,7 @@ class Draft(Generic[_Declared_co]):
 
     @property
     def kind(self) -> str:
-        """As the language spells it."""
+        """Return the keyword of the declaration."""
         match self.decl:
             case InterfaceDecl():
                 return "interface"
@@ -58,15 +58,15 @@ class Draft(Generic[_Declared_co]):
         return flatten_constraints(self.decl)
 
     def is_endpoint(self, name: str) -> bool:
-        """Whether a name means an end of this edge, not a property."""
+        """Return whether a name denotes an endpoint of this edge."""
         return isinstance(self.decl, EdgeDecl) and name in ENDPOINTS
 
     def spell(self, prop: PropertyDecl) -> str:
-        """A property as messages name it."""
+        """Format a property for messages."""
         return f"`{self.name}.{prop.name}: {spell_type(prop.dtype, nullable=prop.nullable)}`"
 
     def constraints_of(self, *names: str) -> Iterable[tuple[Constraint, PropertyDecl]]:
-        """Each constraint of these kinds with each of its properties that exist."""
+        """Yield the constraints of the given kinds with each of their existing properties."""
         for constraint in self.constraints:
             if constraint.name in names:
                 for name in constraint.props:
@@ -91,12 +91,12 @@ class SchemaDraft:
 
     @cached_property
     def by_name(self) -> Mapping[str, AnyDraft]:
-        """Types by name; the first of two with one name."""
+        """Map names to types; the first of two with the same name."""
         return {draft.name: draft for draft in reversed(self.types)}
 
 
 def draft_schema(document: SchemaDocument) -> SchemaDraft:
-    """Expands the interfaces of a schema into the nodes that implement them."""
+    """Expand the interfaces of a schema into the nodes that implement them."""
     interfaces = {decl.name: decl for decl in document.interfaces}
     return SchemaDraft(
         tuple(_draft(decl, ()) for decl in document.interfaces),
@@ -112,7 +112,7 @@ def draft_schema(document: SchemaDocument) -> SchemaDraft:
 
 
 def flatten_constraints(decl: Declaration) -> tuple[Constraint, ...]:
-    """The constraints of a declaration: those on its properties, then those in its body."""
+    """Return the constraints on the properties of a declaration, then those in its body."""
     on_properties = (constraint for prop in decl.properties for constraint in prop.constraints)
     return (*on_properties, *decl.constraints)
 
@@ -122,14 +122,14 @@ def _draft(decl: _Declared, inherited: tuple[InterfaceDecl, ...]) -> Draft[_Decl
     properties: dict[str, PropertyDecl] = {}
     for owner in owners:
         for prop in owner.properties:
-            known = properties.get(prop.name)
-            properties[prop.name] = _redeclare(known, prop) if known else prop
+            earlier = properties.get(prop.name)
+            properties[prop.name] = _redeclare(earlier, prop) if earlier else prop
     constraints = (each for owner in owners for each in flatten_constraints(owner))
     return Draft(decl, tuple(properties.values()), tuple(constraints))
 
 
-def _redeclare(known: PropertyDecl, again: PropertyDecl) -> PropertyDecl:
-    """The later declaration; annotations that it does not repeat are inherited."""
+def _redeclare(earlier: PropertyDecl, again: PropertyDecl) -> PropertyDecl:
+    """Return the later declaration with the annotations that it does not repeat."""
     repeated = {annotation.name for annotation in again.annotations}
-    kept = (each for each in known.annotations if each.name not in repeated)
+    kept = (each for each in earlier.annotations if each.name not in repeated)
     return replace(again, annotations=(*kept, *again.annotations))

@@ -1,12 +1,11 @@
-"""Identities: which type or property of a new schema is which of the accepted one.
+"""Assign identities to the types and properties of a new schema.
 
-The same name is the same thing. ``@rename_from`` names the thing that had another name before; it
-counts only while it still says something, so it may stay in the source after the rename. Everything
-else is new, also what was dropped once and comes back.
+An element keeps the identity of the accepted element with the same name, or with the name in
+``@rename_from``, as long as that name is unused; the annotation may stay in the source after the
+rename. Every other element is new, including one that was dropped and is declared again.
 
-What is new in an accepted schema is identified by what it is: its place, name and type, and how
-often that was used before. So two branches that add the same thing have added one thing, and can be
-merged.
+The identity of a new element derives from its position, name, type and the number of earlier uses.
+Two branches that add the same element therefore assign the same identity and can be merged.
 """
 
 from __future__ import annotations
@@ -33,33 +32,33 @@ _Known = TypeVar("_Known", "EntityType", "Property")
 
 
 class Identities:
-    """Gives out identities and columns, those of a predecessor first."""
+    """Assigns identities and columns, those of a predecessor first."""
 
     def __init__(
-        self, previous: Catalog | None, living: Collection[str], mint: Callable[[], str] | None
+        self, previous: Catalog | None, live: Collection[str], mint: Callable[[], str] | None
     ) -> None:
-        """``living`` are the names of all types of the new schema."""
+        """Take the predecessor and the names of all types of the new schema (``live``)."""
         self._mint = mint or (new_short_id if previous is None else None)
         self._taken = {*own_ids(previous), *previous.retired} if previous else set()
-        self._living = set(living)
-        self._living_folded = {name.casefold() for name in living}
+        self._live = set(live)
+        self._live_folded = {name.casefold() for name in live}
         self._nodes: Mapping[str, EntityType] = {}
         self._edges: Mapping[str, EntityType] = {}
         if previous:
             self._nodes = {node.name: node for node in previous.nodes}
-            # Edges are matched without regard to case, so a change of case is not a new edge.
+            # Edge names are case-insensitive, so a change of case is not a new edge.
             self._edges = {edge.name.casefold(): edge for edge in previous.edges}
 
     def node(self, draft: AnyDraft) -> EntityType | None:
-        """The predecessor of a node type."""
+        """Return the predecessor of a node type, or None."""
         old = old_name(draft.decl.annotations)
-        return _predecessor(draft.name, old, self._nodes, self._living)
+        return _predecessor(draft.name, old, self._nodes, self._live)
 
     def edge(self, draft: AnyDraft) -> EntityType | None:
-        """The predecessor of an edge type."""
+        """Return the predecessor of an edge type, or None."""
         old = old_name(draft.decl.annotations)
         folded = old.casefold() if old else None
-        return _predecessor(draft.name.casefold(), folded, self._edges, self._living_folded)
+        return _predecessor(draft.name.casefold(), folded, self._edges, self._live_folded)
 
     def type_id(self, draft: AnyDraft, predecessor: EntityType | None) -> TypeId:
         if predecessor:
@@ -73,17 +72,17 @@ class Identities:
     def properties(
         self, draft: AnyDraft, type_id: TypeId, predecessor: EntityType | None
     ) -> list[tuple[PropertyDecl, PropertyId, str]]:
-        """Each property with its identity and its column.
+        """Return each property with its identity and its column.
 
-        A new property gets a column of its name, unless the predecessor has used that column for
-        something else: old versions of the table still hold it.
+        A new property uses its name as the column, unless the predecessor used that column for
+        another property: older versions of the table still contain it.
         """
         known = predecessor.by_name if predecessor else {}
         taken = {prop.column for prop in known.values()}
-        living = set(draft.by_name)
+        live = set(draft.by_name)
         found: list[tuple[PropertyDecl, PropertyId, str]] = []
         for decl in draft.properties:
-            before = _predecessor(decl.name, old_name(decl.annotations), known, living)
+            before = _predecessor(decl.name, old_name(decl.annotations), known, live)
             if before:
                 found.append((decl, before.id, before.column))
                 continue
@@ -92,20 +91,20 @@ class Identities:
             found.append((decl, fresh, column))
         return found
 
-    def _fresh(self, *words: str) -> str:
+    def _fresh(self, *parts: str) -> str:
         if self._mint is not None:
             return self._mint()
-        lives = (derive_short_id(*words, str(number)) for number in count())
-        found = next(each for each in lives if each not in self._taken)
+        candidates = (derive_short_id(*parts, str(number)) for number in count())
+        found = next(each for each in candidates if each not in self._taken)
         self._taken.add(found)
         return found
 
 
 def _predecessor(
-    name: str, old: str | None, known: Mapping[str, _Known], living: set[str]
+    name: str, old: str | None, known: Mapping[str, _Known], live: set[str]
 ) -> _Known | None:
     if name in known:
         return known[name]
-    if old is not None and old not in living:
+    if old is not None and old not in live:
         return known.get(old)
     return None

@@ -1,9 +1,9 @@
-"""Matching a pattern of ``@check`` without backtracking.
+"""Match a pattern of ``@check`` without backtracking.
 
-Python tries one way after the other, which for some patterns takes longer than anyone waits. Here
-all ways are tried at once: a part of a pattern leads from a set of places in the text to another
-set. The shared constructs (see ``patterns``) have neither memory nor lookaround, so nothing else
-is needed. What a single character means is left to Python.
+Python backtracks, which takes exponential time for some patterns. This matcher follows all
+alternatives at once: each pattern node maps a set of text positions to another set. The shared
+constructs (see ``patterns``) have neither backreferences nor lookaround, so sets of positions
+suffice. Python tests single characters.
 """
 
 from __future__ import annotations
@@ -16,102 +16,109 @@ from omnigraph.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Part", "TooMuchWork", "matches", "parse_pattern", "repetitions", "written_out"]
+__all__ = [
+    "PatternNode",
+    "TooMuchWork",
+    "expanded_size",
+    "matches",
+    "max_repetitions",
+    "parse_pattern",
+]
 
-# Some hundredths of a second, and a schema may have a thousand defaults.
-_WORK_MAX = 50_000
+# Tens of milliseconds; a schema may have a thousand defaults.
+_STEPS_MAX = 50_000
 
 
 class TooMuchWork(Exception):
-    """The pattern and the text take more steps than are spent on them."""
+    """The match exceeded its budget of steps."""
 
 
 @frozen
 class Single:
-    """One character."""
+    """A single character."""
 
     test: re.Pattern[str]
 
 
 @frozen
-class Place:
-    """A place between characters: ``^``, ``$``, ``\\b``."""
+class Anchor:
+    """A zero-width assertion: ``^``, ``$``, ``\\b``."""
 
     test: re.Pattern[str]
 
 
 @frozen
 class Sequence:
-    """One part after the other."""
+    """Pattern nodes in a row."""
 
-    parts: tuple[Part, ...]
+    nodes: tuple[PatternNode, ...]
 
 
 @frozen
 class Choice:
-    """One part or another."""
+    """One of several pattern nodes."""
 
-    options: tuple[Part, ...]
+    options: tuple[PatternNode, ...]
 
 
 @frozen
 class Repeat:
-    """A part several times; without an upper bound as often as it likes."""
+    """A repeated pattern node; ``high`` None is unbounded."""
 
-    part: Part
+    node: PatternNode
     low: int
     high: int | None
 
 
-Part: TypeAlias = Single | Place | Sequence | Choice | Repeat
+PatternNode: TypeAlias = Single | Anchor | Sequence | Choice | Repeat
 
 
-def matches(part: Part, text: str) -> bool:
-    """Whether the whole text matches."""
-    return len(text) in _Walk(text).ends(part, {0})
+def matches(node: PatternNode, text: str) -> bool:
+    """Return whether the whole text matches."""
+    return len(text) in _Match(text).ends(node, {0})
 
 
-def repetitions(part: Part) -> int:
-    """How often counts repeat the most repeated character, counts within counts included."""
-    match part:
-        case Sequence(parts) | Choice(parts):
-            return max(map(repetitions, parts), default=1)
+def max_repetitions(node: PatternNode) -> int:
+    """Return the largest number of repetitions of a character, multiplying nested counts."""
+    match node:
+        case Sequence(nodes) | Choice(nodes):
+            return max(map(max_repetitions, nodes), default=1)
         case Repeat(inner, low, high):
-            return repetitions(inner) * max(1, low if high is None else high)
+            return max_repetitions(inner) * max(1, low if high is None else high)
         case _:
             return 1
 
 
-def written_out(part: Part) -> int:
-    """How many characters the pattern has once its counts are written out."""
-    match part:
-        case Sequence(parts) | Choice(parts):
-            return sum(map(written_out, parts))
+def expanded_size(node: PatternNode) -> int:
+    """Return the length of the pattern with its counts expanded."""
+    match node:
+        case Sequence(nodes) | Choice(nodes):
+            return sum(map(expanded_size, nodes))
         case Repeat(inner, low, high):
-            return written_out(inner) * max(1, low if high is None else high)
+            return expanded_size(inner) * max(1, low if high is None else high)
         case _:
             return 1
 
 
-class _Walk:
-    """One text, and the work that is left."""
+class _Match:
+    """A match of one text, with its remaining budget of steps."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._left = _WORK_MAX
+        self._budget = _STEPS_MAX
 
-    def ends(self, part: Part, starts: set[int]) -> set[int]:
-        """Where the part can end that begins at one of the places."""
-        self._left -= len(starts) + 1
-        if self._left < 0:
+    def ends(self, node: PatternNode, starts: set[int]) -> set[int]:
+        """Return the positions where a node can end that starts at one of the given positions."""
+        self._budget -= len(starts) + 1
+        if self._budget < 0:
             raise TooMuchWork
-        match part:
+        match node:
             case Single(test):
                 return {at + 1 for at in starts if test.fullmatch(self._text, at, at + 1)}
-            case Place(test):
+            case Anchor(test):
                 return {at for at in starts if test.match(self._text, at)}
-            case Sequence(parts):
-                for each in parts:
+            case Sequence(nodes):
+                for each in nodes:
                     starts = self.ends(each, starts)
                 return starts
             case Choice(options):
@@ -119,60 +126,62 @@ class _Walk:
             case Repeat(inner, low, high):
                 return self._repeated(inner, starts, low, high)
 
-    def _repeated(self, part: Part, starts: set[int], low: int, high: int | None) -> set[int]:
+    def _repeated(
+        self, node: PatternNode, starts: set[int], low: int, high: int | None
+    ) -> set[int]:
         for _ in range(low):
             if not starts:
                 return starts
-            starts = self.ends(part, starts)
+            starts = self.ends(node, starts)
         reached, fresh, times = set(starts), starts, low
         while fresh and (high is None or times < high):
-            fresh = self.ends(part, fresh) - reached
+            fresh = self.ends(node, fresh) - reached
             reached |= fresh
             times += 1
         return reached
 
 
-# --- reading -----------------------------------------------------------------------------------
+# --- parsing --- --------------------------------------------------------------------------------
 
 _TOKEN = re.compile(
     r"\\x..|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[ims]*:|\{[0-9]+(?:,[0-9]*)?\}|.", re.DOTALL
 )
-_PLACES = frozenset({"^", "$", r"\b", r"\B", r"\A"})
+_ANCHORS = frozenset({"^", "$", r"\b", r"\B", r"\A"})
 _COUNTS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 
 
-def parse_pattern(pattern: str) -> Part:
-    """The parts of a pattern that Python compiles and that uses shared constructs only."""
-    return _Reader(_TOKEN.findall(pattern)).choice(re.ASCII)
+def parse_pattern(pattern: str) -> PatternNode:
+    """Parse a pattern that ``patterns`` accepts."""
+    return _PatternParser(_TOKEN.findall(pattern)).choice(re.ASCII)
 
 
-class _Reader:
+class _PatternParser:
     def __init__(self, tokens: list[str]) -> None:
         self._tokens = tokens
         self._at = 0
 
-    def choice(self, flags: int) -> Part:
-        """Everything up to the end of the group."""
+    def choice(self, flags: int) -> PatternNode:
+        """Parse alternatives up to the end of the group."""
         options = [self._sequence(flags)]
         while self._accept("|"):
             options.append(self._sequence(flags))
         return options[0] if len(options) == 1 else Choice(tuple(options))
 
-    def _sequence(self, flags: int) -> Part:
-        return Sequence(tuple(self._parts(flags)))
+    def _sequence(self, flags: int) -> PatternNode:
+        return Sequence(tuple(self._nodes(flags)))
 
-    def _parts(self, flags: int) -> Iterator[Part]:
+    def _nodes(self, flags: int) -> Iterator[PatternNode]:
         while self._token not in ("", "|", ")"):
-            part = self._atom(flags)
+            node = self._atom(flags)
             if counts := _counts(self._token):
                 self._at += 1
-                # A lazy repetition finds another match first, but not other ends.
+                # A lazy repetition has the same end positions as a greedy one.
                 self._accept("?")
-                part = Repeat(part, *counts)
-            yield part
+                node = Repeat(node, *counts)
+            yield node
 
-    def _atom(self, flags: int) -> Part:
+    def _atom(self, flags: int) -> PatternNode:
         opening = self._token
         self._at += 1
         if opening == "(" or opening.startswith("(?"):
@@ -180,7 +189,7 @@ class _Reader:
             self._at += 1
             return inner
         test = re.compile(opening, flags)
-        return Place(test) if opening in _PLACES else Single(test)
+        return Anchor(test) if opening in _ANCHORS else Single(test)
 
     @property
     def _token(self) -> str:

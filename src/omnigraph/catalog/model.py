@@ -1,4 +1,4 @@
-"""The catalog: a schema with stable identities."""
+"""Define the catalog: a schema with stable identities."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ AnnotationValue = str | int | float | bool
 
 
 class EntityKind(StrEnum):
+    """Distinguish node types from edge types."""
+
     NODE = "node"
     EDGE = "edge"
 
@@ -55,11 +57,11 @@ class Annotations:
     ]
 
     def get(self, name: str) -> tuple[AnnotationValue, ...] | None:
-        """The positional values of one annotation, or None when it is absent."""
+        """Return the positional values of an annotation, or None when it is absent."""
         return next((args for found, args, _ in self.items if found == name), None)
 
     def keyword(self, name: str, key: str) -> AnnotationValue | None:
-        """One keyword value of one annotation."""
+        """Return one keyword value of an annotation, or None."""
         for found, _, kwargs in self.items:
             if found == name:
                 return dict(kwargs).get(key)
@@ -71,7 +73,7 @@ NO_ANNOTATIONS = Annotations(())
 
 @frozen
 class Property:
-    """A property. ``column`` is its Lance column: given at birth and kept through renames."""
+    """A property; ``column`` is its Lance column, assigned on creation and kept through renames."""
 
     id: PropertyId
     name: str
@@ -82,14 +84,14 @@ class Property:
 
     @property
     def default(self) -> AnnotationValue | None:
-        """The value of ``@default``, as written."""
+        """Return the value of ``@default``, as written."""
         args = self.annotations.get("default")
         return args[0] if args else None
 
 
 @frozen
 class Range:
-    """``@range``: both bounds included, a missing one open."""
+    """A ``@range`` constraint: bounds are inclusive, None is unbounded."""
 
     prop: PropertyId
     low: int | float | None
@@ -98,13 +100,13 @@ class Range:
 
 @frozen
 class Check:
-    """``@check``: the whole value must match the pattern."""
+    """A ``@check`` constraint: the whole value must match the pattern."""
 
     prop: PropertyId
     pattern: str
 
 
-# The physical columns that every table has; they are readable in queries under these names.
+# Physical columns of every table; queries read them under these names.
 ID = Property(PropertyId("@id"), "id", "id", STRING, nullable=False)
 SRC = Property(PropertyId("@src"), "src", "src", STRING, nullable=False)
 DST = Property(PropertyId("@dst"), "dst", "dst", STRING, nullable=False)
@@ -121,8 +123,7 @@ class _Entity:
     indexes: tuple[tuple[PropertyId, ...], ...]
     ranges: tuple[Range, ...]
     checks: tuple[Check, ...]
-    # The key, in declared order; on edges it may hold ``@src`` and ``@dst``. None: ids are
-    # generated.
+    # In declared order; on edges it may contain ``@src`` and ``@dst``. None: ids are generated.
     key: tuple[PropertyId, ...] | None
     annotations: Annotations
 
@@ -132,33 +133,37 @@ class _Entity:
 
     @cached_property
     def by_id(self) -> Mapping[PropertyId, Property]:
-        """Properties by identity, the physical columns included."""
+        """Map identities to properties, including the physical columns."""
         return {prop.id: prop for prop in (ID, SRC, DST, *self.properties)}
 
 
 @dataclass(frozen=True)
 class NodeType(_Entity):
+    """A node type; interface properties are already expanded into it."""
+
     interfaces: tuple[str, ...] = ()
 
     kind = EntityKind.NODE
 
     def find(self, name: str) -> Property | None:
-        """A property that queries may name: a declared one, or ``id``."""
+        """Find a property that queries may name: a declared one, or ``id``."""
         return ID if name == "id" else self.by_name.get(name)
 
 
 @dataclass(frozen=True)
 class EdgeType(_Entity):
+    """An edge type between two node types."""
+
     source: TypeId = TypeId("")
     target: TypeId = TypeId("")
-    # How many edges of this type may leave one source node; None is unbounded.
+    # Number of edges of this type per source node; None is unbounded.
     card_low: int = 0
     card_high: int | None = None
 
     kind = EntityKind.EDGE
 
     def find(self, name: str) -> Property | None:
-        """A property that queries may name: a declared one, ``id``, or an endpoint."""
+        """Find a property that queries may name: a declared one, ``id``, or an endpoint."""
         return ID if name == "id" else self.by_name.get(name) or ENDPOINTS.get(name)
 
 
@@ -166,14 +171,14 @@ EntityType = NodeType | EdgeType
 
 
 def stored_properties(entity: EntityType) -> tuple[Property, ...]:
-    """Everything that has a column, in the order of the table."""
+    """Return every property with a column, in table order."""
     ends = (SRC, DST) if isinstance(entity, EdgeType) else ()
     return (ID, *ends, *entity.properties)
 
 
 @frozen
 class Interface:
-    """Kept for printing; its properties are already expanded into the nodes that implement it.
+    """An interface, kept for printing: its properties are expanded into the implementing nodes.
 
     ``constraints`` are spelled as written: (name, property names, low, high, pattern).
     """
@@ -192,17 +197,17 @@ def _declared(prop: Property) -> str:
 
 @dataclass(frozen=True)
 class Catalog:
-    """An accepted schema. Types are kept in source order; lookups are by name and by identity."""
+    """An accepted schema: types in source order, with lookup by name and by identity."""
 
     interfaces: tuple[Interface, ...]
     nodes: tuple[NodeType, ...]
     edges: tuple[EdgeType, ...]
-    # The ids of what was dropped: nothing that comes later may have one of them.
+    # Identities of dropped types and properties; they are never reused.
     retired: tuple[str, ...] = ()
     _by_name: dict[str, EntityType] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
-        # Edges are matched without regard to case, so they are filed under their folded name too.
+        # Edge names are case-insensitive, so the lookup contains their folded names too.
         names: dict[str, EntityType] = {edge.name.casefold(): edge for edge in self.edges}
         names |= {edge.name: edge for edge in self.edges}
         names |= {node.name: node for node in self.nodes}
@@ -212,7 +217,7 @@ class Catalog:
         return f"<Catalog of {len(self.nodes)} node types, {len(self.edges)} edge types>"
 
     def _repr_html_(self) -> str:
-        """A drawing of the types for notebooks."""
+        """Render the types as a graph for notebooks."""
         from omnigraph.pictures.types import Arrow, Box, draw_types  # noqa: PLC0415 - only here
 
         boxes = [Box(node.name, tuple(map(_declared, node.properties))) for node in self.nodes]
@@ -228,33 +233,33 @@ class Catalog:
         return {entity.id: entity for entity in entities}
 
     def node(self, name: str) -> NodeType | None:
-        """A node type by name."""
+        """Find a node type by name."""
         found = self._by_name.get(name)
         return found if isinstance(found, NodeType) else None
 
     def edge(self, name: str) -> EdgeType | None:
-        """An edge type by name, case ignored."""
+        """Find an edge type by name, ignoring case."""
         found = self._by_name.get(name) or self._by_name.get(name.casefold())
         return found if isinstance(found, EdgeType) else self._folded_edge(name)
 
     def entity(self, name: str) -> EntityType | None:
-        """A node type by exact name, else an edge type."""
+        """Find a node type by exact name, else an edge type."""
         return self.node(name) or self.edge(name)
 
     def node_by_id(self, type_id: TypeId) -> NodeType:
-        """A node type by the id that survives renames."""
+        """Return a node type by its stable identity."""
         found = self.types[type_id]
         assert isinstance(found, NodeType)  # noqa: S101 - narrowing; ids in a catalog are consistent
         return found
 
     def edge_by_id(self, type_id: TypeId) -> EdgeType:
-        """An edge type by the id that survives renames."""
+        """Return an edge type by its stable identity."""
         found = self.types[type_id]
         assert isinstance(found, EdgeType)  # noqa: S101 - narrowing; ids in a catalog are consistent
         return found
 
     def incident_edges(self, node_id: TypeId) -> tuple[EdgeType, ...]:
-        """The edge types that may touch a node type: where a delete of its nodes cascades."""
+        """Return the edge types that deletes of a node type cascade to."""
         return tuple(edge for edge in self.edges if node_id in (edge.source, edge.target))
 
     def _folded_edge(self, name: str) -> EdgeType | None:
@@ -263,7 +268,7 @@ class Catalog:
 
 
 def own_ids(catalog: Catalog) -> set[str]:
-    """The ids of all types and properties."""
+    """Return the identities of all types and properties."""
     found: set[str] = set()
     for entity in catalog.types.values():
         found |= {entity.id, *(prop.id for prop in entity.properties)}
@@ -271,12 +276,12 @@ def own_ids(catalog: Catalog) -> set[str]:
 
 
 def retired_ids(catalog: Catalog, older: Iterable[Catalog]) -> tuple[str, ...]:
-    """What older catalogs had, or had dropped, and this one has not."""
-    living, gone = own_ids(catalog), set[str]()
+    """Return the identities that older catalogs used or retired and this one does not use."""
+    live, retired = own_ids(catalog), set[str]()
     for each in older:
-        gone |= {*each.retired, *each.types}
-        # The properties of a type that is gone need not be remembered: its id is.
+        retired |= {*each.retired, *each.types}
+        # A dropped type retires its properties with it.
         for entity in each.types.values():
-            if entity.id in living:
-                gone |= {prop.id for prop in entity.properties}
-    return tuple(sorted(gone - living))
+            if entity.id in live:
+                retired |= {prop.id for prop in entity.properties}
+    return tuple(sorted(retired - live))

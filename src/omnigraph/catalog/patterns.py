@@ -1,8 +1,8 @@
-"""The regular expressions of ``@check``.
+"""Validate the regular expressions of ``@check``.
 
-A pattern is evaluated by Python, by Arrow (RE2) and by Spark (Java), and must mean the same in all
-of them: it may use what they share. Classes such as ``\\d`` and ``\\w`` are ASCII, and the whole
-value has to match.
+Python, Arrow (RE2) and Spark (Java) evaluate a pattern, so it may only use constructs that have
+the same meaning in all three. Classes such as ``\\d`` and ``\\w`` are ASCII, and the whole value
+must match.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from omnigraph.catalog.matching import parse_pattern, repetitions, written_out
+from omnigraph.catalog.matching import expanded_size, max_repetitions, parse_pattern
 
 if TYPE_CHECKING:
-    from omnigraph.catalog.matching import Part
+    from omnigraph.catalog.matching import PatternNode
 
 __all__ = ["PATTERN_CHARS_MAX", "compile_pattern", "pattern_problem"]
 
 PATTERN_CHARS_MAX = 1_000
 _REPEAT_MAX = 1_000
 _DEPTH_MAX = 32
-_WRITTEN_OUT_MAX = 10_000
+_EXPANDED_MAX = 10_000
 
-_PART = re.compile(
+_TOKEN = re.compile(
     r"""
       \\ (?P<escape> . )
     | \[ (?P<class> \^? \]? (?: \\. | [^\]\\] )* ) \]
@@ -41,12 +41,12 @@ _CLASS_OPERATORS = ("[", "&&", "--", "~~", "||")
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """The pattern as Python evaluates it; use ``fullmatch``."""
+    """Compile a pattern for Python; use ``fullmatch`` with it."""
     return re.compile(pattern, re.ASCII)
 
 
 def pattern_problem(pattern: str) -> str | None:
-    """Why a pattern cannot be used, or None."""
+    """Return the reason why a pattern cannot be used, or None."""
     if len(pattern) > PATTERN_CHARS_MAX:
         return f"it has {len(pattern)} characters; the limit is {PATTERN_CHARS_MAX}"
     if reason := _not_shared(pattern):
@@ -58,35 +58,35 @@ def pattern_problem(pattern: str) -> str | None:
     return _too_large(parse_pattern(pattern))
 
 
-def _too_large(part: Part) -> str | None:
-    """Counts multiply when they are nested, and RE2 writes them out."""
-    if repetitions(part) > _REPEAT_MAX:
+def _too_large(node: PatternNode) -> str | None:
+    """Report patterns that RE2 would expand too far: nested counts multiply."""
+    if max_repetitions(node) > _REPEAT_MAX:
         return f"it repeats something more than {_REPEAT_MAX} times"
-    if written_out(part) > _WRITTEN_OUT_MAX:
-        return f"it has more than {_WRITTEN_OUT_MAX:,} characters once its counts are written out"
+    if expanded_size(node) > _EXPANDED_MAX:
+        return f"it has more than {_EXPANDED_MAX:,} characters once its counts are expanded"
     return None
 
 
 def _not_shared(pattern: str) -> str | None:
-    """The first construct that one of the engines lacks or reads differently."""
+    """Report the first construct that one of the engines lacks or reads differently."""
     depth = 0
-    for part in _PART.finditer(pattern):
-        depth += _opens(part)
+    for part in _TOKEN.finditer(pattern):
+        depth += _depth_change(part)
         if depth > _DEPTH_MAX:
             return f"its groups are nested more than {_DEPTH_MAX} deep"
-        if reason := _part_problem(part):
+        if reason := _token_problem(part):
             return reason
     return None
 
 
-def _opens(part: re.Match[str]) -> int:
+def _depth_change(part: re.Match[str]) -> int:
     if part["close"]:
         return -1
     special = part["special"]
     return 1 if part["open"] or (special is not None and not special.endswith(")")) else 0
 
 
-def _part_problem(part: re.Match[str]) -> str | None:
+def _token_problem(part: re.Match[str]) -> str | None:
     if part["escape"]:
         return _escape_problem(part["escape"])
     if part["class"] is not None:

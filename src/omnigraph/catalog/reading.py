@@ -1,4 +1,4 @@
-"""Strict reading of JSON objects: every key is known, every known key is there, types are exact."""
+"""Read JSON objects strictly: no unknown keys, no missing keys, exact types."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ __all__ = ["Reader", "malformed"]
 
 
 def malformed(path: str, reason: str) -> SchemaFailure:
-    """The one error of a stored catalog that is not one."""
+    """Return the error of an invalid stored catalog."""
     return SchemaFailure(
         "catalog.malformed",
-        f"the stored schema is not readable: {path} {reason}",
+        f"cannot read the stored schema: {path} {reason}",
         details={"path": path},
-        remedy="it was changed or written by another program; restore it from a copy",
+        remedy="the file is corrupt or from another program; restore it from a backup",
     )
 
 
 class Reader:
-    """One object. As a context manager it refuses, at the end, keys that nobody asked for."""
+    """A JSON object; as a context manager it refuses keys that were not read."""
 
     def __init__(self, value: Any, path: str) -> None:
         if not isinstance(value, dict):
             raise malformed(path, "is not an object")
         self._value: dict[str, Any] = value
         self._path = path
-        self._asked: set[str] = set()
+        self._read: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -44,17 +44,17 @@ class Reader:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        unknown = sorted(self._value.keys() - self._asked)
+        unknown = sorted(self._value.keys() - self._read)
         if kind is None and unknown:
             raise malformed(self._path, f"has an unknown key {unknown[0]!r}")
 
     def has(self, key: str) -> bool:
-        """Whether a key is there that need not be."""
+        """Return whether an optional key is present."""
         return key in self._value
 
     def any(self, key: str) -> tuple[str, Any]:
-        """A value of any kind, with its path."""
-        self._asked.add(key)
+        """Return a value of any type, with its path."""
+        self._read.add(key)
         path = f"{self._path}.{key}"
         if key not in self._value:
             raise malformed(path, "is missing")
@@ -79,7 +79,7 @@ class Reader:
         return _integer(path, value)
 
     def bound(self, key: str) -> int | float | None:
-        """A finite number or nothing."""
+        """Return a finite number, or None."""
         path, value = self.any(key)
         if value is None:
             return None
@@ -135,7 +135,7 @@ class Reader:
 
 def _text(path: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise malformed(path, "is not a text")
+        raise malformed(path, "is not a string")
     if not value.isascii():
         try:
             value.encode()

@@ -1,6 +1,6 @@
-"""A catalog without some of its types and properties: what somebody sees who may not see all.
+"""Reduce a catalog to the types and properties that an actor may read.
 
-Identities stay, so what is compiled against the rest runs on the whole.
+Identities are unchanged, so a query compiled against the reduced catalog runs on the full one.
 """
 
 from __future__ import annotations
@@ -22,28 +22,30 @@ E = TypeVar("E", NodeType, EdgeType)
 
 def reduce_catalog(
     catalog: Catalog,
-    sees_type: Callable[[str], bool],
-    sees_property: Callable[[str, str], bool],
+    can_read_type: Callable[[str], bool],
+    can_read_property: Callable[[str, str], bool],
 ) -> Catalog:
-    """The catalog of what is seen; the same object when that is all of it.
+    """Return the readable part of a catalog; the same object when all of it is readable.
 
-    An edge is seen only with both of its ends: it would tell that the hidden one is there.
+    An edge type requires both endpoint types: otherwise it would reveal the other one.
     """
-    nodes = tuple(_reduced(node, sees_property) for node in catalog.nodes if sees_type(node.name))
+    nodes = tuple(
+        _reduced(node, can_read_property) for node in catalog.nodes if can_read_type(node.name)
+    )
     ids = {node.id for node in nodes}
     edges = tuple(
-        _reduced(edge, sees_property)
+        _reduced(edge, can_read_property)
         for edge in catalog.edges
-        if sees_type(edge.name) and edge.source in ids and edge.target in ids
+        if can_read_type(edge.name) and edge.source in ids and edge.target in ids
     )
     if nodes == catalog.nodes and edges == catalog.edges:
         return catalog
-    interfaces = tuple(_seen(interface, nodes) for interface in catalog.interfaces)
+    interfaces = tuple(_reduced_interface(interface, nodes) for interface in catalog.interfaces)
     return Catalog(interfaces, nodes, edges)
 
 
-def _reduced(entity: E, sees: Callable[[str, str], bool]) -> E:
-    hidden = {prop.id for prop in entity.properties if not sees(entity.name, prop.name)}
+def _reduced(entity: E, can_read: Callable[[str, str], bool]) -> E:
+    hidden = {prop.id for prop in entity.properties if not can_read(entity.name, prop.name)}
     if not hidden:
         return entity
 
@@ -61,10 +63,12 @@ def _reduced(entity: E, sees: Callable[[str, str], bool]) -> E:
     )
 
 
-def _seen(interface: Interface, nodes: tuple[NodeType, ...]) -> Interface:
-    """An interface has what all of its nodes show; one without nodes shows nothing."""
-    showing = [node for node in nodes if interface.name in node.interfaces]
-    names = set.intersection(*(set(node.by_name) for node in showing)) if showing else set()
+def _reduced_interface(interface: Interface, nodes: tuple[NodeType, ...]) -> Interface:
+    """Keep the properties that all readable implementations have; none without implementations."""
+    implementing = [node for node in nodes if interface.name in node.interfaces]
+    names = (
+        set.intersection(*(set(node.by_name) for node in implementing)) if implementing else set()
+    )
     return replace(
         interface,
         properties=tuple(prop for prop in interface.properties if prop.name in names),

@@ -1,4 +1,4 @@
-"""Plans for people: one line per step, with its code, its checks and, if refused, the way out."""
+"""Format migration plans: one line per step, with its code, checks and, if refused, remedy."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 __all__ = ["describe_check", "describe_step", "render_plan"]
 
 _MODES = {
-    DropMode.SOFT: "older commits still show it",
-    DropMode.HARD: "for good: the next cleanup takes its data from older commits, too",
+    DropMode.SOFT: "older commits still contain it",
+    DropMode.HARD: "permanent: the next cleanup also removes its data from older commits",
 }
 
 
 def render_plan(plan: MigrationPlan) -> str:
-    """The plan as text."""
+    """Format a plan as text."""
     if not plan.steps:
         return "No changes."
     lines: list[str] = []
@@ -68,7 +68,7 @@ def _lines(step: Step) -> list[str]:
 
 
 def _mark(step: Step) -> str:
-    """``+`` adds, ``-`` takes away, ``!`` is refused, ``~`` is everything else."""
+    """Return ``+`` for additions, ``-`` for drops, ``!`` for refusals, else ``~``."""
     match step:
         case AddType() | AddProperty() | AddConstraint():
             return "+"
@@ -81,7 +81,7 @@ def _mark(step: Step) -> str:
 
 
 def describe_step(step: Step) -> str:
-    """What a step does, in one line."""
+    """Describe a step in one line."""
     match step:
         case AddType() | RenameType() | DropType() | UpdateTypeMetadata():
             return _describe_type_step(step)
@@ -101,16 +101,16 @@ def describe_step(step: Step) -> str:
 
 
 def _describe_type_step(step: AddType | RenameType | DropType | UpdateTypeMetadata) -> str:
-    what = f"{step.place.kind.value} {step.type_name}"
+    what = f"{step.element.kind.value} {step.type_name}"
     match step:
         case AddType():
             return what
         case RenameType():
-            return f"{step.place.kind.value} {step.old_name} is renamed to {step.type_name}"
+            return f"{step.element.kind.value} {step.old_name} is renamed to {step.type_name}"
         case DropType():
             return f"{what} ({_MODES[step.mode]})"
         case UpdateTypeMetadata():
-            changed = "declaration" if step.place.kind is TypeKind.INTERFACE else "annotations"
+            changed = "declaration" if step.element.kind is TypeKind.INTERFACE else "annotations"
             return f"{what}: {changed}"
         case _:
             assert_never(step)
@@ -131,7 +131,7 @@ def _describe_property_step(
         case AddProperty():
             spelled = spell_type(step.prop.dtype, nullable=step.prop.nullable)
             value = json.dumps(step.prop.default) if step.expression is None else step.expression
-            return f"{what}: {spelled}{f', {value} in rows that exist' if step.backfill else ''}"
+            return f"{what}: {spelled}{f', {value} in existing rows' if step.backfill else ''}"
         case RenameProperty():
             return f"{step.type_name}.{step.old_name} is renamed to {step.prop.name}"
         case DropProperty():
@@ -153,26 +153,26 @@ def _describe_property_step(
 
 
 def describe_check(check: DataCheck) -> str:
-    """What must hold of the data, as a sentence."""
-    place = check.type_name
+    """Describe a condition on the data as a clause."""
+    where = check.type_name
     if check.property_names:
-        place += f".{check.property_names[0]}"
+        where += f".{check.property_names[0]}"
     match check.kind:
         case CheckKind.NO_ROWS:
-            return f"{place} has no entities"
+            return f"{where} has no entities"
         case CheckKind.NO_NULLS:
-            return f"{place} is null nowhere"
+            return f"{where} is never null"
         case CheckKind.NO_DUPLICATES:
             return f"no two {check.type_name} have the same {', '.join(check.property_names)}"
         case CheckKind.VALUES_IN:
-            return f"{place} is one of {', '.join(check.values)}"
+            return f"{where} is one of {', '.join(check.values)}"
         case CheckKind.IN_RANGE:
-            return f"{place} is within {_bounds(check.low, check.high)}"
+            return f"{where} is within {_bounds(check.low, check.high)}"
         case CheckKind.MATCHES:
-            return f"{place} matches {quote_string(check.pattern or '')}"
+            return f"{where} matches {quote_string(check.pattern or '')}"
         case CheckKind.CARDINALITY:
             high = "*" if check.high is None else check.high
-            return f"every source has {check.low}..{high} edges {place}"
+            return f"every source has {check.low}..{high} edges {where}"
         case _:
             assert_never(check.kind)
 

@@ -1,7 +1,7 @@
-"""The catalog back as ``.pg``.
+"""Print a catalog as ``.pg``.
 
-Reading what is printed, with the catalog as predecessor, gives the same catalog again. A node does
-not repeat what its interfaces say.
+Parsing the text with the catalog as predecessor returns the same catalog. A node does not repeat
+the declarations of its interfaces.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
 
 __all__ = ["print_catalog", "to_document"]
 
-# Short enough to stand beside the property; the others read better in the body.
+# Printed after the property; the others are printed in the body.
 _INLINE = ("key", "unique", "index")
 
 
 def print_catalog(catalog: Catalog) -> str:
-    """The schema as text, in canonical layout."""
+    """Return the schema as text, in canonical layout."""
     return print_schema(to_document(catalog))
 
 
 def to_document(catalog: Catalog) -> SchemaDocument:
-    """The syntax tree of a catalog, without positions."""
+    """Return the syntax tree of a catalog, without positions."""
     interfaces = tuple(_interface(each) for each in catalog.interfaces)
-    # Nodes with nothing of their own show, once expanded, what they inherit.
+    # Expanding nodes without own declarations yields the inherited ones.
     bare = tuple(_bare_node(node) for node in catalog.nodes)
     inherited = draft_schema(SchemaDocument(interfaces, bare, ())).nodes
     return SchemaDocument(
@@ -95,16 +95,16 @@ def _bare_node(node: NodeType) -> NodeDecl:
 
 
 def _node(node: NodeType, bare: NodeDecl, inherited: AnyDraft) -> NodeDecl:
-    said = {_statement(constraint) for constraint in inherited.constraints}
+    inherited_rules = {_content(constraint) for constraint in inherited.constraints}
     properties, constraints = _body(
         (prop for prop in node.properties if not _is_inherited(prop, inherited)),
-        (constraint for constraint in _rules(node) if _statement(constraint) not in said),
+        (constraint for constraint in _rules(node) if _content(constraint) not in inherited_rules),
     )
     return replace(bare, properties=properties, constraints=constraints)
 
 
 def _is_inherited(prop: Property, inherited: AnyDraft) -> bool:
-    """Types agree, as the checks require; annotations may have been added."""
+    """Compare annotations only: the checks require equal types."""
     found = inherited.by_name.get(prop.name)
     return found is not None and found.annotations == _annotations(prop.annotations)
 
@@ -133,18 +133,18 @@ def _edge(edge: EdgeType, catalog: Catalog) -> EdgeDecl:
 def _body(
     properties: Iterable[Property], constraints: Iterable[Constraint]
 ) -> tuple[tuple[PropertyDecl, ...], tuple[Constraint, ...]]:
-    """Properties with the short constraints beside them, and the constraints that are left."""
+    """Return properties with their inline constraints, and the remaining constraints."""
     printed = list(properties)
     names = {prop.name for prop in printed}
-    beside: dict[str, list[Constraint]] = {}
-    left: list[Constraint] = []
+    inline: dict[str, list[Constraint]] = {}
+    remaining: list[Constraint] = []
     for constraint in constraints:
         single = constraint.props[0] if len(constraint.props) == 1 else None
         if single in names and constraint.name in _INLINE:
-            beside.setdefault(single, []).append(replace(constraint, on_property=True))
+            inline.setdefault(single, []).append(replace(constraint, on_property=True))
         else:
-            left.append(constraint)
-    return tuple(_property(prop, beside.get(prop.name, ())) for prop in printed), tuple(left)
+            remaining.append(constraint)
+    return tuple(_property(prop, inline.get(prop.name, ())) for prop in printed), tuple(remaining)
 
 
 def _property(prop: Property, constraints: Iterable[Constraint]) -> PropertyDecl:
@@ -187,8 +187,8 @@ def _constraint(
     return Constraint(name, props, bound, pattern, on_property=False, span=NO_SPAN)
 
 
-def _statement(constraint: Constraint) -> tuple[object, ...]:
-    """What a constraint says, wherever it is written."""
+def _content(constraint: Constraint) -> tuple[object, ...]:
+    """Return the content of a constraint without its position."""
     return constraint.name, constraint.props, constraint.bound, constraint.pattern
 
 

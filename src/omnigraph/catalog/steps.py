@@ -1,8 +1,8 @@
-"""The steps of a migration, as data.
+"""Define the steps of a migration plan.
 
-A step says what changes, carries the code of its risk if it has one, and lists what must hold of
-the data before it may run. ``UnsupportedChange`` stands for a change that cannot be made at all.
-Names are those of the desired schema, except in drops.
+A step describes a change, has the code of its risk if there is one, and lists the conditions that
+the data must meet before it runs. ``UnsupportedChange`` represents a change that is refused. Names
+are those of the desired schema, except in drops.
 """
 
 from __future__ import annotations
@@ -51,21 +51,25 @@ __all__ = [
 
 
 class TypeKind(StrEnum):
+    """Kinds of declarations in a schema."""
+
     INTERFACE = "interface"
     NODE = "node"
     EDGE = "edge"
 
 
 class DropMode(StrEnum):
-    """Soft: older commits show it as long as they are kept. Hard: the next cleanup may take it from
-    them, too, whatever the retention."""
+    """How a drop treats older commits.
+
+    Soft: they keep the data until they expire. Hard: the next cleanup removes it from them,
+    regardless of retention."""
 
     SOFT = "soft"
     HARD = "hard"
 
 
 class CheckKind(StrEnum):
-    """What may have to hold of the data before a step runs; nulls pass all but ``NO_NULLS``."""
+    """Conditions on the data before a step runs; nulls satisfy all but ``NO_NULLS``."""
 
     NO_ROWS = "no_rows"
     NO_NULLS = "no_nulls"
@@ -78,7 +82,7 @@ class CheckKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataCheck:
-    """One condition on the rows of one type, by identity; the names are for messages."""
+    """A condition on the rows of one type, by identity; the names are for messages."""
 
     kind: CheckKind
     type_id: TypeId
@@ -125,7 +129,7 @@ class Rule:
 
 @frozen
 class Place:
-    """The type that a step is about. Interfaces have no identity: theirs is empty."""
+    """The type that a step changes; the identity of an interface is empty."""
 
     kind: TypeKind
     id: TypeId
@@ -136,21 +140,21 @@ class Place:
 class _Step:
     kind: ClassVar[str]
 
-    place: Place
+    element: Place
     code: MigrationCode | None = None
     checks: tuple[DataCheck, ...] = ()
 
     @property
     def type_id(self) -> TypeId:
-        return self.place.id
+        return self.element.id
 
     @property
     def type_name(self) -> str:
-        return self.place.name
+        return self.element.name
 
     def to_json(self) -> dict[str, Any]:
-        """The step for ``--json`` and HTTP."""
-        body: dict[str, Any] = {"kind": self.kind, "type_kind": self.place.kind.value}
+        """Serialise the step for ``--json`` and HTTP."""
+        body: dict[str, Any] = {"kind": self.kind, "type_kind": self.element.kind.value}
         body |= self._details()
         if self.code:
             body["code"] = self.code.value
@@ -203,7 +207,7 @@ class ChangeCardinality(_Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeInterfaces(_Step):
-    """Which interfaces a node names; what they bring along has steps of its own."""
+    """Changes the interfaces of a node; their properties have separate steps."""
 
     kind = "change_interfaces"
 
@@ -216,7 +220,7 @@ class ChangeInterfaces(_Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateTypeMetadata(_Step):
-    """Annotations of a type; for an interface, anything about it."""
+    """Changes the annotations of a type, or any part of an interface."""
 
     kind = "update_type_metadata"
 
@@ -231,17 +235,19 @@ class UpdateTypeMetadata(_Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PropertyStep(_Step):
-    # As the desired schema has it; in a drop, as the accepted one had it.
+    # From the desired schema; in a drop, from the accepted one.
     prop: Property
 
-    def _where(self) -> dict[str, Any]:
+    def _location_json(self) -> dict[str, Any]:
         return {"type_name": self.type_name, "property_name": self.prop.name}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddProperty(_PropertyStep):
-    """``backfill``: rows that exist get a value, that of the expression if there is one, else the
-    default. Without it they get null, or there are none."""
+    """Adds a property.
+
+    With ``backfill``, existing rows get the value of the expression, else the default; without it
+    they get null, or there are none."""
 
     kind = "add_property"
 
@@ -250,7 +256,7 @@ class AddProperty(_PropertyStep):
 
     def _details(self) -> dict[str, Any]:
         spelled = spell_type(self.prop.dtype, nullable=self.prop.nullable)
-        body = self._where() | {"property_type": spelled}
+        body = self._location_json() | {"property_type": spelled}
         if self.expression is not None:
             return body | {"backfill_from": self.expression}
         return body | {"backfill": self.prop.default} if self.backfill else body
@@ -273,7 +279,7 @@ class DropProperty(_PropertyStep):
     mode: DropMode
 
     def _details(self) -> dict[str, Any]:
-        return self._where() | {"mode": self.mode.value}
+        return self._location_json() | {"mode": self.mode.value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,7 +291,7 @@ class ChangeType(_PropertyStep):
 
     def _details(self) -> dict[str, Any]:
         ends = {"from": spell_type(self.old), "to": spell_type(self.new)}
-        return self._where() | ends
+        return self._location_json() | ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +301,7 @@ class ExtendEnum(_PropertyStep):
     added: tuple[str, ...]
 
     def _details(self) -> dict[str, Any]:
-        return self._where() | {"added_values": list(self.added)}
+        return self._location_json() | {"added_values": list(self.added)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,12 +313,12 @@ class NarrowEnum(_PropertyStep):
 
     def _details(self) -> dict[str, Any]:
         values = {"added_values": list(self.added), "removed_values": list(self.removed)}
-        return self._where() | values
+        return self._location_json() | values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeNullability(_PropertyStep):
-    """``expression``: what nulls are replaced by before they are forbidden."""
+    """Makes a property optional or required; ``expression`` replaces nulls first."""
 
     kind = "change_nullability"
 
@@ -320,7 +326,7 @@ class ChangeNullability(_PropertyStep):
     expression: str | None = None
 
     def _details(self) -> dict[str, Any]:
-        body = self._where() | {"nullable": self.nullable}
+        body = self._location_json() | {"nullable": self.nullable}
         return body if self.expression is None else body | {"backfill_from": self.expression}
 
 
@@ -332,7 +338,7 @@ class UpdatePropertyMetadata(_PropertyStep):
 
     def _details(self) -> dict[str, Any]:
         found = {"annotations": annotations_json(self.annotations)}
-        return self._where() | found
+        return self._location_json() | found
 
 
 # --- constraints -------------------------------------------------------------------------------
@@ -360,7 +366,7 @@ class DropConstraint(_Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeConstraint(_Step):
-    """Another range for the same property."""
+    """Replaces the range of a property."""
 
     kind = "change_constraint"
 
@@ -377,7 +383,7 @@ class ChangeConstraint(_Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnsupportedChange(_Step):
-    """A change that cannot be made; ``change`` is the kind of step that was wanted."""
+    """A refused change; ``change`` is the kind of the refused step."""
 
     kind = "unsupported_change"
 
@@ -388,9 +394,9 @@ class UnsupportedChange(_Step):
 
     @property
     def entity(self) -> str:
-        """``node Person`` or ``node Person.age``."""
+        """Return the changed element: ``node Person`` or ``node Person.age``."""
         suffix = f".{self.property_name}" if self.property_name else ""
-        return f"{self.place.kind.value} {self.type_name}{suffix}"
+        return f"{self.element.kind.value} {self.type_name}{suffix}"
 
     def _details(self) -> dict[str, Any]:
         return {
@@ -425,7 +431,7 @@ Step: TypeAlias = (
 
 @frozen
 class MigrationPlan:
-    """Steps in the order in which they run; none of them runs when one is unsupported."""
+    """Steps in the order of execution; none runs when one is unsupported."""
 
     steps: tuple[Step, ...]
 
@@ -439,7 +445,7 @@ class MigrationPlan:
 
     @property
     def checks(self) -> tuple[DataCheck, ...]:
-        """Everything that must hold of the data before the plan may run."""
+        """Return all conditions on the data."""
         return tuple(dict.fromkeys(check for step in self.steps for check in step.checks))
 
     def to_json(self) -> dict[str, Any]:

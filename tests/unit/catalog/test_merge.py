@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.catalog.build import build_catalog
-from omnigraph.catalog.merge import About, Issue, merge_catalogs
+from omnigraph.catalog.merge import merge_catalogs
+from omnigraph.catalog.merge_issues import IssueKind, SchemaIssue
 from omnigraph.catalog.source import print_catalog
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 
 if TYPE_CHECKING:
-    from omnigraph.catalog.merge import Preferences
+    from omnigraph.catalog.merge_issues import Preferences
     from omnigraph.catalog.model import Catalog, EdgeType, NodeType
 
 BASE = """
@@ -48,16 +49,19 @@ def edited(*replacements: tuple[str, str]) -> Catalog:
 
 
 def merged(ours: Catalog, theirs: Catalog) -> Catalog:
-    found, clashes = merge_catalogs(START, ours, theirs, {})
-    assert clashes == []
+    found, conflicts = merge_catalogs(START, ours, theirs, {})
+    assert conflicts == []
     return found
 
 
-def told(
+def conflicts_of(
     ours: Catalog, theirs: Catalog, prefer: Preferences | None = None
-) -> list[tuple[str, str, About]]:
-    _, clashes = merge_catalogs(START, ours, theirs, prefer or {})
-    return [(clash.entity.name, clash.story, clash.issue.decides) for clash in clashes]
+) -> list[tuple[str, str, IssueKind]]:
+    _, conflicts = merge_catalogs(START, ours, theirs, prefer or {})
+    return [
+        (conflict.entity.name, conflict.description, conflict.issue.decides)
+        for conflict in conflicts
+    ]
 
 
 def test_the_same_schema_three_times_is_itself() -> None:
@@ -97,8 +101,8 @@ def test_taking_a_wider_type_back_leaves_it_wide() -> None:
     changed = edited(("age: I32?", "age: I64?"), ("@unique(mail)", ""))
     # As when the commit that made it wider is reverted.
     for ours in (wide, changed):
-        found, clashes = merge_catalogs(wide, ours, START, {})
-        assert clashes == []
+        found, conflicts = merge_catalogs(wide, ours, START, {})
+        assert conflicts == []
         assert "age: I64?" in print_catalog(found)
 
 
@@ -130,7 +134,7 @@ def test_a_rule_goes_with_its_property() -> None:
         (
             ("age: I32?", 'a: I32? @rename_from("age")'),
             ("age: I32?", 'b: I32? @rename_from("age")'),
-            "changed the name of property a, and not the same: ours a, theirs b",
+            "changed the name of property a differently: ours a, theirs b",
         ),
         (("age: I32?", ""), ("age: I32?", "age: I64?"), "one side dropped property age"),
         (
@@ -140,16 +144,16 @@ def test_a_rule_goes_with_its_property() -> None:
         ),
     ],
 )
-def test_one_thing_changed_in_two_ways_is_a_clash(
+def test_different_changes_of_one_definition_are_a_conflict(
     ours: tuple[str, str], theirs: tuple[str, str], about: str
 ) -> None:
     one, other = edited(ours), edited(theirs)
-    _, (clash,) = merge_catalogs(START, one, other, {})
-    assert about in clash.story
-    assert clash.issue.decides is About.CLASH
+    _, (conflict,) = merge_catalogs(START, one, other, {})
+    assert about in conflict.description
+    assert conflict.issue.decides is IssueKind.CONFLICT
     for theirs_wins, winner in ((False, one), (True, other)):
-        chosen, clashes = merge_catalogs(START, one, other, {clash.issue: theirs_wins})
-        assert clashes == []
+        chosen, conflicts = merge_catalogs(START, one, other, {conflict.issue: theirs_wins})
+        assert conflicts == []
         assert definitions(chosen) == definitions(winner)
 
 
@@ -170,14 +174,14 @@ def type_named(found: Catalog, name: str) -> NodeType | EdgeType:
 def test_of_two_properties_of_one_name_the_side_that_is_chosen_has_its_own() -> None:
     ours = edited(("mail: String?", "mail: String?\n    nick: String?"))
     theirs = edited(("age: I32?", 'nick: I32? @rename_from("age")'))
-    _, (clash,) = merge_catalogs(START, ours, theirs, {})
-    assert clash.story == "both sides gave the name nick to a property of their own"
+    _, (conflict,) = merge_catalogs(START, ours, theirs, {})
+    assert conflict.description == "both sides added a property named nick"
     for prefers_theirs, names in (
         (False, {"name", "age", "mood", "mail", "nick"}),
         (True, {"name", "nick", "mood", "mail"}),
     ):
-        chosen, clashes = merge_catalogs(START, ours, theirs, {clash.issue: prefers_theirs})
-        assert clashes == []
+        chosen, conflicts = merge_catalogs(START, ours, theirs, {conflict.issue: prefers_theirs})
+        assert conflicts == []
         assert set(chosen.nodes[0].by_name) == names
 
 
@@ -185,15 +189,17 @@ def test_of_two_types_of_one_name_the_side_that_is_chosen_has_its_own() -> None:
     ours = edited(("node Place {", "node Town { name: String @key }\nnode Place {"))
     theirs = edited(("node Place {", 'node Town @rename_from("Place") {'))
     place, town = type_named(START, "Place").id, type_named(ours, "Town").id
-    assert {(name, decides) for name, _, decides in told(ours, theirs)} == {("Town", About.NAME)}
+    assert {(name, decides) for name, _, decides in conflicts_of(ours, theirs)} == {
+        ("Town", IssueKind.NAME)
+    }
     for prefers_theirs, expected in (
         (False, {"Place": place, "Town": town}),
         (True, {"Town": place}),
     ):
-        named = [Issue(About.NAME, each) for each in (place, town)]
+        named = [SchemaIssue(IssueKind.NAME, each) for each in (place, town)]
         prefer = dict.fromkeys(named, prefers_theirs)
-        chosen, clashes = merge_catalogs(START, ours, theirs, prefer)
-        assert clashes == []
+        chosen, conflicts = merge_catalogs(START, ours, theirs, prefer)
+        assert conflicts == []
         found = {node.name: node.id for node in chosen.nodes}
         assert found == {"Person": START.nodes[0].id, **expected}
 
@@ -202,9 +208,9 @@ def test_two_properties_that_were_born_with_one_column_get_a_column_each() -> No
     ours = edited(("age: I32?", 'years: I32? @rename_from("age")'))
     dropped = catalog(BASE.replace("age: I32?", ""), START)
     theirs = catalog(BASE, dropped)
-    _, (clash,) = merge_catalogs(START, ours, theirs, {})
-    chosen, clashes = merge_catalogs(START, ours, theirs, {clash.issue: False})
-    assert clashes == []
+    _, (conflict,) = merge_catalogs(START, ours, theirs, {})
+    chosen, conflicts = merge_catalogs(START, ours, theirs, {conflict.issue: False})
+    assert conflicts == []
     columns = {prop.name: prop.column for prop in chosen.nodes[0].properties}
     assert columns["years"] == "age"
     assert columns["age"].startswith("age__")
@@ -225,17 +231,17 @@ def test_the_same_thing_added_by_both_sides_is_one_thing() -> None:
 
 
 def test_things_of_one_name_that_are_not_the_same_stay_two() -> None:
-    assert told(
+    assert conflicts_of(
         edited(("mail: String?", "mail: String?\n    nick: String?")),
         edited(("mail: String?", "mail: String?\n    nick: I32?")),
     ) == [
-        ("Person", "both sides gave the name nick to a property of their own", About.CLASH),
+        ("Person", "both sides added a property named nick", IssueKind.CONFLICT),
     ]
-    found = told(
+    found = conflicts_of(
         edited(("node Place {", "node Pet { name: String @key }\nnode Place {")),
         edited(("node Place {", "node Pet { code: String @key }\nnode Place {")),
     )
-    assert {(name, decides) for name, _, decides in found} == {("Pet", About.NAME)}
+    assert {(name, decides) for name, _, decides in found} == {("Pet", IssueKind.NAME)}
 
 
 def test_what_both_sides_dropped_and_made_again_is_one_thing_and_not_the_old_one() -> None:
@@ -246,22 +252,22 @@ def test_what_both_sides_dropped_and_made_again_is_one_thing_and_not_the_old_one
     assert merged(again, catalog(BASE, catalog(BASE.replace("age: I32?", ""), START))) == again
 
 
-def test_an_edge_to_a_type_that_the_other_side_dropped_is_told_and_decided() -> None:
+def test_an_edge_to_a_type_dropped_by_the_other_side_is_a_conflict() -> None:
     ours = edited(("edge Knows", "edge Visited: Person -> Place\nedge Knows"))
     theirs = edited(("node Place { name: String @key }", ""))
-    ((name, about, decides),) = told(ours, theirs)
-    assert (name, decides) == ("Place", About.DROP)
-    assert "Visited needs it" in about
+    ((name, about, decides),) = conflicts_of(ours, theirs)
+    assert (name, decides) == ("Place", IssueKind.DROP)
+    assert "Visited uses it" in about
     place, visited = type_named(START, "Place").id, type_named(ours, "Visited").id
-    of_place, of_visited = (Issue(About.DROP, each) for each in (place, visited))
-    kept, clashes = merge_catalogs(START, ours, theirs, {of_place: False})
-    assert clashes == []
+    of_place, of_visited = (SchemaIssue(IssueKind.DROP, each) for each in (place, visited))
+    kept, conflicts = merge_catalogs(START, ours, theirs, {of_place: False})
+    assert conflicts == []
     assert kept == ours
-    assert told(ours, theirs, {of_place: True}) == [
-        ("Visited", "its nodes are Place, which was dropped", About.DROP)
+    assert conflicts_of(ours, theirs, {of_place: True}) == [
+        ("Visited", "its endpoint Place was dropped", IssueKind.DROP)
     ]
-    gone, clashes = merge_catalogs(START, ours, theirs, {of_place: True, of_visited: True})
-    assert clashes == []
+    gone, conflicts = merge_catalogs(START, ours, theirs, {of_place: True, of_visited: True})
+    assert conflicts == []
     assert gone.types == theirs.types
     assert set(gone.retired) == {place, visited}
 
@@ -273,8 +279,8 @@ def test_interfaces_are_merged_property_by_property() -> None:
     start = catalog(text)
     ours = catalog(text.replace("nick: String?", "nick: String?  more: I32?"), start)
     theirs = catalog(text.replace("label: String?", ""), start)
-    found, clashes = merge_catalogs(start, ours, theirs, {})
-    assert clashes == []
+    found, conflicts = merge_catalogs(start, ours, theirs, {})
+    assert conflicts == []
     assert [prop.name for prop in found.interfaces[0].properties] == ["nick", "more"]
     assert set(type_named(found, "Place").by_name) == {"name", "nick", "more"}
 
@@ -282,7 +288,7 @@ def test_interfaces_are_merged_property_by_property() -> None:
 def test_a_choice_about_what_was_dropped_goes_first() -> None:
     dropped = edited(("age: I32?", ""))
     person = START.nodes[0]
-    about_age = Issue(About.DROP, person.id, person.by_name["age"].id)
+    about_age = SchemaIssue(IssueKind.DROP, person.id, person.by_name["age"].id)
     kept, _ = merge_catalogs(START, START, dropped, {about_age: False})
     assert kept == START
     gone, _ = merge_catalogs(START, START, dropped, {about_age: True})
@@ -298,11 +304,11 @@ def test_a_property_that_is_kept_keeps_its_rules(drops: str) -> None:
     assert person is not None
     sides = (catalog(gone, start), start) if drops == "ours" else (start, catalog(gone, start))
     prefer = {
-        Issue(About.DROP, person.id, person.by_name[name].id): drops == "ours"
+        SchemaIssue(IssueKind.DROP, person.id, person.by_name[name].id): drops == "ours"
         for name in ("mail", "code", "size")
     }
-    found, clashes = merge_catalogs(start, *sides, prefer)
-    assert clashes == []
+    found, conflicts = merge_catalogs(start, *sides, prefer)
+    assert conflicts == []
     kept = found.node("Person")
     assert kept is not None
     assert set(kept.uniques) == set(person.uniques)
@@ -314,20 +320,20 @@ def test_a_changed_range_of_a_dropped_property_goes_with_it() -> None:
     start = catalog(BASE.replace("age: I32?", "age: I32? @range(0..9)"))
     dropped = catalog(BASE.replace("age: I32?", ""), start)
     wider = catalog(BASE.replace("age: I32?", "age: I32? @range(0..99)"), start)
-    found, clashes = merge_catalogs(start, dropped, wider, {})
-    assert clashes == []
+    found, conflicts = merge_catalogs(start, dropped, wider, {})
+    assert conflicts == []
     assert found == dropped
 
 
-def test_each_clash_of_a_type_is_decided_by_itself() -> None:
+def test_each_conflict_of_a_type_is_resolved_separately() -> None:
     ours = edited(
         ("age: I32?", 'a: I32? @rename_from("age")'), ("@unique(mail)", "@range(a, 0..9)")
     )
     theirs = edited(
         ("age: I32?", 'b: I32? @rename_from("age")'), ("@unique(mail)", "@range(b, 0..5)")
     )
-    _, clashes = merge_catalogs(START, ours, theirs, {})
-    name, rule = (clash.issue for clash in clashes)
+    _, conflicts = merge_catalogs(START, ours, theirs, {})
+    name, rule = (conflict.issue for conflict in conflicts)
     found, left = merge_catalogs(START, ours, theirs, {name: True, rule: False})
     assert left == []
     person = found.nodes[0]

@@ -37,7 +37,7 @@ def test_a_schema_is_planned_and_applied(
     call = ("--schema", path, "--backfill", "Person.label=name", graph_copy)
     planned = cli("schema", "plan", *call)
     assert planned.code == 0
-    assert "Person.label: String, name in rows that exist" in planned.out
+    assert "Person.label: String, name in existing rows" in planned.out
     rehearsed = cli("schema", "apply", *call, "--dry-run")
     assert rehearsed.out.endswith("The data allows it; nothing was written.\n")
     done = cli("schema", "apply", *call, "--as", "ada", "--message", "more", "--json")

@@ -1,7 +1,15 @@
-"""The rules of a schema: one small function each, one code each.
+"""Validate a schema: one function and one code per rule.
 
-A check takes the expanded schema and yields what is wrong; none of them relies on another one
-having passed. ``CHECKS`` is the order in which they run; findings are sorted by position later.
+A check takes the expanded schema and yields diagnostics; no check relies on another one having
+passed. ``CHECKS`` run in order; the caller sorts diagnostics by position. Modules:
+
+- ``size``: limits on the size of a schema.
+- ``names``: names of types and properties.
+- ``references``: interfaces and endpoints.
+- ``constraints``: keys, unique constraints and indexes.
+- ``values``: ranges, patterns, cardinality and defaults.
+- ``metadata``: annotations and their arguments.
+- ``renames``: uses of ``@rename_from``.
 """
 
 from __future__ import annotations
@@ -28,20 +36,19 @@ CHECKS: tuple[Callable[[SchemaDraft], Iterator[Diagnostic]], ...] = (
     *renames.CHECKS,
 )
 
-# More than anyone is shown; what is beyond them is found when they are mended.
-_FINDINGS_MAX = 100
+# More than any report shows; the rest appears once these are fixed.
+_DIAGNOSTICS_MAX = 100
 
 
 def check_schema(schema: SchemaDraft) -> list[Diagnostic]:
-    """Everything that is wrong with a schema.
+    """Return the diagnostics of a schema, each code once per position.
 
-    What an interface says wrongly is found again in every node that implements it; it is reported
-    once, where it is written.
+    An error in an interface recurs in every node that implements it.
     """
     found: dict[tuple[str, Span], Diagnostic] = {}
     for check in CHECKS:
         for diagnostic in check(schema):
             found.setdefault((diagnostic.code, diagnostic.span), diagnostic)
-            if len(found) >= _FINDINGS_MAX:
+            if len(found) >= _DIAGNOSTICS_MAX:
                 return list(found.values())
     return list(found.values())

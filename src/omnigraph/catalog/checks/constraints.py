@@ -1,4 +1,4 @@
-"""Keys, uniques and indexes, and which properties a constraint may name."""
+"""Validate keys, unique constraints and indexes, and the properties that they name."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS"]
 
-# The constraints that may name the ends of an edge.
 _NAMES_SHOWN_MAX = 20
+# The constraints that may name the endpoints of an edge.
 _ON_ENDPOINTS = ("key", "unique", "index")
 
 
@@ -51,31 +51,31 @@ def check_members_distinct(schema: SchemaDraft) -> Iterator[Diagnostic]:
         for constraint in draft.own_constraints:
             seen: set[str] = set()
             for name, span in _members(constraint):
-                meant = _meant(draft, name)
-                if meant in seen:
+                canonical = _canonical_name(draft, name)
+                if canonical in seen:
                     yield Diagnostic(
                         SchemaCode.REPEATED_MEMBER,
-                        f"`@{constraint.name}` names `{meant}` twice",
+                        f"`@{constraint.name}` names `{canonical}` twice",
                         span,
                         "remove one of them",
                     )
-                seen.add(meant)
+                seen.add(canonical)
 
 
 def check_member_types(schema: SchemaDraft) -> Iterator[Diagnostic]:
-    """A value must be comparable to identify or to be looked up by."""
+    """Require types whose values can be compared."""
     for draft in schema.types:
         for constraint, prop in draft.constraints_of("key", "unique", "index"):
-            if not _can_carry(constraint.name, prop.dtype):
+            if not _is_allowed_on(constraint.name, prop.dtype):
                 yield Diagnostic(
                     SchemaCode.MEMBER_TYPE,
-                    f"`@{constraint.name}` cannot be put on {draft.spell(prop)}",
+                    f"`@{constraint.name}` is not allowed on {draft.spell(prop)}",
                     _member_span(constraint, prop.name),
-                    _carrier_remedy(constraint.name),
+                    _type_remedy(constraint.name),
                 )
 
 
-def _can_carry(constraint: str, dtype: DataType) -> bool:
+def _is_allowed_on(constraint: str, dtype: DataType) -> bool:
     match dtype:
         case ScalarType(Scalar.BLOB) | ListType():
             return False
@@ -85,7 +85,7 @@ def _can_carry(constraint: str, dtype: DataType) -> bool:
             return True
 
 
-def _carrier_remedy(constraint: str) -> str:
+def _type_remedy(constraint: str) -> str:
     if constraint == "index":
         return "index scalars, enums and vectors"
     return f"`@{constraint}` takes scalars other than Blob, and enums"
@@ -96,14 +96,14 @@ def check_edge_keys(schema: SchemaDraft) -> Iterator[Diagnostic]:
         for constraint in draft.constraints:
             if constraint.name != "key":
                 continue
-            members = {_meant(draft, name) for name in constraint.props}
+            members = {_canonical_name(draft, name) for name in constraint.props}
             if not {"src", "dst"} <= members:
                 rest = [name for name in constraint.props if name not in ENDPOINTS]
                 yield Diagnostic(
                     SchemaCode.EDGE_KEY,
-                    f"the key of the edge `{draft.name}` does not name both of its ends",
+                    f"the key of the edge `{draft.name}` does not include both endpoints",
                     constraint.span,
-                    f"write `@key({', '.join(['src', 'dst', *rest])})` into the body",
+                    f"write `@key({', '.join(['src', 'dst', *rest])})` in the body of the edge",
                 )
 
 
@@ -113,7 +113,7 @@ def check_keys_required(schema: SchemaDraft) -> Iterator[Diagnostic]:
             if prop.nullable:
                 yield Diagnostic(
                     SchemaCode.NULLABLE_KEY,
-                    f"`{draft.name}.{prop.name}` is in the key and may be null",
+                    f"`{draft.name}.{prop.name}` is part of the key but may be null",
                     _member_span(constraint, prop.name),
                     f"write `{prop.name}: {spell_type(prop.dtype)}`, without `?`",
                 )
@@ -137,20 +137,20 @@ def check_repeated_constraints(schema: SchemaDraft) -> Iterator[Diagnostic]:
     for draft in schema.types:
         seen: set[tuple[object, ...]] = set()
         for constraint in draft.own_constraints:
-            meant = tuple(_meant(draft, name) for name in constraint.props)
-            stated = (constraint.name, meant, constraint.pattern, constraint.bound)
-            if stated in seen:
+            members = tuple(_canonical_name(draft, name) for name in constraint.props)
+            declaration = (constraint.name, members, constraint.pattern, constraint.bound)
+            if declaration in seen:
                 yield Diagnostic(
                     SchemaCode.REPEATED_CONSTRAINT,
-                    f"`@{constraint.name}` is stated twice for `{', '.join(meant)}`",
+                    f"`@{constraint.name}` is declared twice for `{', '.join(members)}`",
                     constraint.span,
                     "remove one of them",
                 )
-            seen.add(stated)
+            seen.add(declaration)
 
 
-def _meant(draft: AnyDraft, name: str) -> str:
-    """The one name of an end that has two spellings."""
+def _canonical_name(draft: AnyDraft, name: str) -> str:
+    """Return the canonical name of a member; endpoints have two spellings."""
     return ENDPOINTS[name].name if draft.is_endpoint(name) else name
 
 

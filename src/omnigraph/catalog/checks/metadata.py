@@ -1,4 +1,4 @@
-"""Where annotations may stand and what they take. Unknown ones are kept and may take anything."""
+"""Validate positions and arguments of known annotations; unknown ones are kept as they are."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["CHECKS", "check_spelling"]
 
 _ON_PROPERTIES = ("embed", "default")
-# Annotations that take one non-empty text.
-_TEXTS = ("description", "instruction", "rename_from", "embed")
+# Annotations that take one non-empty string.
+_STRING_ANNOTATIONS = ("description", "instruction", "rename_from", "embed")
 _KNOWN = ("embed", "default", "description", "instruction", "rename_from")
 _KEYWORDS = {"embed": ("model",)}
 _EXAMPLES = {
@@ -31,30 +31,32 @@ _EXAMPLES = {
 _CONSTRAINTS = ("key", "unique", "index", "range", "check", "card")
 
 
-def check_places(schema: SchemaDraft) -> Iterator[Diagnostic]:
+def check_positions(schema: SchemaDraft) -> Iterator[Diagnostic]:
     for draft in schema.types:
         for annotation in draft.decl.annotations:
             if annotation.name in _ON_PROPERTIES:
-                yield _misplaced(annotation, "put it after a property")
+                yield _misplaced(annotation, "move it to a property")
             elif annotation.name == "rename_from" and draft.kind == "interface":
-                yield _misplaced(annotation, "an interface has no data of its own: just rename it")
+                yield _misplaced(
+                    annotation, "an interface has no data: rename it without the annotation"
+                )
 
 
 def _misplaced(annotation: Annotation, remedy: str) -> Diagnostic:
     return Diagnostic(
         SchemaCode.ANNOTATION_PLACE,
-        f"`@{annotation.name}` means nothing here",
+        f"`@{annotation.name}` is not allowed here",
         annotation.span,
         remedy,
     )
 
 
-def check_embed_places(schema: SchemaDraft) -> Iterator[Diagnostic]:
+def check_embed_positions(schema: SchemaDraft) -> Iterator[Diagnostic]:
     for draft, prop, annotation in _embeds(schema):
         if not isinstance(prop.dtype, VectorType):
             yield Diagnostic(
                 SchemaCode.ANNOTATION_PLACE,
-                f"{draft.spell(prop)} is not a Vector, so `@embed` means nothing here",
+                f"{draft.spell(prop)} is not a Vector, so `@embed` is not allowed here",
                 annotation.span,
                 f'declare a vector beside it: `{prop.name}_embedding: Vector(768) @embed("…")`',
             )
@@ -79,13 +81,13 @@ def check_embed_sources(schema: SchemaDraft) -> Iterator[Diagnostic]:
 
 
 def check_repeated_annotations(schema: SchemaDraft) -> Iterator[Diagnostic]:
-    for place in _each_place(schema):
+    for given in _annotation_lists(schema):
         seen: set[str] = set()
-        for annotation in place:
+        for annotation in given:
             if annotation.name in seen and annotation.name in _KNOWN:
                 yield Diagnostic(
                     SchemaCode.REPEATED_ANNOTATION,
-                    f"`@{annotation.name}` is given twice",
+                    f"`@{annotation.name}` is repeated",
                     annotation.span,
                     "keep one",
                 )
@@ -93,8 +95,8 @@ def check_repeated_annotations(schema: SchemaDraft) -> Iterator[Diagnostic]:
 
 
 def check_arguments(schema: SchemaDraft) -> Iterator[Diagnostic]:
-    for place in _each_place(schema):
-        for annotation in place:
+    for given in _annotation_lists(schema):
+        for annotation in given:
             if annotation.name in _KNOWN and (reason := _wrong_arguments(annotation)):
                 yield Diagnostic(
                     SchemaCode.ANNOTATION_ARGUMENTS,
@@ -108,34 +110,34 @@ def _wrong_arguments(annotation: Annotation) -> str | None:
     if len(annotation.args) != 1:
         return f"takes one value, not {len(annotation.args)}"
     value = annotation.args[0]
-    if annotation.name in _TEXTS and not (isinstance(value, str) and value.strip()):
-        return "takes a text that is not empty"
+    if annotation.name in _STRING_ANNOTATIONS and not (isinstance(value, str) and value.strip()):
+        return "takes a non-empty string"
     allowed = _KEYWORDS.get(annotation.name, ())
     for key, named in annotation.kwargs:
         if key not in allowed:
-            return f"takes no `{key}`"
+            return f"does not take `{key}`"
         if not (isinstance(named, str) and named.strip()):
-            return f"takes a text for `{key}`"
+            return f"takes a non-empty string for `{key}`"
     return None
 
 
 def check_spelling(schema: SchemaDraft) -> Iterator[Diagnostic]:
-    """Warnings for unknown annotations that look like known ones; not among the errors."""
-    for place in _each_place(schema):
-        for annotation in place:
+    """Yield warnings for unknown annotations that resemble known ones."""
+    for given in _annotation_lists(schema):
+        for annotation in given:
             if annotation.name in _KNOWN:
                 continue
             if remedy := did_you_mean(annotation.name, (*_KNOWN, *_CONSTRAINTS)):
                 yield Diagnostic(
                     SchemaCode.PROBABLE_MISSPELLING,
-                    f"`@{annotation.name}` is kept, but means nothing to the graph",
+                    f"unknown annotation `@{annotation.name}` is kept but has no effect",
                     annotation.span,
                     remedy,
                     Severity.WARNING,
                 )
 
 
-def _each_place(schema: SchemaDraft) -> Iterator[Iterable[Annotation]]:
+def _annotation_lists(schema: SchemaDraft) -> Iterator[Iterable[Annotation]]:
     for draft in schema.types:
         yield draft.decl.annotations
         for prop in draft.decl.properties:
@@ -151,8 +153,8 @@ def _embeds(schema: SchemaDraft) -> Iterator[tuple[AnyDraft, PropertyDecl, Annot
 
 
 CHECKS = (
-    check_places,
-    check_embed_places,
+    check_positions,
+    check_embed_positions,
     check_embed_sources,
     check_repeated_annotations,
     check_arguments,

@@ -1,7 +1,6 @@
-"""Names of types and properties.
+"""Validate the names of types and properties.
 
-Names that differ only by case are one name: edges are matched without regard to case, and so are
-the columns of Spark.
+Names that differ only by case are duplicates: edge names and Spark columns are case-insensitive.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["CHECKS"]
 
 _BUILT_IN = frozenset({*(scalar.value for scalar in Scalar), "Vector"})
-# What the query language would read as something else wherever a property may stand alone.
-_WORDS = frozenset({"true", "false", "null", "not", "and", "or"})
+# Literals and operators of the query language.
+_QUERY_KEYWORDS = frozenset({"true", "false", "null", "not", "and", "or"})
 # Virtual columns of every Lance table.
 _LANCE_COLUMNS = frozenset(
     {
@@ -43,14 +42,14 @@ def check_type_names(schema: SchemaDraft) -> Iterator[Diagnostic]:
         if first is draft:
             continue
         if first.name == draft.name:
-            message = f"there is already a type `{first.name}`, of kind {first.kind}"
+            message = f"type `{first.name}` already exists, as {first.kind}"
         else:
             message = f"`{draft.name}` differs from `{first.name}` only by case"
         yield Diagnostic(
             SchemaCode.DUPLICATE_TYPE,
             message,
             draft.decl.name_span,
-            "give one of them another name; interfaces, nodes and edges share their names",
+            "rename one of them; interfaces, nodes and edges share one namespace",
         )
 
 
@@ -68,7 +67,7 @@ def check_built_in_names(schema: SchemaDraft) -> Iterator[Diagnostic]:
 def check_property_names(schema: SchemaDraft) -> Iterator[Diagnostic]:
     for draft in schema.types:
         own = {prop.name for prop in draft.decl.properties}
-        # An inherited property may be declared again, but not with another case.
+        # An inherited property may be redeclared, but not in another case.
         known = {prop.name.casefold(): prop for prop in draft.properties if prop.name not in own}
         for prop in draft.decl.properties:
             first = known.setdefault(prop.name.casefold(), prop)
@@ -85,7 +84,7 @@ def _duplicate_property(draft: AnyDraft, first: PropertyDecl, prop: PropertyDecl
         SchemaCode.DUPLICATE_PROPERTY,
         message,
         prop.name_span,
-        "remove it, or give it another name",
+        "remove or rename it",
     )
 
 
@@ -95,7 +94,7 @@ def check_reserved_names(schema: SchemaDraft) -> Iterator[Diagnostic]:
             if reason := _reserved(prop.name, draft.kind):
                 yield Diagnostic(
                     SchemaCode.RESERVED_PROPERTY,
-                    f"`{prop.name}` cannot be a property: {reason}",
+                    f"`{prop.name}` is not allowed as a property name: {reason}",
                     prop.name_span,
                     "choose another name",
                 )
@@ -104,15 +103,15 @@ def check_reserved_names(schema: SchemaDraft) -> Iterator[Diagnostic]:
 def _reserved(name: str, kind: str) -> str | None:
     folded = name.casefold()
     if folded == "id":
-        return "every entity has an `id` already; a key decides what it is"
+        return "every entity has an `id`, derived from its key"
     if kind == "edge" and folded in ENDPOINTS:
-        return "it means an end of the edge"
+        return "it names an endpoint of the edge"
     if folded in _LANCE_COLUMNS:
-        return "the storage keeps a column of its own under that name"
-    if folded in _WORDS:
+        return "it is a virtual column of the storage"
+    if folded in _QUERY_KEYWORDS:
         return "queries read it as a value or an operator"
     if name.startswith("__"):
-        return "names that start with `__` are kept for hidden columns"
+        return "names that start with `__` are reserved for hidden columns"
     return None
 
 

@@ -1,4 +1,4 @@
-"""References from types to types: interfaces and endpoints."""
+"""Validate references between types: interfaces and endpoints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_interfaces_exist(schema: SchemaDraft) -> Iterator[Diagnostic]:
             if name not in schema.by_name:
                 yield Diagnostic(
                     SchemaCode.UNKNOWN_INTERFACE,
-                    f"there is no interface `{name}`",
+                    f"interface `{name}` does not exist",
                     span,
                     did_you_mean(name, names) or f"declare `interface {name} {{ … }}`",
                 )
@@ -54,7 +54,7 @@ def check_interfaces_are_interfaces(schema: SchemaDraft) -> Iterator[Diagnostic]
 
 
 def check_interfaces_agree(schema: SchemaDraft) -> Iterator[Diagnostic]:
-    """A property that several declare must have one type and be optional in all or none."""
+    """Require one type and nullability for a property with several declarations."""
     for node in (draft.decl for draft in schema.nodes):
         known: dict[str, tuple[str, PropertyDecl]] = {}
         for owner, span in _owners(schema, node):
@@ -71,7 +71,7 @@ def check_interfaces_agree(schema: SchemaDraft) -> Iterator[Diagnostic]:
 
 
 def _owners(schema: SchemaDraft, node: NodeDecl) -> Iterator[tuple[Declaration, Span | None]]:
-    """The interfaces of a node, where it names them, then the node itself."""
+    """Yield the interfaces of a node with the position of their names, then the node itself."""
     for name, span in dict(node.implements).items():
         if (found := schema.by_name.get(name)) and found.kind == "interface":
             yield found.decl, span
@@ -86,7 +86,7 @@ def check_endpoints(schema: SchemaDraft) -> Iterator[Diagnostic]:
             if found is None:
                 yield Diagnostic(
                     SchemaCode.UNKNOWN_ENDPOINT,
-                    f"there is no node type `{name}`",
+                    f"node type `{name}` does not exist",
                     span,
                     did_you_mean(name, names) or f"declare `node {name} {{ … }}`",
                 )

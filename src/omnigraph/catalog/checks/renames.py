@@ -1,4 +1,4 @@
-"""``@rename_from``: the old name must be free, claimed once, and that of something."""
+"""Validate ``@rename_from``: the old name must exist, be unused and be claimed once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS", "check_renames_of_nothing", "check_renames_onto_known", "old_name"]
 
-# Something of the new schema, and the annotations that may say what it was.
+# The name of a type or property of the new schema, and its annotations.
 _Claim: TypeAlias = "tuple[str, Iterable[Annotation]]"
 
 
 def old_name(annotations: Iterable[Annotation]) -> str | None:
-    """The name that ``@rename_from`` gives, when it is given well."""
+    """Return the argument of ``@rename_from``, if it is a string."""
     for annotation in annotations:
         if annotation.name == "rename_from" and annotation.args:
             name = annotation.args[0]
@@ -54,21 +54,21 @@ def _check(
         if old in living:
             yield Diagnostic(
                 SchemaCode.RENAME_OF_LIVING,
-                f"the {what} `{old}` is still there, so `{name}` cannot be the renamed one",
+                f"cannot rename {what} `{old}` to `{name}`: `{old}` still exists in the schema",
                 span,
-                f"remove `{old}`, or this annotation; exchange names by way of a third",
+                f"remove `{old}` or this annotation; to swap two names, use a temporary third one",
             )
         elif first != name:
             yield Diagnostic(
                 SchemaCode.RENAME_CLAIMED_TWICE,
-                f"`{first}` is already the renamed {what} `{old}`",
+                f"{what} `{old}` is already renamed to `{first}`",
                 span,
                 "keep the annotation on one of them",
             )
 
 
 def check_renames_onto_known(schema: SchemaDraft, previous: Catalog) -> Iterator[Diagnostic]:
-    """When both names are known, the rename would drop one of two things without a word."""
+    """Refuse renames onto an existing name: one of the two would be dropped silently."""
     drafts: tuple[AnyDraft, ...] = (*schema.nodes, *schema.edges)
     known = {entity.name: entity for entity in previous.types.values()}
     for draft in drafts:
@@ -90,19 +90,21 @@ def _onto_known(
     if old is not None and old != name and {old, name} <= set(known) and old not in living:
         yield Diagnostic(
             SchemaCode.RENAME_ONTO_KNOWN,
-            f"there are both a {what} `{old}` and a {what} `{name}` already",
+            f"cannot rename {what} `{old}` to `{name}`: the accepted schema has both",
             next(each.span for each in given if each.name == "rename_from"),
             f"to drop `{old}`, remove this annotation; to keep its data, drop `{name}` first",
         )
 
 
 def check_renames_of_nothing(schema: SchemaDraft, previous: Catalog) -> Iterator[Diagnostic]:
-    """A misspelt old name would drop what it means, and make something empty instead. Where nothing
-    is dropped it does no harm: a rename of long ago may stay in the source."""
+    """Refuse renames of unknown names if something else would be dropped.
+
+    A misspelt old name would drop the intended type and create an empty one. Where nothing is
+    dropped, the annotation of an earlier rename may stay in the source."""
     nodes = {node.name: node for node in previous.nodes}
     edges = {edge.name.casefold(): edge for edge in previous.edges}
     yield from _of_nothing(_claims(schema.nodes), nodes, "type")
-    # Edges are matched without regard to case.
+    # Edge names are case-insensitive.
     folded = [(name.casefold(), given) for name, given in _claims(schema.edges)]
     yield from _of_nothing(folded, edges, "type", fold=str.casefold)
     known: dict[str, EntityType] = {**edges, **nodes}
@@ -133,10 +135,11 @@ def _of_nothing(
             continue
         yield Diagnostic(
             SchemaCode.RENAME_OF_NOTHING,
-            f"there is no {what} `{old}` to become `{name}`, and `{dropped[0]}` would be dropped",
+            f"cannot rename {what} `{old}` to `{name}`: `{old}` does not exist, "
+            f"and `{dropped[0]}` would be dropped",
             next(each.span for each in given if each.name == "rename_from"),
             did_you_mean(old, dropped)
-            or f"name the {what} that is meant, or remove this annotation if `{name}` is new",
+            or f"name an existing {what}, or remove this annotation if `{name}` is new",
         )
 
 

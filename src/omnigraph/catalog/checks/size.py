@@ -1,4 +1,4 @@
-"""How large a schema may be. Checked before interfaces are expanded: expansion multiplies."""
+"""Limit the size of a schema, before the expansion of interfaces multiplies it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 __all__ = ["MEMBERS_MAX", "TYPE_MEMBERS_MAX", "check_size"]
 
-# Properties and constraints of one type, and of all types, what they inherit included.
+# Properties and constraints of one type, and of all types, including inherited ones.
 TYPE_MEMBERS_MAX = 2_000
 MEMBERS_MAX = 100_000
 
 
 def check_size(document: SchemaDocument) -> Iterator[Diagnostic]:
-    """What is larger than allowed; a document without findings may be expanded."""
+    """Yield a diagnostic for every exceeded limit."""
     sizes = {decl.name: _own_size(decl) for decl in document.interfaces}
     declarations: list[Declaration] = [*document.interfaces, *document.nodes, *document.edges]
     total = 0
     for decl in declarations:
         inherits = decl.implements if isinstance(decl, NodeDecl) else ()
         size = _own_size(decl) + sum(sizes.get(name, 0) for name, _ in inherits)
-        # A type costs something even when it is empty.
+        # An empty type counts as one.
         total += size + 1
         if size > TYPE_MEMBERS_MAX:
             yield Diagnostic(

@@ -1,4 +1,4 @@
-"""Rules about values: ranges, patterns, cardinality and defaults."""
+"""Validate ranges, patterns, cardinality and defaults."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _domain_remedy(dtype: DataType) -> str:
     if isinstance(dtype, ScalarType) and dtype.scalar in INTEGER_RANGES:
         low, high = INTEGER_RANGES[dtype.scalar]
         return f"use integers from {low} to {high}, or leave the side open"
-    return "use a number that the type can hold, or leave the side open"
+    return "use a number that the type can represent, or leave the side open"
 
 
 # --- patterns ----------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def check_patterns(schema: SchemaDraft) -> Iterator[Diagnostic]:
                     SchemaCode.CHECK_PATTERN,
                     f"this pattern cannot be used: {reason}",
                     constraint.span,
-                    "patterns may use what Python, RE2 and Java share; the whole value must match",
+                    "use constructs that Python, RE2 and Java share; the whole value must match",
                 )
 
 
@@ -173,14 +173,14 @@ def check_default_values(schema: SchemaDraft) -> Iterator[Diagnostic]:
         except ValueProblem as problem:
             yield Diagnostic(
                 SchemaCode.DEFAULT_VALUE,
-                f"the default of `{draft.name}.{prop.name}` does not fit: {problem.message}",
+                f"the default of `{draft.name}.{prop.name}` is invalid: {problem.message}",
                 annotation.span,
                 f"write a value of {spell_type(prop.dtype)}; dates and datetimes are strings",
             )
 
 
-def check_defaults_obey(schema: SchemaDraft) -> Iterator[Diagnostic]:
-    """A default is written to rows; it must pass the rules that the rows have to pass."""
+def check_defaults_satisfy_constraints(schema: SchemaDraft) -> Iterator[Diagnostic]:
+    """Require defaults that satisfy the constraints of the rows that they are written to."""
     defaults = {
         (draft.name, prop.name): annotation for draft, prop, annotation in _defaults(schema)
     }
@@ -192,7 +192,7 @@ def check_defaults_obey(schema: SchemaDraft) -> Iterator[Diagnostic]:
                     SchemaCode.DEFAULT_BREAKS_RULE,
                     f"the default of `{draft.name}.{prop.name}` {reason} its `@{constraint.name}`",
                     annotation.span,
-                    "change the default or the rule",
+                    "change the default or the constraint",
                 )
 
 
@@ -200,15 +200,15 @@ def _default_problem(
     annotation: Annotation, prop: PropertyDecl, constraint: Constraint
 ) -> str | None:
     try:
-        obeys = _obeys(coerce_json(annotation.args[0], prop.dtype), constraint)
+        satisfied = _satisfies(coerce_json(annotation.args[0], prop.dtype), constraint)
     except ValueProblem:
         return None
     except TooMuchWork:
-        return "takes too long to compare with"
-    return None if obeys else "breaks"
+        return "takes too long to match against"
+    return None if satisfied else "violates"
 
 
-def _obeys(value: Value, constraint: Constraint) -> bool:
+def _satisfies(value: Value, constraint: Constraint) -> bool:
     if isinstance(value, str) and constraint.pattern is not None:
         usable = pattern_problem(constraint.pattern) is None
         return not usable or matches(parse_pattern(constraint.pattern), value)
@@ -242,5 +242,5 @@ CHECKS = (
     check_cardinality,
     check_default_types,
     check_default_values,
-    check_defaults_obey,
+    check_defaults_satisfy_constraints,
 )

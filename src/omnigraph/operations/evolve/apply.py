@@ -204,10 +204,10 @@ def _hard_drops(plan: MigrationPlan) -> tuple[str, ...]:
     found = []
     for step in plan.steps:
         match step:
-            case DropType(mode=DropMode.HARD, place=place):
-                found.append(str(place.id))
-            case DropProperty(mode=DropMode.HARD, place=place, prop=prop):
-                found.append(f"{place.id}/{prop.id}")
+            case DropType(mode=DropMode.HARD, element=element):
+                found.append(str(element.id))
+            case DropProperty(mode=DropMode.HARD, element=element, prop=prop):
+                found.append(f"{element.id}/{prop.id}")
             case _:
                 pass
     return tuple(found)

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.canonical import digest
-from omnigraph.catalog.merge import About, Issue, merge_catalogs, type_issue
+from omnigraph.catalog.merge import merge_catalogs, type_issue
+from omnigraph.catalog.merge_issues import IssueKind, SchemaIssue
 from omnigraph.catalog.model import ID, EdgeType
 from omnigraph.datatypes.types import spell_type
 from omnigraph.errors import InvalidInput
@@ -23,7 +24,7 @@ from omnigraph.versioning.merge.conflicts import Conflict, ConflictKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.catalog.merge import Preferences
+    from omnigraph.catalog.merge_issues import Preferences
     from omnigraph.catalog.model import Catalog, EntityType, Property
     from omnigraph.operations.merge.three import Three
     from omnigraph.versioning.changes.compare import Differences
@@ -50,7 +51,7 @@ def merge_schemas(three: Three, choices: Choices) -> MergedSchema:
     schemas = {each.manifest.commit.schema for each in (three.base, three.ours, three.theirs)}
     if len(schemas) == 1:
         return MergedSchema(three.ours.catalog)
-    prefer, met = dict[Issue, bool](), dict[str, Conflict]()
+    prefer, met = dict[SchemaIssue, bool](), dict[str, Conflict]()
     while True:
         merged, found = _merge(three, prefer)
         met |= {conflict.conflict_id: conflict for conflict in found}
@@ -63,9 +64,11 @@ def merge_schemas(three: Three, choices: Choices) -> MergedSchema:
 
 def _merge(three: Three, prefer: Preferences) -> tuple[Catalog, list[Conflict]]:
     catalogs = (three.base.catalog, three.ours.catalog, three.theirs.catalog)
-    merged, clashes = merge_catalogs(*catalogs, prefer)
-    if clashes:
-        return merged, [_conflict(three, each.entity, each.story, each.issue) for each in clashes]
+    merged, found = merge_catalogs(*catalogs, prefer)
+    if found:
+        return merged, [
+            _conflict(three, each.entity, each.description, each.issue) for each in found
+        ]
     return merged, list(_rows_in_the_way(three, merged, prefer))
 
 
@@ -111,18 +114,18 @@ def _rows_in_the_way(three: Three, merged: Catalog, prefer: Preferences) -> Iter
             if entity is None or not touched:
                 continue
             for issue, lost in _lost(three, snapshot, entity, merged.types.get(type_id)):
-                named = Issue(About.NAME, type_id)
+                named = SchemaIssue(IssueKind.NAME, type_id)
                 if issue not in prefer and not (named in prefer and type_id not in merged.types):
                     yield _conflict(three, entity, f"{side} changed {lost}", issue)
 
 
 def _lost(
     three: Three, snapshot: Snapshot, entity: EntityType, merged: EntityType | None
-) -> Iterator[tuple[Issue, str]]:
+) -> Iterator[tuple[SchemaIssue, str]]:
     """What a side has changed since the base and the merged schema does not have, or not so."""
     if merged is None:
         yield (
-            Issue(About.DROP, entity.id),
+            SchemaIssue(IssueKind.DROP, entity.id),
             "entities of the type, which the other side dropped",
         )
         return
@@ -139,7 +142,7 @@ def _lost(
             _narrow(snapshot, entity, prop),
         )
         if kept is None and (found.count(Op.UPDATE) or _brings(found, prop)):
-            issue = Issue(About.DROP, entity.id, prop.id)
+            issue = SchemaIssue(IssueKind.DROP, entity.id, prop.id)
             yield issue, f"values of property {prop.name}, which the other side dropped"
         elif kept is not None and found.count(Op.UPDATE) + found.count(Op.INSERT):
             mine = three.ours.catalog.types[entity.id]
@@ -194,7 +197,9 @@ def _read_sides(three: Three, entity: EntityType) -> tuple[Snapshot, ...]:
 # --- conflicts -----------------------------------------------------------------------------------
 
 
-def _conflict(three: Three, entity: EntityType, about: str, issue: Issue | None = None) -> Conflict:
+def _conflict(
+    three: Three, entity: EntityType, about: str, issue: SchemaIssue | None = None
+) -> Conflict:
     """``issue`` is what a choice would decide; without one there is nothing to choose."""
     states = (each.catalog.types.get(entity.id) for each in (three.base, three.ours, three.theirs))
     return Conflict(
@@ -202,12 +207,12 @@ def _conflict(three: Three, entity: EntityType, about: str, issue: Issue | None 
         entity,
         None,
         f"{entity.name}: {about}",
-        hopeless=issue is None or issue.decides is About.NOTHING,
+        hopeless=issue is None or issue.decides is IssueKind.UNRESOLVABLE,
         witness=(issue, about, *map(repr, states)),
     )
 
 
-def _prefer(conflict: Conflict, choices: Choices, prefer: dict[Issue, bool]) -> bool:
+def _prefer(conflict: Conflict, choices: Choices, prefer: dict[SchemaIssue, bool]) -> bool:
     """Take a choice over; False when there is none that helps."""
     choice = choices.of(conflict)
     if isinstance(choice, Values):
@@ -216,7 +221,7 @@ def _prefer(conflict: Conflict, choices: Choices, prefer: dict[Issue, bool]) -> 
             f"{conflict.conflict_id}: a definition is settled by ours or theirs",
             details={"conflict_id": conflict.conflict_id},
         )
-    issue: Issue = conflict.witness[0]
+    issue: SchemaIssue = conflict.witness[0]
     if choice is None or conflict.hopeless or issue in prefer:
         return False
     prefer[issue] = choice is Take.THEIRS

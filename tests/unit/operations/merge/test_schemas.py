@@ -248,7 +248,7 @@ def test_a_name_that_is_given_back_may_be_taken_by_a_third_one(
     graph.apply_schema(more, branch="dev")
     write(engine, {"Person": {"ada": person("ada", word="rome", city="kiel")}}, branch="dev")
     (found,) = conflicts(graph)
-    assert "both sides gave the name word" in found.message
+    assert "both sides added a property named word" in found.message
     graph.merge("dev", strategy=strategy)
     assert people(engine)["ada"]["city"] == city
 
