@@ -25,6 +25,7 @@ from omnigraph.language.gq.ast import (
     Exists,
     Expr,
     Insert,
+    InsertVerb,
     IsNull,
     ListLiteral,
     Literal,
@@ -251,7 +252,7 @@ def statements(draw: st.DrawFn, kinds: list[str]) -> Statement:
     type_name = draw(type_names)
     changes = draw(assignments(values | st.just(Literal(None, NO_SPAN))))
     if kind == "insert":
-        return Insert(type_name, changes, NO_SPAN, NO_SPAN)
+        return Insert(draw(st.sampled_from(InsertVerb)), type_name, changes, NO_SPAN, NO_SPAN)
     where = draw(conditions(2, own_properties))
     if kind == "update":
         return Update(type_name, changes, where, NO_SPAN, NO_SPAN)

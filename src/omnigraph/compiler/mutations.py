@@ -1,4 +1,4 @@
-"""``insert``, ``update`` and ``delete``."""
+"""``insert``, ``create``, ``replace``, ``update`` and ``delete``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from omnigraph.compiler.rules import (
     empty_update,
     endpoint_update,
     key_update,
+    keyed_replace,
     mutation_property,
     mutation_type,
     repeated_assignment,
@@ -19,11 +20,12 @@ from omnigraph.compiler.rules import (
 )
 from omnigraph.compiler.scope import EntityScope
 from omnigraph.datatypes.types import VectorType
-from omnigraph.ir.queries import Assignment, Delete, Insert, StatementIR, Update
+from omnigraph.ir.queries import Assignment, Delete, Insert, InsertMode, StatementIR, Update
 from omnigraph.language.gq import ast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
 
     from omnigraph.catalog.model import Property
     from omnigraph.compiler.unit import Unit
@@ -57,17 +59,20 @@ def _lower_insert(scope: EntityScope, node: ast.Insert) -> Insert | None:
         unit.reads(unit.catalog.node_by_id(entity.source))
         unit.reads(unit.catalog.node_by_id(entity.target))
     found_before = len(unit.findings)
+    unit.fails(keyed_replace.check(entity, node))
     targets = [(item, _inserted_property(scope, item)) for item in node.assignments]
     values = _lower_values(scope, targets)
     # A misspelled name is not also a missing one.
     if all(prop is not None for _, prop in targets):
-        missing = list(_missing(scope, {prop.id for _, prop in targets if prop is not None}))
+        assigned = {prop.id for _, prop in targets if prop is not None}
+        missing = list(_missing(scope, node.verb, assigned))
         if missing:
-            unit.report(required_value.missing(entity, missing, node.type_span))
+            unit.report(required_value.missing(entity, node.verb, missing, node.type_span))
     if len(unit.findings) > found_before:
         return None
     source, target = values.pop(SRC.id, None), values.pop(DST.id, None)
-    return Insert(entity.id, entity.kind.value, _assignments(values), source, target)
+    mode = InsertMode(node.verb.value)
+    return Insert(mode, entity.id, entity.kind.value, _assignments(values), source, target)
 
 
 def _lower_update(scope: EntityScope, node: ast.Update) -> Update | None:
@@ -166,13 +171,17 @@ def _report_unknown(scope: EntityScope, item: ast.Assignment) -> None:
     scope.unit.report(found)
 
 
-def _missing(scope: EntityScope, assigned: set[str]) -> Iterator[str]:
+def _missing(scope: EntityScope, verb: ast.InsertVerb, assigned: AbstractSet[str]) -> Iterator[str]:
     """The names of what an insert must still give."""
     entity = scope.entity
+    # An existing row keeps its values; the writer knows whether there is one.
+    upserts = verb is ast.InsertVerb.INSERT and entity.key is not None
     if isinstance(entity, EdgeType):
         yield from (name for end, name in _ENDS.items() if end not in assigned)
     for prop in entity.properties:
         if prop.nullable or prop.default is not None or prop.id in assigned:
+            continue
+        if upserts and prop.id not in (entity.key or ()):
             continue
         source = _embedded_from(scope, prop)
         if source is None:

@@ -119,8 +119,8 @@ class _Printer:
     def _statement(self, statement: StatementIR) -> Iterator[str]:
         target = f"{statement.kind} {self.type(statement.type_id)}"
         match statement:
-            case Insert(assignments=assignments, source=source, target=end):
-                yield f"insert {target}"
+            case Insert(mode=mode, assignments=assignments, source=source, target=end):
+                yield f"{mode} {target}"
                 if source is not None and end is not None:
                     yield f"{_STEP}from = {self.expr(source)}"
                     yield f"{_STEP}to = {self.expr(end)}"

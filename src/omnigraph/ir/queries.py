@@ -17,6 +17,7 @@ are broken by the group keys; ``distinct`` groups by all columns.
 from __future__ import annotations
 
 from dataclasses import field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from omnigraph.frozen import frozen
@@ -32,6 +33,7 @@ __all__ = [
     "EntitySlot",
     "Hop",
     "Insert",
+    "InsertMode",
     "MutationIR",
     "OrderKey",
     "ParamSpec",
@@ -151,12 +153,22 @@ class Assignment:
     value: Expr
 
 
+class InsertMode(StrEnum):
+    """The treatment of a key that exists."""
+
+    # Set what is assigned, keep the rest.
+    UPSERT = "insert"
+    # Refuse.
+    CREATE = "create"
+    # Replace the whole row: what is not assigned takes its default, or NULL.
+    REPLACE = "replace"
+
+
 @frozen
 class Insert:
-    """``source`` and ``target`` are set for edges. Defaults are not filled in here: the writer
-    does.
-    """
+    """``source`` and ``target`` are set for edges. The writer fills in the defaults of new rows."""
 
+    mode: InsertMode
     type_id: str
     kind: str
     assignments: tuple[Assignment, ...]

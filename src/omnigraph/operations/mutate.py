@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import TypeId
 from omnigraph.compiler import bind_params, select_query
-from omnigraph.errors import InvalidInput
+from omnigraph.errors import Forbidden, InvalidInput
 from omnigraph.frozen import frozen
 from omnigraph.integrity.evaluate import evaluate_changes
-from omnigraph.ir.queries import Insert, MutationIR
+from omnigraph.ir.queries import Insert, InsertMode, MutationIR
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.source import Source
 from omnigraph.operations.commit_json import landed_to_json
@@ -18,6 +18,7 @@ from omnigraph.operations.idempotency import digest_of, find_earlier, run_once
 from omnigraph.operations.pending import Pending
 from omnigraph.operations.query import QueryRequest, compile_on
 from omnigraph.operations.stage import count_changes, stage_changes
+from omnigraph.policy.actions import Action
 from omnigraph.runtime.clock import micros_to_datetime
 from omnigraph.runtime.plain import plain
 from omnigraph.versioning.manifest import Counts, WriterKind
@@ -233,9 +234,25 @@ class _MutationWriter:
         if self._allow is not None:
             types = {statement.type_id for statement in ir.statements}
             self._allow(sorted(seen.catalog.types[TypeId(key)].name for key in types))
+        _require_whole_rows(ir, snapshot.catalog, seen.catalog)
         self._name = ir.name
         self._inserts_only = all(isinstance(item, Insert) for item in ir.statements)
         return ir
+
+
+def _require_whole_rows(ir: MutationIR, whole: Catalog, seen: Catalog) -> None:
+    """Refuse to replace rows of a type whose properties are partly hidden by policy."""
+    for statement in ir.statements:
+        if not isinstance(statement, Insert) or statement.mode is not InsertMode.REPLACE:
+            continue
+        entity = whole.types[TypeId(statement.type_id)]
+        if seen.types[entity.id] != entity:
+            raise Forbidden(
+                "policy.denied",
+                f"`replace {entity.name}` would erase properties that the policy hides from you",
+                details={"action": Action.CHANGE.value, "types": [entity.name]},
+                remedy="use `insert`, which keeps what it does not name",
+            )
 
 
 def _is_seen(found: Violation, whole: Catalog, seen: Catalog) -> bool:

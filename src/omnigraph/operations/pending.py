@@ -15,7 +15,9 @@ from omnigraph.catalog.model import DST, ID, SRC, PropertyId, TypeId
 from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.executor.naive.predicates import Interpreter, matches
 from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
-from omnigraph.ir.queries import Delete, Insert, StatementIR, Update
+from omnigraph.integrity.evaluate import ids_exist
+from omnigraph.integrity.upsert import keep_unnamed
+from omnigraph.ir.queries import Delete, Insert, InsertMode, StatementIR, Update
 from omnigraph.operations.assign import assigned, entity_id_of
 from omnigraph.operations.cascade import cascade, distinct
 from omnigraph.operations.matching import Allowance, Matching
@@ -48,6 +50,12 @@ class _Written:
         self._addresses: dict[str, int] = {}
         # What one update found, changed as a whole; it becomes rows when a statement follows.
         self._bulk: pa.Table | None = None
+        # The properties that upserts name, by id; the other values wait for the stored row.
+        self._named: dict[str, set[str]] = {}
+        # Ids that were looked up and do not exist.
+        self._absent: set[str] = set()
+        # Ids of rows that must be new.
+        self._strict: dict[str, None] = {}
 
     @property
     def rows(self) -> dict[str, Row]:
@@ -62,9 +70,49 @@ class _Written:
     def __len__(self) -> int:
         return len(self._rows) + (self._bulk.num_rows if self._bulk is not None else 0)
 
-    def add(self, row: Row) -> None:
-        # The last statement wins, as it would one commit later.
-        self.rows[row[ID.id]] = row
+    def insert(self, given: Row, mode: InsertMode) -> None:
+        """One row more. It sees the rows of earlier statements as if they were stored."""
+        row = fill_defaults(self.entity, given)
+        key = row[ID.id] = entity_id_of(self.entity, row)
+        earlier = self.rows.get(key)
+        match mode:
+            case InsertMode.CREATE if earlier is not None:
+                raise ids_exist(self.entity, [key])
+            case InsertMode.CREATE:
+                self._strict[key] = None
+            case InsertMode.UPSERT if earlier is not None:
+                row = {**earlier, **given}
+                if key in self._named:
+                    self._named[key] |= given.keys()
+            case InsertMode.UPSERT:
+                if self.entity.key is not None:
+                    self._named[key] = set(given)
+            case InsertMode.REPLACE:
+                self._named.pop(key, None)
+        self.rows[key] = row
+
+    def complete(self, reader: Reader) -> int:
+        """Give upserts of existing entities the stored values that no statement names.
+
+        Returns the size of the completed rows in bytes.
+        """
+        named, self._named = self._named, {}
+        if not named:
+            return 0
+        rows = self.rows
+        partial = to_arrow(self.entity, [rows[key] for key in named])
+        masks = {
+            prop.column: pa.array([prop.id in given for given in named.values()])
+            for prop in self.entity.properties
+            if any(prop.id not in given for given in named.values())
+        }
+        whole, located = keep_unnamed(reader.table(self.entity.id), partial, masks)
+        self._absent |= named.keys()
+        if not located.num_rows:
+            return 0
+        rows.update({row[ID.id]: row for row in from_arrow(self.entity, whole)})
+        self._note(located)
+        return int(whole.nbytes)
 
     def update(self, stored: pa.Table, seen: Mapping[str, Row], changed: Row) -> None:
         """Rows of the graph and rows of this mutation get new values."""
@@ -91,14 +139,16 @@ class _Written:
                 self._bulk.select(rows.names).cast(rows),
                 located=self._bulk.select(_PLACE),
             )
-        # A row that was not come across is new where ids are minted, and else anybody's guess.
-        known = self.entity.key is None or self._rows.keys() <= self._addresses.keys()
+        # A row without an address is new where ids are minted; elsewhere it is looked up.
+        looked_up = self._addresses.keys() | self._absent
+        known = self.entity.key is None or self._rows.keys() <= looked_up
         return TypeChange(
             self.entity,
             Mode.MERGE,
             to_arrow(self.entity, list(self._rows.values())),
             fresh_ids=self.entity.key is None and not self._addresses,
             located=self._located() if known else None,
+            strict=pa.array(self._strict, pa.string()) if self._strict else None,
         )
 
     def _located(self) -> pa.Table:
@@ -142,6 +192,8 @@ class Pending:
 
     def changes(self) -> ChangeSet:
         """Everything that is pending, deletes with their cascades."""
+        for written in self._written.values():
+            self._complete(written)
         by_type = {key: written.change() for key, written in self._written.items() if written}
         deletes = {key: distinct(parts) for key, parts in self._deleted.items()}
         for type_id, gone in cascade(deletes, self._reader).items():
@@ -157,14 +209,13 @@ class Pending:
         if statement.source is not None and statement.target is not None:
             given[SRC.id] = self._interpreter.plain(statement.source)
             given[DST.id] = self._interpreter.plain(statement.target)
-        row = fill_defaults(entity, given)
-        row[ID.id] = entity_id_of(entity, row)
         self._allowance.take(1, _weight(given))
-        self._rows_of(entity).add(row)
+        self._rows_of(entity).insert(given, statement.mode)
 
     def _update(self, entity: EntityType, statement: Update) -> None:
         changed = self._assigned(entity, statement)
         written = self._rows_of(entity)
+        self._complete(written)
         self.reads.add(entity.id)
         known = written.rows if written else {}
         seen = {key: row for key, row in known.items() if self._matches(statement.where, row)}
@@ -172,6 +223,9 @@ class Pending:
         if stored.num_rows or seen:
             self._allowance.take(0, _weight(changed) * (stored.num_rows + len(seen)))
             written.update(stored, seen, changed)
+
+    def _complete(self, written: _Written) -> None:
+        self._allowance.take(0, written.complete(self._reader))
 
     def _matches(self, where: Expr, row: Row) -> bool:
         return matches(where, row, self._params, self._now) is True

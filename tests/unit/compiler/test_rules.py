@@ -156,10 +156,24 @@ CASES = [
     ),
     Case(
         "T12",
-        mutate('insert Sailor { badge: "b", label: "l", rank: "mate" }'),
+        mutate('create Sailor { badge: "b", label: "l", rank: "mate" }'),
         "Sailor",
         "add `signed_on: …`",
-        mutate(f"insert Sailor {{ {HIRE} }}"),
+        mutate(f"create Sailor {{ {HIRE} }}"),
+    ),
+    Case(
+        "T12",
+        mutate('insert Sailor { label: "l", rank: "mate" }'),
+        "Sailor",
+        "add `badge: …`",
+        mutate('insert Sailor { badge: "b", rank: "mate" }'),
+    ),
+    Case(
+        "T42",
+        mutate('replace Knows { from: "a", to: "b" }'),
+        "Knows",
+        "write `create`, or `update … where`; or give the type a `@key`",
+        mutate(f"replace Sailor {{ {HIRE} }}"),
     ),
     Case(
         "T12",

@@ -236,6 +236,22 @@ def test_a_mutation_cannot_name_what_is_hidden_and_leaves_it_alone(
     assert (row["age"], row["ssn"], row["email"]) == (44, "123-45", "ann@x")
 
 
+def test_an_insert_keeps_what_is_hidden_and_replace_is_refused(graph: Graph, clerk: Graph) -> None:
+    hidden = (
+        'query q() { match { $p: Person { name: "Ann" } } return { $p.ssn, $p.email, $p.age } }'
+    )
+    ((ssn, email, _),) = (tuple(row.values()) for row in graph.query(hidden).rows())
+    assert None not in (ssn, email)
+    clerk.mutate('query q() { insert Person { name: "Ann", age: 45 } }')
+    assert [tuple(row.values()) for row in graph.query(hidden).rows()] == [(ssn, email, 45)]
+    for dry_run in (False, True):
+        with pytest.raises(Forbidden) as found:
+            clerk.mutate('query q() { replace Person { name: "Ann" } }', dry_run=dry_run)
+        assert "ssn" not in str(found.value)
+    graph.mutate('query q() { replace Person { name: "Ann" } }')
+    assert [tuple(row.values()) for row in graph.query(hidden).rows()] == [(None, None, None)]
+
+
 @pytest.mark.parametrize(
     ("source", "code"),
     [

@@ -24,6 +24,7 @@ from omnigraph.ir.queries import (
     EntitySlot,
     Hop,
     Insert,
+    InsertMode,
     MutationIR,
     ParamSpec,
     Projection,
@@ -84,6 +85,7 @@ def test_without_names_types_and_properties_are_shown_by_id() -> None:
 def test_long_lists_and_bytes_are_abbreviated() -> None:
     blob = ScalarType(Scalar.BLOB)
     statement = Insert(
+        InsertMode.UPSERT,
         "t1",
         "node",
         (

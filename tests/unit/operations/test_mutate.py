@@ -138,9 +138,9 @@ def test_the_last_statement_about_a_key_wins(graph: Graph) -> None:
     assert result.commit.counts.nodes_updated == 1
 
 
-def test_inserting_a_key_that_exists_replaces_the_entity(graph: Graph) -> None:
+def test_replacing_a_key_that_exists_replaces_the_entity(graph: Graph) -> None:
     run(graph, 'update Person set { city: "Rom" } where name = "a"')
-    result = run(graph, 'insert Person { name: "a" }')
+    result = run(graph, 'replace Person { name: "a" }')
     assert counts(result) == (1, 0)
     assert people(graph)["a"] == {
         "name": "a",

@@ -20,11 +20,11 @@ __all__ = ["DELIMITERS", "Vocabulary", "complete", "vocabulary_of"]
 DELIMITERS = " \t\n{}(),<>=!"
 _KEYWORDS = (
     "query", "match", "return", "order", "limit", "not", "optional", "exists", "count", "insert",
-    "update", "delete", "where", "set", "distinct", "desc", "and", "or", "in", "is", "null",
-    "contains", "starts_with", "date", "datetime", "search", "nearest", "bm25",
+    "create", "replace", "update", "delete", "where", "set", "distinct", "desc", "and", "or", "in",
+    "is", "null", "contains", "starts_with", "date", "datetime", "search", "nearest", "bm25",
 )  # fmt: skip
 _DECLARED = re.compile(r"\$(\w+)\s*:\s*(\w+)")
-_TYPED_PLACE = re.compile(r"(?:\$\w+\s*:\s*|\b(?:insert|update|delete)\s+)$")
+_TYPED_PLACE = re.compile(r"(?:\$\w+\s*:\s*|\b(?:insert|create|replace|update|delete)\s+)$")
 
 
 @frozen

@@ -23,6 +23,7 @@ from omnigraph.compiler.rules import (
     endpoint_update,
     hop_bounds,
     key_update,
+    keyed_replace,
     list_items,
     literal_value,
     mutation_expression,
@@ -93,4 +94,5 @@ RULES: tuple[Rule, ...] = (
     nesting.RULE,
     empty_update.RULE,
     ambiguous_direction.RULE,
+    keyed_replace.RULE,
 )

@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from omnigraph.language.diagnostics import Diagnostic
     from omnigraph.language.source import Span
 
-RULE = Rule("T12", "An insert gives every required property without a default, and both endpoints.")
+RULE = Rule(
+    "T12", "An insert gives key and endpoints; without an upsert, all that is required, too."
+)
 
 
-def missing(entity: EntityType, names: Sequence[str], span: Span) -> Diagnostic:
+def missing(entity: EntityType, verb: str, names: Sequence[str], span: Span) -> Diagnostic:
     """One finding for all of them: they are mended in one edit."""
     listed = ", ".join(f"`{name}`" for name in names)
     return RULE.broken(
         span,
-        f"an insert of `{entity.name}` must give {listed}",
+        f"`{verb} {entity.name}` must give {listed}",
         f"add `{names[0]}: …`" + (" and the others" if len(names) > 1 else ""),
     )

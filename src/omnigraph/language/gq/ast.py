@@ -27,6 +27,7 @@ __all__ = [
     "Exists",
     "Expr",
     "Insert",
+    "InsertVerb",
     "IsNull",
     "ListLiteral",
     "Literal",
@@ -358,8 +359,19 @@ class Read:
     span: Span
 
 
+class InsertVerb(StrEnum):
+    """The treatment of a key that exists: update the entity, refuse, or replace the whole row."""
+
+    INSERT = "insert"
+    CREATE = "create"
+    REPLACE = "replace"
+
+
 @frozen
 class Insert:
+    """``insert``, ``create`` and ``replace`` differ in ``verb`` alone."""
+
+    verb: InsertVerb
     type_name: str
     assignments: tuple[Assignment, ...]
     span: Span

@@ -22,6 +22,7 @@ from omnigraph.language.gq.ast import (
     Document,
     Expr,
     Insert,
+    InsertVerb,
     Mutation,
     Ordering,
     Param,
@@ -57,7 +58,7 @@ _T = TypeVar("_T")
 
 _SCALARS = {scalar.value: scalar for scalar in Scalar}
 _ANNOTATIONS = ("description", "instruction")
-_STATEMENTS = ("insert", "update", "delete")
+_STATEMENTS = (*InsertVerb, "update", "delete")
 _TAIL = ("order", "limit", "offset")
 _QUERY_SHAPE = "a query is written `query name($param: Type) { … }`"
 
@@ -363,10 +364,16 @@ class _QueryParser(PatternParser):
     def _statement(self) -> Statement:
         start = self.token
         match start.text:
-            case "insert":
+            case "insert" | "create" | "replace":
                 type_name = self._changed_type()
                 assignments = self.assignments(allow_null=True)
-                return Insert(type_name.text, assignments, self.span_from(start), type_name.span)
+                return Insert(
+                    InsertVerb(start.text),
+                    type_name.text,
+                    assignments,
+                    self.span_from(start),
+                    type_name.span,
+                )
             case "update":
                 type_name = self._changed_type()
                 self.expect("set", self.suggest(["set"]) or "write `update Type set { … } where …`")

@@ -128,8 +128,8 @@ def _mutation(mutation: Mutation) -> Doc:
 def _statement(statement: Statement) -> Doc:
     mark = Mark(statement.span.start)
     match statement:
-        case Insert(type_name, assignments):
-            return mark, f"insert {type_name} ", _assignments(assignments, statement.span)
+        case Insert(verb, type_name, assignments):
+            return mark, f"{verb} {type_name} ", _assignments(assignments, statement.span)
         case Update(type_name, assignments, where):
             change = Span(statement.span.start, where.span.start)
             head = (mark, "update ", type_name, " set ", _assignments(assignments, change))

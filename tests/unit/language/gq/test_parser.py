@@ -21,6 +21,7 @@ from omnigraph.language.gq.ast import (
     Exists,
     Expr,
     Insert,
+    InsertVerb,
     IsNull,
     ListLiteral,
     Literal,
@@ -436,6 +437,7 @@ class TestMutations:
     def test_insert_assigns_values(self) -> None:
         found = statement("insert A { a: 1, b: $p c: null }".replace(" c", "\nc"))
         assert found == Insert(
+            InsertVerb.INSERT,
             "A",
             (
                 Assignment("a", literal(1), NO_SPAN, NO_SPAN),
