@@ -150,7 +150,7 @@ def test_a_missing_version_is_not_found(tables: TableStore) -> None:
 
 def test_a_pin_with_another_fingerprint_is_refused(place: Place) -> None:
     pin = created(place.tables(), "a")
-    with pytest.raises(Conflict) as caught:
+    with pytest.raises(StorageFault) as caught:
         place.tables().open(Pin(PATH, pin.version, "somebody-else", 1))
     assert caught.value.code == "table.pin_mismatch"
 
@@ -734,7 +734,7 @@ def test_a_torn_newest_version_is_told_set_aside_and_its_number_reused(
     healed = tables.advance(pin, staged, operation_id="op")
     assert healed.version == lost.version
     assert ids_of(tables, healed) == ["a", "b"]
-    with pytest.raises(Conflict) as mismatch:
+    with pytest.raises(StorageFault) as mismatch:
         place.tables().open(lost)
     assert mismatch.value.code == "table.pin_mismatch"
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
-from omnigraph.errors import Conflict, GraphError
+from omnigraph.errors import Conflict, GraphError, StorageFault
 from omnigraph.operations.rows import to_arrow
 from omnigraph.runtime import faults
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine, table_of
@@ -89,7 +89,7 @@ def test_a_pin_whose_version_number_was_reused_is_refused(path: Path) -> None:
     assert reused.version == pin.version
     engine = open_engine(path)
     for act in (lambda: ids_of(engine), lambda: add(engine, ["new"])):
-        with pytest.raises(Conflict) as told:
+        with pytest.raises(StorageFault) as told:
             act()
         assert told.value.code == "table.pin_mismatch"
     add(engine, ["elsewhere"], to="Place")

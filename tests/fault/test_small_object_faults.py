@@ -6,11 +6,13 @@ failed removal is a warning, a failed listing is loud, and whatever is said afte
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
+from omnigraph.adapters.objects.keys import TEMPORARY
 from omnigraph.errors import GraphError, OutcomeUnknown, StorageFault
 from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.faulty import Fault, FaultyObjects, Verb, When
@@ -243,3 +245,19 @@ def test_a_failed_write_leaves_no_recovery_commit_unless_it_had_confirmed(path: 
     with pytest.raises(StorageFault):
         add(engine, ["lost"])
     assert WriterKind.RECOVERY not in {commit.kind for commit in history(engine)}
+
+
+def test_a_read_write_open_removes_what_killed_writers_left_unfinished(tmp_path: Path) -> None:
+    engine = new_engine(tmp_path / "graph")
+    add(engine, ["old"])
+    folder = tmp_path / "graph" / layout.RECOVERY
+    folder.mkdir(exist_ok=True)
+    old, young = folder / f"{TEMPORARY}old", folder / f"{TEMPORARY}young"
+    for file in (old, young):
+        file.write_bytes(b"{")
+    os.utime(old, (1_000, 1_000))
+    open_engine(tmp_path / "graph", read_only=True)
+    assert old.exists(), "a read-only open writes nothing"
+    open_engine(tmp_path / "graph")
+    assert not old.exists()
+    assert young.exists(), "its writer may live"

@@ -1,4 +1,5 @@
-"""A power cut tore the newest manifest of something: it heals, and never at the cost of data."""
+"""A power cut tore the newest manifest of something: it heals, and never at the cost of data.
+Guards INV-5."""
 
 from __future__ import annotations
 
@@ -101,18 +102,35 @@ def test_a_torn_table_version_that_a_commit_pins_is_left_for_people_and_blocks_n
     assert ids_of(engine, of="Place") == ["somewhere"]
 
 
-def test_a_torn_version_that_only_a_deleted_branch_pins_is_left_alone(path: Path) -> None:
+@pytest.mark.parametrize("deleted", [False, True])
+@pytest.mark.parametrize("how", TEARS)
+def test_a_torn_table_version_that_another_branch_pins_does_not_stop_a_write(
+    how: str, deleted: bool, path: Path
+) -> None:
+    """Its number stays taken, so that the version can be brought back from a copy."""
     engine = open_engine(path)
-    add(engine, ["gone"], branch="dev")
+    add(engine, ["side"], branch="dev")
     pin = table_of(engine, "dev").pin
+    manifest = path / pin.path / "_versions" / manifest_name(pin.version)
+    whole = manifest.read_bytes()
+    if deleted:
+        play(str(path), (step("unbranch", name="dev"),), Here(), open_engine(path))
+    tear(path, pin.path, pin.version, how)
     engine = open_engine(path)
-    steps = (step("unbranch", name="dev"),)
-    play(str(path), steps, Here(), engine)
-    tear(path, pin.path, pin.version)
-    engine = open_engine(path)
-    with pytest.raises(StorageFault):
-        add(engine, ["new"])
-    assert quarantined(engine) == []
+    add(engine, ["new"])
+    assert ids_of(engine) == ["new", "old"]
+    assert quarantined(engine) == [pin.path]
+    assert table_of(engine).pin.version > pin.version
+    if not deleted:
+        with pytest.raises(StorageFault) as caught:
+            ids_of(open_engine(path), "dev")
+        assert caught.value.code == "table.pin_mismatch"
+        manifest.write_bytes(whole)
+        engine = open_engine(path)
+        assert ids_of(engine, "dev") == ["old", "side"]
+        add(engine, ["more"], branch="dev")
+        add(engine, ["newer"])
+        require_whole(open_engine(path))
 
 
 @pytest.mark.parametrize("how", TEARS)
@@ -152,8 +170,8 @@ def test_a_read_only_open_touches_nothing_torn(path: Path) -> None:
     reader = open_engine(path, read_only=True)
     with pytest.raises(StorageFault) as told:
         ids_of(reader)
-    assert told.value.code == "table.torn"
-    assert "read-write" in (told.value.remedy or "")
+    assert told.value.code == "branch.damaged"
+    assert "read-write" in told.value.message
     assert ids_of(reader, "dev") == ["old"]
     assert listing(path) == before
 
@@ -248,7 +266,7 @@ def test_of_two_healers_at_once_one_works(path: Path) -> None:
 
     faults.arm("recovery.torn_copied", overtake)
     assert ids_of(slow) == ["old"]
-    assert refused == ["table.torn"]
+    assert refused == ["branch.damaged"]
     add(quick, ["precious"])
     assert ids_of(open_engine(path)) == ["old", "precious"]
     require_whole(open_engine(path))

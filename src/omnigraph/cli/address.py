@@ -18,9 +18,12 @@ from omnigraph.cli.terminal import spells_unicode, write_error
 from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from omnigraph.cli.invocation import Invocation
     from omnigraph.client.remote import RemoteGraph
     from omnigraph.graph.facade import Graph
+    from omnigraph.versioning.refs import DamagedRef
 
 __all__ = [
     "announce",
@@ -32,6 +35,7 @@ __all__ = [
     "open_to_write",
     "refuse_actor",
     "require_consent",
+    "warn_of_damage",
 ]
 
 
@@ -133,3 +137,9 @@ def _warn_of_unreadable_intents(graph: Graph) -> None:
     for left in graph.engine.recovery.pending():
         if left.reason.startswith("unreadable"):
             write_error(f"warning: intent {left.id} is {left.reason}")
+
+
+def warn_of_damage(call: Invocation, damaged: Iterable[DamagedRef]) -> None:
+    """Warn of branches and tags that a listing cannot show."""
+    for ref in damaged:
+        call.remark(f"warning: {ref.name} is damaged: {ref.fault}")

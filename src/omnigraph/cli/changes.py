@@ -12,6 +12,7 @@ import click
 from omnigraph.cli.inputs import read_text
 from omnigraph.cli.terminal import escape_controls, paint, spells_unicode
 from omnigraph.errors import InvalidInput
+from omnigraph.runtime.json_text import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -70,7 +71,7 @@ def find_resolutions(file: str | None) -> list[Any] | None:
     if file is None:
         return None
     try:
-        found = json.loads(read_text(file))
+        found = parse_json(read_text(file))
     except ValueError as error:
         raise InvalidInput(
             "usage.bad_resolve",

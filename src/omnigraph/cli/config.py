@@ -202,7 +202,7 @@ def parse_config(path: Path, text: str) -> Config:
 
     try:
         body = yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise InvalidInput("config.bad_yaml", f"{path} is not YAML: {error}") from error
     if not isinstance(body, dict):
         raise _bad(path, "the file", "is not a mapping")

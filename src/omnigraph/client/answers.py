@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.errors import InvalidInput
+from omnigraph.errors import InvalidInput, StorageFault
 from omnigraph.executor.result import ReadTarget
 from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import Mode
@@ -25,7 +25,7 @@ from omnigraph.runtime.ids import CommitId, ulid_micros
 from omnigraph.versioning.branches import BranchInfo
 from omnigraph.versioning.manifest import Commit, CommitRef, Counts, Manifest, WriterKind
 from omnigraph.versioning.names import BranchName
-from omnigraph.versioning.refs import BranchRef, TagRef
+from omnigraph.versioning.refs import BranchRef, DamagedRef, TagRef
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -153,6 +153,16 @@ def branch_of(name: str, head: Commit) -> BranchInfo:
     return BranchInfo(ref, Manifest("", head.ref.version, head, {}))
 
 
+def damage_of(body: Mapping[str, Any]) -> tuple[DamagedRef, ...]:
+    """The damaged branches and tags of a listing or of a status."""
+    return tuple(
+        DamagedRef(
+            entry["name"], StorageFault(entry["code"], entry["error"], remedy=entry.get("remedy"))
+        )
+        for entry in body.get("damaged", ())
+    )
+
+
 def tag_of(body: Mapping[str, Any]) -> TagRef:
     created = body.get("created_at") or 0
     return TagRef(body["name"], body["graph_commit_id"], "", 0, created, body.get("actor_id"))
@@ -162,7 +172,8 @@ def tag_of(body: Mapping[str, Any]) -> TagRef:
 
 
 def status_of(body: Mapping[str, Any]) -> Status:
-    return Status(**{**body, "pending": tuple(Pending(**each) for each in body["pending"])})
+    pending = tuple(Pending(**each) for each in body["pending"])
+    return Status(**{**body, "pending": pending, "damaged": damage_of(body)})
 
 
 @frozen

@@ -13,7 +13,7 @@ from omnigraph.runtime.clock import format_micros
 from omnigraph.runtime.limits import FEED_COMMITS
 from omnigraph.versioning.manifest import WriterKind, commit_id_of
 from omnigraph.versioning.names import MAIN, BranchName
-from omnigraph.versioning.refs import BranchRef
+from omnigraph.versioning.refs import BranchRef, RefList
 from omnigraph.versioning.targets import target_text
 
 if TYPE_CHECKING:
@@ -40,14 +40,18 @@ class BranchVerbs:
         fork = said["graph_commit_id"]
         return BranchRef(BranchName(said["name"]), 0, "", True, 0, fork)  # noqa: FBT003
 
-    def list(self) -> Steps[Sequence[BranchInfo]]:
-        """The open branches with their heads, by name."""
-        heads: dict[str, str] = (yield get("/branches")).body["heads"]
+    def list(self) -> Steps[RefList[BranchInfo]]:
+        """The open branches with their heads, by name; ``damaged`` has those without a head."""
+        body = (yield get("/branches")).body
+        heads: dict[str, str] = body["heads"]
         commits: dict[str, Commit] = {}
         for name, head in heads.items():
             if head not in commits:
                 commits[head] = yield from _head(name, head)
-        return [answers.branch_of(name, commits[head]) for name, head in heads.items()]
+        return RefList(
+            [answers.branch_of(name, commits[head]) for name, head in heads.items()],
+            answers.damage_of(body),
+        )
 
     def delete(self, name: str, *, actor: str | None = None, force: bool = False) -> Steps[None]:
         """Delete a branch; ``force`` allows it while branches forked from it are open."""
@@ -84,8 +88,9 @@ class TagVerbs:
         answers.refuse_actor(actor)
         return answers.tag_of((yield post("/tags", {"name": name, "at": target_text(at)})).body)
 
-    def list(self) -> Steps[Sequence[TagRef]]:
-        return [answers.tag_of(body) for body in (yield get("/tags")).body["tags"]]
+    def list(self) -> Steps[RefList[TagRef]]:
+        body = (yield get("/tags")).body
+        return RefList(map(answers.tag_of, body["tags"]), answers.damage_of(body))
 
     def delete(self, name: str) -> Steps[None]:
         yield delete(f"/tags{path_of(name)}")

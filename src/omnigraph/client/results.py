@@ -14,6 +14,7 @@ from omnigraph.errors import StorageFault
 from omnigraph.executor.ipc import MEDIA_TYPE, read_stream
 from omnigraph.executor.result import QueryResult, ReadTarget
 from omnigraph.ir.queries import ResultColumn
+from omnigraph.runtime.json_text import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -71,7 +72,7 @@ class RemoteBaseline:
         tail = spooled.read().rstrip(b"\n")
         start = tail.rfind(b"\n") + 1
         try:
-            said = json.loads(tail[start:])["baseline"]
+            said = parse_json(tail[start:])["baseline"]
         except (ValueError, KeyError, TypeError):
             raise StorageFault(
                 "client.broken_stream",

@@ -13,6 +13,7 @@ from omnigraph.client.failures import error_of
 from omnigraph.client.patience import Patience, lost_reply, unreachable
 from omnigraph.client.requests import Answer
 from omnigraph.errors import InvalidInput
+from omnigraph.runtime.json_text import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +74,7 @@ def decoded(request: Request, response: httpx.Response, content: bytes) -> Answe
 def _refusal(response: httpx.Response, content: bytes) -> tuple[str, Any]:
     """The code of a refusal, and its error."""
     try:
-        body = json.loads(content)
+        body = parse_json(content)
     except ValueError:
         body = None
     error = error_of(response.status_code, body, response.headers.get("x-request-id"))

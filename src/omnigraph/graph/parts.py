@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from omnigraph.recovery.sweep import Pending
     from omnigraph.versioning.branches import BranchInfo
     from omnigraph.versioning.manifest import Commit
-    from omnigraph.versioning.refs import BranchRef, TagRef
+    from omnigraph.versioning.refs import BranchRef, RefList, TagRef
 
 __all__ = ["Branches", "Commits", "Operations", "Recoveries", "Tags"]
 
@@ -43,8 +43,8 @@ class Branches:
         manifest = self._engine.resolver.resolve(source)
         return create_branch(self._engine.root, self._engine.heads, name, manifest)
 
-    def list(self) -> Sequence[BranchInfo]:
-        """The open branches with their heads, by name."""
+    def list(self) -> RefList[BranchInfo]:
+        """The open branches with their heads, by name; ``damaged`` has those without a head."""
         from omnigraph.versioning.branches import list_branches
 
         engine = self._gate.read_names()
@@ -99,8 +99,8 @@ class Tags:
         manifest = self._engine.resolver.resolve(at)
         return create_tag(self._engine.root, name, manifest, actor=actor or self._actor)
 
-    def list(self) -> Sequence[TagRef]:
-        """The tags with their commits, by name."""
+    def list(self) -> RefList[TagRef]:
+        """The tags with their commits, by name; ``damaged`` has those that cannot be read."""
         return self._gate.read_names().root.refs.tags()
 
     def delete(self, name: str) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.errors import AlreadyExists, GraphError, NotFound
 from omnigraph.recovery.owner import Owner, current_owner
+from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import layout
 from omnigraph.versioning.stamp import FORMAT
 
@@ -109,9 +110,9 @@ def _sweep_away(objects: ObjectStore) -> None:
 def _owner(objects: ObjectStore, claim: str) -> Owner | None:
     """The living creator, as far as its claim tells; None when it has given up."""
     try:
-        body = json.loads(objects.get(claim))["owner"]
+        body = parse_json(objects.get(claim))["owner"]
         return Owner.from_json(body) if body else None
-    except (NotFound, ValueError, KeyError, TypeError):
+    except (NotFound, *MALFORMED):
         return None
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EntityKind
 from omnigraph.frozen import frozen
 from omnigraph.versioning.branches import list_branches
+from omnigraph.versioning.refs import damage_to_json
 
 if TYPE_CHECKING:
     from omnigraph.operations.engine import Engine
     from omnigraph.recovery.sweep import Pending
+    from omnigraph.versioning.refs import DamagedRef
 
 __all__ = ["Status", "describe"]
 
@@ -34,9 +36,13 @@ class Status:
     edges: int
     # Unfinished writes: they block nobody, but somebody should know.
     pending: tuple[Pending, ...]
+    # Branches and tags that cannot be read.
+    damaged: tuple[DamagedRef, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        body = asdict(replace(self, damaged=()))
+        del body["damaged"]
+        return {**body, **damage_to_json(self.damaged)}
 
 
 def describe(engine: Engine) -> Status:
@@ -47,6 +53,7 @@ def describe(engine: Engine) -> Status:
         kind: sum(pins[entity.id].rows for entity in catalog.types.values() if entity.kind is kind)
         for kind in EntityKind
     }
+    branches, tags = list_branches(root, engine.heads), root.refs.tags()
     return Status(
         uri=root.objects.uri,
         graph_id=root.stamp.graph_id,
@@ -54,11 +61,12 @@ def describe(engine: Engine) -> Status:
         durability=root.stamp.settings.durability,
         head=snapshot.commit_id,
         schema=snapshot.manifest.commit.schema,
-        branches=len(list_branches(root, engine.heads)),
-        tags=len(root.refs.tags()),
+        branches=len(branches),
+        tags=len(tags),
         node_types=len(catalog.nodes),
         edge_types=len(catalog.edges),
         nodes=count[EntityKind.NODE],
         edges=count[EntityKind.EDGE],
         pending=tuple(engine.recovery.pending()),
+        damaged=(*branches.damaged, *tags.damaged),
     )

@@ -16,7 +16,6 @@ environment of the executors.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -42,6 +41,7 @@ from omnigraph.pipeline.conditions import parse_where
 from omnigraph.pipeline.partitions import plan_partitions
 from omnigraph.pipeline.sink import GraphWriter
 from omnigraph.pipeline.site import Site
+from omnigraph.runtime.json_text import parse_json
 from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _schema_of(graph: Graph, request: QueryRequest) -> pa.Schema:
 
 def _parse_params(text: str | None) -> Mapping[str, Any]:
     try:
-        params = json.loads(text or "{}")
+        params = parse_json(text or "{}")
     except ValueError as error:
         params = error
     if not isinstance(params, dict):

@@ -106,7 +106,7 @@ def parse_tree(text: str, file: str) -> Tree:
     """The tree of a YAML text, or ``policy.bad_bundle`` where it stops being YAML."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
         problem = getattr(error, "problem", None) or "not YAML"

@@ -73,6 +73,16 @@ class ObjectStore(Protocol):
         """Remove everything below ``prefix + "/"``; nothing there is fine."""
         ...
 
+    def remove_temporaries(self, prefixes: Iterable[str], *, before_micros: int) -> int:
+        """Remove unfinished writes below some prefixes that were last touched before a time.
+
+        ``""`` means the objects at the root, not those below. A writer that was killed leaves
+        unfinished writes; they are no objects and no listing shows them. Looks
+        at a bounded number of files, and returns how many it removed. A store whose writes leave
+        nothing behind removes nothing.
+        """
+        ...
+
 
 class FileStore(ObjectStore, Protocol):
     """A store whose objects may be larger than memory: whole files of tables lie beside the small

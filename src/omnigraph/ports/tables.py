@@ -4,10 +4,12 @@ The engine never asks for "the table": it opens a *pin*, that is a version **and
 because a version number can be reused after cleanup or after a torn manifest. Paths are relative to
 the graph's root, ``/``-separated.
 
-Errors: ``NotFound("table.missing" | "table.version_missing")``, ``Conflict("table.pin_mismatch")``
-when the version exists with another fingerprint, ``Conflict("table.raced")`` when somebody came
-between two steps, ``StorageFault("table.torn")`` when the manifest of a version (``details`` name
-it) cannot be parsed, ``StorageFault("storage.root_missing")`` when the graph was moved away,
+Errors: ``NotFound("table.missing" | "table.version_missing")``,
+``StorageFault("table.pin_mismatch")`` when the version exists with another fingerprint,
+``Conflict("table.raced")`` when somebody came between two steps, ``StorageFault("table.torn")``
+when the manifest of a version (``details`` name it) cannot be parsed,
+``StorageFault("table.damaged")`` when a file that a version refers to is missing or does not hold
+what was written, ``StorageFault("storage.root_missing")`` when the graph was moved away,
 ``StorageFault`` for the rest.
 
 A blob column is ``large_binary`` with the mark of ``datatypes.arrow`` in its field metadata; values
@@ -423,8 +425,15 @@ class TableStore(Protocol):
         """Move an unparsable newest version aside, after reading it twice; returns its new key.
 
         ``Conflict("table.not_torn")`` when it is not the newest or can be read. Its number will be
-        given again, so call it only for a version that no commit pins, and alone. The new key is
+        given again unless ``occupy`` takes it; call it alone. The new key is
         told to ``before_removal`` when the copy stands and the version still does: what is recorded
         there is recorded once, however often the process dies.
+        """
+        ...
+
+    def occupy(self, path: str, version: int, *, operation_id: str) -> None:
+        """Commit a version without change under the number that ``quarantine_torn`` freed.
+
+        ``Conflict("table.raced")`` when another commit took the number.
         """
         ...

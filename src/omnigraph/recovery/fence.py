@@ -18,11 +18,20 @@ from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.publish import Draft, OperationPublished, Publication, publish
 
 if TYPE_CHECKING:
+    from omnigraph.runtime.ids import CommitId
     from omnigraph.versioning.heads import Heads
     from omnigraph.versioning.lineage import Lineage
+    from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["RECOVERY_ACTOR", "Fate", "fate_of", "fence", "recovery_commit_of"]
+__all__ = [
+    "RECOVERY_ACTOR",
+    "Fate",
+    "fate_of",
+    "fence",
+    "publish_without_effect",
+    "recovery_commit_of",
+]
 
 RECOVERY_ACTOR = "omnigraph:recovery"
 
@@ -84,6 +93,35 @@ def _void_message(operation: str) -> str:
     return f"void {operation}"
 
 
+def publish_without_effect(
+    root: GraphRoot,
+    heads: Heads,
+    head: Manifest,
+    message: str,
+    *,
+    branch: str,
+    voids: tuple[CommitId, ...] = (),
+) -> Manifest:
+    """Publish a recovery commit on a branch: it moves no pin, and may declare operations void."""
+    return publish(
+        root,
+        heads,
+        Publication(
+            draft=Draft(
+                new_ulid(root.clock),
+                branch,
+                WriterKind.RECOVERY,
+                actor=RECOVERY_ACTOR,
+                message=message,
+            ),
+            incarnation=head.incarnation,
+            captured=head.commit.ref,
+            schema=head.commit.schema,
+            voids=voids,
+        ),
+    )
+
+
 def fence(root: GraphRoot, heads: Heads, lineage: Lineage, publication: Publication) -> Fate:
     """Make sure that an operation is either published already or can never be. Idempotent."""
     for _ in range(root.limits.publish_retries + 1):
@@ -91,23 +129,10 @@ def fence(root: GraphRoot, heads: Heads, lineage: Lineage, publication: Publicat
         if fate is not Fate.OPEN:
             return fate
         head = heads.of_incarnation(publication.incarnation)
+        draft = publication.draft
         try:
-            publish(
-                root,
-                heads,
-                Publication(
-                    draft=Draft(
-                        new_ulid(root.clock),
-                        publication.draft.branch,
-                        WriterKind.RECOVERY,
-                        actor=RECOVERY_ACTOR,
-                        message=_void_message(publication.draft.id),
-                    ),
-                    incarnation=publication.incarnation,
-                    captured=head.commit.ref,
-                    schema=head.commit.schema,
-                    voids=(publication.draft.id,),
-                ),
+            publish_without_effect(
+                root, heads, head, _void_message(draft.id), branch=draft.branch, voids=(draft.id,)
             )
         except (StaleHead, OperationPublished):
             continue

@@ -1,31 +1,41 @@
 """Setting torn versions aside.
 
 A power cut can leave a manifest that nobody can parse as the newest version of a table, and then
-Lance refuses every write to it. It is moved aside when it certainly was never part of the graph: no
-commit pins that version of a table, and of a branch's own manifest the predecessor parses, so the
-torn one was never acknowledged. Nothing is deleted, one healer works at a time, and each version
-that was set aside has one audit row.
+Lance refuses every write to it, from every branch. A table version is moved aside; where a commit
+may pin it, a version without change takes its number, so that the pin fails loudly and the file can
+be brought back. The newest manifest of a branch is moved aside when ``versioning.damage`` finds no
+reason to keep it. Nothing is deleted, one healer works at a time, and each version that was set
+aside has one audit row.
+
+After the newest manifest of a branch, recovery publishes commits without effect until the branch
+has passed its number: a process that still holds the discarded commit in memory finds a newer head,
+and cannot publish on top of a commit that the others do not see.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import Conflict, NotFound, StorageFault
 from omnigraph.recovery.audit import AuditRow, Outcome
+from omnigraph.recovery.fence import publish_without_effect
 from omnigraph.recovery.owner import Owner, current_owner
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid, ulid_micros
+from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import layout
+from omnigraph.versioning.damage import branch_damaged, branch_name_of, reason_to_keep
 from omnigraph.versioning.manifest import from_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from omnigraph.recovery.audit import Audit
+    from omnigraph.versioning.heads import Heads
+    from omnigraph.versioning.lineage import Lineage
     from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.root import GraphRoot
 
@@ -40,19 +50,65 @@ _CLAIM_MICROS_MAX = 600 * 1_000_000
 class Healer:
     """Heals one open graph. What cannot be healed safely is left for people, loudly."""
 
-    def __init__(self, root: GraphRoot, audit: Audit) -> None:
+    def __init__(self, root: GraphRoot, heads: Heads, lineage: Lineage, audit: Audit) -> None:
         self._root = root
+        self._heads = heads
+        self._lineage = lineage
         self._audit = audit
 
     def heal(self, fault: StorageFault) -> bool:
-        """Set aside what a fault complains about. True when trying again makes sense."""
-        if fault.code != "table.torn" or self._root.read_only:
+        """Set aside what a fault complains about. True when trying again makes sense.
+
+        Raises ``branch.damaged`` for the newest manifest of a branch that has to stay.
+        """
+        if fault.code != "table.torn":
             return False
         path, version = str(fault.details["table"]), int(fault.details["version"])
-        if not self._is_expendable(path, version):
+        incarnation = layout.incarnation_of(path)
+        if incarnation is not None:
+            return self._heal_head(incarnation, version, fault)
+        if self._root.read_only:
             return False
+        expendable = self._is_expendable(path, version)
         with self._alone() as alone:
-            return alone and self._set_aside(path, version)
+            if not (alone and self._set_aside(path, version)):
+                return False
+            if not expendable:
+                # Its number must stay taken: the file may come back from a copy of the graph.
+                with suppress(Conflict):
+                    self._root.tables.occupy(path, version, operation_id=new_ulid(self._root.clock))
+        return True
+
+    def _heal_head(self, incarnation: str, version: int, fault: StorageFault) -> bool:
+        if self._root.tables.latest_version(layout.manifest_path(incarnation)) != version:
+            # Another process has set it aside or published after it: look again.
+            return True
+        reason = reason_to_keep(self._root, self._lineage.known, incarnation, version)
+        if reason is None and self._root.read_only:
+            reason = "a read-write open will set it aside, for nothing shows that it was kept"
+        if reason is not None:
+            raise branch_damaged(self._root, incarnation, fault.message, reason) from fault
+        with self._alone() as alone:
+            if not (alone and self._set_aside(layout.manifest_path(incarnation), version)):
+                return False
+            self._pass_number(incarnation, version)
+        return True
+
+    def _pass_number(self, incarnation: str, version: int) -> None:
+        """Publish commits without effect until the branch has a version above a discarded one."""
+        for _ in range(self._root.limits.publish_retries + 1):
+            self._heads.forget(incarnation)
+            head = self._heads.of_incarnation(incarnation)
+            if head.version > version or head.tombstone:
+                return
+            publish_without_effect(
+                self._root,
+                self._heads,
+                head,
+                f"set aside version {version}, which was torn",
+                branch=branch_name_of(self._root, incarnation),
+            )
+            reach("recovery.torn_passed")
 
     def _set_aside(self, path: str, version: int) -> bool:
         def audit(aside: str) -> None:
@@ -76,10 +132,11 @@ class Healer:
         """Whether no commit can ever need the version."""
         if path in {layout.AUDIT_TABLE, layout.LINEAGE_TABLE}:
             return True
-        incarnation = layout.incarnation_of(path)
-        if incarnation is not None:
-            return self._manifest(incarnation, version - 1) is not None
-        return not self._is_pinned(path, version)
+        try:
+            return not self._is_pinned(path, version)
+        except StorageFault:
+            # A branch that cannot be read may pin it.
+            return False
 
     def _is_pinned(self, path: str, version: int) -> bool:
         """Whether any commit of any branch, deleted ones included, has the version; rare enough to
@@ -98,16 +155,12 @@ class Healer:
         return False
 
     def _manifest(self, incarnation: str, version: int) -> Manifest | None:
-        """A manifest; None when there is none, or when it is the torn newest one."""
+        """A manifest; None when there is none."""
         path = layout.manifest_path(incarnation)
         try:
             return from_rows(incarnation, version, self._root.tables.read_version(path, version))
         except NotFound:
             return None
-        except StorageFault as fault:
-            if fault.code == "table.torn":
-                return None
-            raise
 
     @contextmanager
     def _alone(self) -> Iterator[bool]:
@@ -129,9 +182,9 @@ class Healer:
         objects = self._root.locks
         minted = ulid_micros(claim.removeprefix(f"{layout.HEAL_CLAIMS}/"))
         try:
-            owner = Owner.from_json(json.loads(objects.get(claim)))
+            owner = Owner.from_json(parse_json(objects.get(claim)))
             dead = owner.is_gone() or self._root.clock.now_micros() - minted > _CLAIM_MICROS_MAX
-        except (NotFound, ValueError, KeyError, TypeError):
+        except (NotFound, *MALFORMED):
             dead = True
         if dead:
             objects.delete(claim)

@@ -23,6 +23,7 @@ from omnigraph.frozen import frozen
 from omnigraph.ports.tables import Pin
 from omnigraph.recovery.owner import Owner
 from omnigraph.runtime.ids import CommitId, is_ulid, new_short_id
+from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.runtime.plain import plain
 from omnigraph.versioning import layout
 from omnigraph.versioning.manifest import CommitRef, Counts, WriterKind
@@ -37,9 +38,6 @@ __all__ = ["INTENT_FORMAT", "Armed", "Intent", "IntentKeys", "IntentStore", "Pla
 
 # 1: a confirmation was a list of pins. 2: it is the intent with the pins reached.
 INTENT_FORMAT = 2
-
-# What reading a damaged object may raise.
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
 
 
 @frozen
@@ -79,7 +77,7 @@ class Intent:
     def from_bytes(text: bytes) -> Intent:
         """Raises ``intent.unreadable`` for damage and for a newer format alike."""
         try:
-            body = json.loads(text)
+            body = parse_json(text)
             _require_known_format(body["format"])
             return Intent(
                 _publication_from_json(body["publication"]),
@@ -88,7 +86,7 @@ class Intent:
                 int(body["created_at_micros"]),
                 _pins_from_json(body.get("hoped", {})),
             )
-        except _DAMAGE as error:
+        except MALFORMED as error:
             raise StorageFault(
                 "intent.unreadable",
                 f"an intent cannot be read: {error}",
@@ -170,13 +168,13 @@ class IntentStore:
         """The pins reached; None when the operation never confirmed."""
         try:
             text = self._objects.get(_key(operation, "confirmed.json"))
-            body = json.loads(text)
+            body = parse_json(text)
             if "format" in body:
                 return dict(Intent.from_bytes(text).hoped)
             return _pins_from_json(body)
         except NotFound:
             return None
-        except _DAMAGE as error:
+        except MALFORMED as error:
             raise StorageFault(
                 "intent.unreadable", f"confirmation of {operation}: {error}"
             ) from error

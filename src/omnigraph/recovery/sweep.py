@@ -20,6 +20,7 @@ from omnigraph.recovery.heal import Healer
 from omnigraph.recovery.heart import HEART
 from omnigraph.recovery.intents import Intent, IntentKeys, IntentStore
 from omnigraph.runtime.faults import reach
+from omnigraph.versioning import layout
 from omnigraph.versioning.publish import publish
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from omnigraph.runtime.ids import CommitId
     from omnigraph.versioning.heads import Heads
     from omnigraph.versioning.lineage import Lineage
+    from omnigraph.versioning.refs import BranchRef
     from omnigraph.versioning.root import GraphRoot
 
 __all__ = ["Pending", "Recovery"]
@@ -55,17 +57,19 @@ class Recovery:
         self._lineage = lineage
         self.intents = IntentStore(root.objects)
         self.audit = Audit(root)
-        root.heal = Healer(root, self.audit).heal
+        root.heal = Healer(root, heads, lineage, self.audit).heal
         self._lock = threading.Lock()
         self._read: dict[CommitId, Intent] = {}
         # The heartbeat that was seen first, and when, on this process's own clock.
         self._seen: dict[CommitId, tuple[bytes, float]] = {}
         self._reported: set[CommitId] = set()
+        self._tidied = False
 
     def sweep(self) -> list[AuditRow]:
         """Resolve every abandoned intent; what was done. A read-only graph is left as it is."""
         if self._root.read_only:
             return []
+        self._remove_temporaries()
         done = []
         pending = self.intents.pending()
         self._forget_all_but(set(pending))
@@ -80,6 +84,19 @@ class Recovery:
             if row is not None:
                 done.append(row)
         return done
+
+    def _remove_temporaries(self) -> None:
+        """Remove the unfinished small objects of killed writers, once per open graph."""
+        if self._tidied:
+            return
+        self._tidied = True
+        limits, now = self._root.limits, self._root.clock.now_micros()
+        before = now - int(limits.temporary_grace_seconds * 1_000_000)
+        try:
+            self._root.objects.remove_temporaries(layout.OBJECT_PREFIXES, before_micros=before)
+        except StorageFault as fault:
+            # They harm nobody; the next open tries again.
+            _log.warning("unfinished writes could not be removed: %s", fault)
 
     def pending(self) -> list[Pending]:
         """What is left in ``__recovery/``, for people."""
@@ -127,7 +144,10 @@ class Recovery:
         try:
             fate = fate_of(self._root, self._heads, self._lineage, publication)
         except NotFound:
-            # Not even the manifest of the branch is left.
+            # The manifest of the branch is gone: of a deleted branch by cleanup, of an open one by
+            # damage, which an operator may repair.
+            if any(ref.open for ref in self._refs_of(publication.incarnation)):
+                raise
             fate = Fate.MOOT
         reach("recovery.classified")
         if fate is Fate.OPEN and self._is_complete(intent, moved):
@@ -144,6 +164,9 @@ class Recovery:
         if fate is Fate.OPEN:
             fate = fence(self._root, self._heads, self._lineage, publication)
         return _OUTCOMES[fate], moved or {}
+
+    def _refs_of(self, incarnation: str) -> list[BranchRef]:
+        return [ref for ref in self._root.refs.branches() if ref.incarnation == incarnation]
 
     def _is_complete(self, intent: Intent, moved: dict[TypeId, Pin] | None) -> bool:
         """It confirmed, and every planned table reached the version that the confirmation names."""

@@ -46,6 +46,7 @@ POINTS: tuple[str, ...] = (
     "recovery.intent_removed",
     "recovery.torn_copied",
     "recovery.torn_set_aside",
+    "recovery.torn_passed",
     "branch.manifest_written",
     "branch.ref_written",
     "branch.tombstoned",

@@ -41,6 +41,8 @@ class Limits:
     heartbeat_seconds: float = 15.0
     # Cleanup leaves unreferenced files alone for this long, so an attempt may last half of it.
     cleanup_grace_seconds: float = 3_600.0
+    # The file of an unfinished write is left alone for this long after it was last written to.
+    temporary_grace_seconds: float = float(DAY_SECONDS)
     # A manifest version stays this long after it was superseded ...
     manifest_grace_seconds: float = float(DAY_SECONDS)
     # ... so a swap that took less than this needs no listing to know that it is the head.

@@ -7,7 +7,6 @@ may mend it.
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from omnigraph.frozen import frozen
 from omnigraph.ir.queries import MutationIR
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.source import Source
+from omnigraph.runtime.json_text import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -184,7 +184,7 @@ def _read_settings(path: Path) -> dict[str, dict[str, Any]]:
     if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidInput("queries.bad_settings", f"{path} cannot be read: {error}") from error
     fits = isinstance(found, dict) and all(

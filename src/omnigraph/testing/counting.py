@@ -6,6 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from omnigraph.ports.objects import ObjectStore
 
 __all__ = ["CountingObjects"]
@@ -62,6 +64,9 @@ class CountingObjects:
     def list(self, prefix: str) -> list[str]:
         self.counts["LIST"] += 1
         return self._inner.list(prefix)
+
+    def remove_temporaries(self, prefixes: Iterable[str], *, before_micros: int) -> int:
+        return self._inner.remove_temporaries(prefixes, before_micros=before_micros)
 
     def delete_prefix(self, prefix: str) -> None:
         self.counts["LIST"] += 1

@@ -9,7 +9,7 @@ from omnigraph.errors import StorageFault
 from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import TypeVar
 
     from omnigraph.ports.objects import ObjectStore
@@ -96,6 +96,9 @@ class FaultyObjects:
 
     def list(self, prefix: str) -> list[str]:
         return self._run(Verb.LIST, prefix, lambda: self._inner.list(prefix))
+
+    def remove_temporaries(self, prefixes: Iterable[str], *, before_micros: int) -> int:
+        return self._inner.remove_temporaries(prefixes, before_micros=before_micros)
 
     def delete_prefix(self, prefix: str) -> None:
         for key in self.list(prefix):

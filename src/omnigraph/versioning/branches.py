@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.errors import AlreadyExists, Conflict, InvalidInput, OutcomeUnknown
+from omnigraph.errors import AlreadyExists, Conflict, InvalidInput, OutcomeUnknown, StorageFault
 from omnigraph.frozen import frozen
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_short_id, new_ulid
@@ -18,7 +18,7 @@ from omnigraph.versioning.heads import branch_missing
 from omnigraph.versioning.manifest import WriterKind, to_rows
 from omnigraph.versioning.names import MAIN, parse_branch_name
 from omnigraph.versioning.publish import Draft, Publication, SwapUnanswered, publish
-from omnigraph.versioning.refs import BranchRef, new_nonce
+from omnigraph.versioning.refs import BranchRef, DamagedRef, RefList, new_nonce
 from omnigraph.versioning.texts import require_actor
 
 if TYPE_CHECKING:
@@ -72,15 +72,24 @@ def create_branch(root: GraphRoot, heads: Heads, name: str, source: Manifest) ->
     return ref
 
 
-def list_branches(root: GraphRoot, heads: Heads) -> list[BranchInfo]:
-    """The open branches with their heads, by name."""
+def list_branches(root: GraphRoot, heads: Heads) -> RefList[BranchInfo]:
+    """The open branches with their heads, by name; a damaged one does not hide the others."""
     found = []
-    for ref in root.refs.branches():
-        if ref.open:
+    refs = root.refs.branches()
+    damaged = list(refs.damaged)
+    for ref in refs:
+        if not ref.open:
+            continue
+        try:
             head = heads.of_ref(ref)
-            if not head.tombstone:
-                found.append(BranchInfo(ref, head))
-    return found
+        except StorageFault as fault:
+            if fault.code != "branch.damaged":
+                raise
+            damaged.append(DamagedRef(ref.name, fault))
+            continue
+        if not head.tombstone:
+            found.append(BranchInfo(ref, head))
+    return RefList(found, sorted(damaged, key=lambda entry: entry.name))
 
 
 def open_branches(root: GraphRoot, heads: Heads) -> list[str]:
@@ -110,9 +119,7 @@ def delete_branch(
     children = [
         child.name
         for child in root.refs.branches()
-        if child.open
-        and child.fork_incarnation == ref.incarnation
-        and not heads.of_ref(child).tombstone
+        if child.open and child.fork_incarnation == ref.incarnation and _is_alive(heads, child)
     ]
     if children and not force:
         raise Conflict(
@@ -124,6 +131,16 @@ def delete_branch(
     _publish_tombstone(root, heads, ref, actor, if_commit)
     reach("branch.tombstoned")
     _add_deleted_ref(root, ref)
+
+
+def _is_alive(heads: Heads, ref: BranchRef) -> bool:
+    """Whether a branch has no tombstone; a damaged one counts as alive."""
+    try:
+        return not heads.of_ref(ref).tombstone
+    except StorageFault as fault:
+        if fault.code != "branch.damaged":
+            raise
+        return True
 
 
 def _publish_tombstone(

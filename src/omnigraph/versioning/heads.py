@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.errors import GraphError, NotFound, StorageFault
 from omnigraph.versioning import layout
+from omnigraph.versioning.damage import HEAD_DAMAGE, branch_damaged
 from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Heads:
         self._lock = threading.Lock()
         self._refs: dict[str, BranchRef] = {}
         self._known: dict[str, _Known] = {}
+        # The highest version that this process has ever seen.
+        self._highest: dict[str, int] = {}
 
     def of_branch(self, name: str) -> tuple[BranchRef, Manifest]:
         """The open branch of a name and its head, fresh; ``branch.missing`` otherwise."""
@@ -64,23 +67,26 @@ class Heads:
             return known.head
         try:
             return self._newest(incarnation)
-        except (NotFound, StorageFault) as fault:
-            # Torn; or what was cached has been set aside by somebody else since.
+        except NotFound:
+            # The cached version was set aside by another process.
             self.forget(incarnation)
-            if isinstance(fault, StorageFault) and not self._root.heal(fault):
-                raise
-        return self._newest(incarnation)
+        except StorageFault as fault:
+            self.forget(incarnation)
+            if not self._root.heal(fault):
+                raise self._damaged(incarnation, fault) from fault
+        try:
+            return self._newest(incarnation)
+        except StorageFault as fault:
+            self.forget(incarnation)
+            raise self._damaged(incarnation, fault) from fault
 
     def of_ref(self, ref: BranchRef) -> Manifest:
         """The newest manifest of a branch whose ref stands: that it is missing is damage."""
         try:
             return self.of_incarnation(ref.incarnation)
         except NotFound as error:
-            raise StorageFault(
-                "branch.manifest_missing",
-                f"branch {ref.name!r} has lost its manifest: {error.message}",
-                remedy=f"bring {layout.manifest_path(ref.incarnation)} back from a copy",
-                details={"branch": ref.name},
+            raise branch_damaged(
+                self._root, ref.incarnation, error.message, "its ref names it"
             ) from error
 
     def learn(self, manifest: Manifest, *, seen: float | None = None) -> None:
@@ -102,6 +108,14 @@ class Heads:
         """Drop what is known, so that the next question lists."""
         with self._lock:
             self._known.pop(incarnation, None)
+
+    def _damaged(self, incarnation: str, fault: StorageFault) -> StorageFault:
+        """The fault that a reader of the branch gets: damage names the branch and a remedy."""
+        if fault.code not in HEAD_DAMAGE:
+            return fault
+        return branch_damaged(
+            self._root, incarnation, fault.message, "it may have been acknowledged"
+        )
 
     def _of_ruling_ref(self, name: str) -> tuple[BranchRef, Manifest]:
         ref = self._root.refs.branch(name)
@@ -143,6 +157,7 @@ class Heads:
                     return self._step_to(incarnation, version, now)
                 version += 1
         version = self._root.tables.latest_version(path)
+        self._require_not_shrunk(incarnation, version)
         with self._lock:
             # A listing may find less than was known before it, because the newest was set aside;
             # what another thread has found meanwhile is newer than the listing.
@@ -150,6 +165,14 @@ class Heads:
             if current is None or current is known or version >= current.version:
                 self._remember(incarnation, version, now)
         return version
+
+    def _require_not_shrunk(self, incarnation: str, version: int) -> None:
+        """A version that this process has seen cannot vanish where commits are kept."""
+        seen = self._highest.get(incarnation, 0)
+        if version < seen and self._root.keeps_acknowledged:
+            raise branch_damaged(
+                self._root, incarnation, f"version {seen} is missing", "it was read before"
+            )
 
     def _step_to(self, incarnation: str, version: int, now: float) -> int:
         with self._lock:
@@ -165,6 +188,7 @@ class Heads:
         between the reply and this call."""
         path = layout.manifest_path(incarnation)
         self._known[incarnation] = _Known(version, seen, path, head)
+        self._highest[incarnation] = max(version, self._highest.get(incarnation, 0))
 
 
 def branch_missing(name: str) -> GraphError:

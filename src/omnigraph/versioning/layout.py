@@ -15,6 +15,7 @@ __all__ = [
     "INIT_CLAIMS",
     "LEASE_QUEUE",
     "LINEAGE_TABLE",
+    "OBJECT_PREFIXES",
     "OWNED_PREFIXES",
     "RECOVERY",
     "STAMP",
@@ -61,6 +62,9 @@ OWNED_PREFIXES = (
     AUDIT_TABLE,
     "_topology",
 )
+
+# Where small objects lie, those that change most often first.
+OBJECT_PREFIXES = ("", RECOVERY, "__locks", INIT_CLAIMS, TAGS, BRANCHES, "_schema")
 
 
 def branch_refs(encoded: str) -> str:

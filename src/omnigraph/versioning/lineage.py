@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING
 from omnigraph.errors import AlreadyExists, Conflict, GraphError, NotFound, StorageFault
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
+from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import ancestry, layout
 from omnigraph.versioning.branches import list_branches
 from omnigraph.versioning.chain import read_commit
+from omnigraph.versioning.damage import last_readable
 from omnigraph.versioning.manifest import Commit, CommitRef, commit_id_of
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ class Lineage:
         # Commits read on the way to a merge base; nothing is implied about their ancestors.
         self._met: dict[str, Commit] = {}
         self._indexed: set[str] = set()
+        # Rows of the table whose ancestors could not be read.
+        self._stored: dict[str, Commit] = {}
         self._loaded = False
 
     def get(self, commit: str | Commit | CommitRef) -> Commit:
@@ -124,12 +128,21 @@ class Lineage:
     def refresh(self) -> None:
         """Catch up with every open branch and every tag. Damage in the past of one of them is
         raised when the others have been followed."""
-        heads = [info.head.commit for info in list_branches(self._root, self._heads)]
-        for tag in self._root.refs.tags():
-            commit = read_commit(self._root, CommitRef(tag.commit, tag.incarnation, tag.version))
+        branches, tags = list_branches(self._root, self._heads), self._root.refs.tags()
+        heads = [info.head.commit for info in branches]
+        damage: StorageFault | None = None
+        for entry in (*branches.damaged, *tags.damaged):
+            damage = damage or entry.fault
+            heads.extend(self._readable_of(entry.name))
+        for tag in tags:
+            try:
+                ref = CommitRef(tag.commit, tag.incarnation, tag.version)
+                commit = read_commit(self._root, ref)
+            except StorageFault as fault:
+                damage = damage or fault
+                continue
             if commit is not None:
                 heads.append(commit)
-        damage: StorageFault | None = None
         for head in heads:
             try:
                 self._follow(head)
@@ -137,6 +150,14 @@ class Lineage:
                 damage = damage or fault
         if damage is not None:
             raise damage
+
+    def _readable_of(self, branch: str) -> Iterator[Commit]:
+        """The newest readable commit of a damaged branch, if there is one."""
+        with suppress(GraphError):
+            ref = self._root.refs.branch(branch)
+            head = last_readable(self._root, ref.incarnation) if ref is not None else None
+            if head is not None:
+                yield head.commit
 
     def archive(self) -> int:
         """Append every known commit that the table does not hold; how many were appended."""
@@ -153,6 +174,12 @@ class Lineage:
         self._load()
         self._learn({commit.id: commit for commit in commits})
         self.archive()
+
+    def known(self) -> list[Commit]:
+        """The commits that are known without a look at the branches, and those of the table."""
+        self._load()
+        with self._lock:
+            return [*self._commits.values(), *self._stored.values()]
 
     def remembers(self, commit_id: str) -> bool:
         """Whether a commit is known without a look at the branches."""
@@ -218,12 +245,16 @@ class Lineage:
         if bodies is None:
             # It may hold commits that nothing else does: the next reader tries again.
             return
-        rows = (Commit.from_json(json.loads(body)) for body in bodies)
+        try:
+            rows = [Commit.from_json(parse_json(body)) for body in bodies]
+        except MALFORMED:
+            return
         stored: dict[str, Commit] = {commit.id: commit for commit in rows}
         try:
             found = self._with_ancestors(stored.values(), stored)
         except StorageFault:
             # Whoever asks about the damaged line meets the fault there; the others do without.
+            self._stored = stored
             return
         self._learn(found)
         with self._lock:

@@ -16,6 +16,7 @@ from omnigraph.errors import InvalidInput, StorageFault
 from omnigraph.frozen import frozen
 from omnigraph.ports.tables import Pin
 from omnigraph.runtime.ids import CommitId, is_ulid
+from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.runtime.plain import plain
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def from_rows(incarnation: str, version: int, rows: pa.Table) -> Manifest:
     try:
         columns = rows.to_pydict()
         at = columns["key"].index("")
-        body = json.loads(columns["body"][at])
+        body = parse_json(columns["body"][at])
         pins = {
             TypeId(key): Pin(path, pinned, fingerprint, count)
             for key, path, pinned, fingerprint, count in zip(
@@ -232,7 +233,7 @@ def from_rows(incarnation: str, version: int, rows: pa.Table) -> Manifest:
             tuple(Void(CommitId(operation), since) for operation, since in body["voids"]),
             tombstone=body["tombstone"],
         )
-    except (KeyError, ValueError, TypeError) as error:
+    except MALFORMED as error:
         raise StorageFault(
             "manifest.malformed",
             f"version {version} of manifest {incarnation} is not a manifest: {error}",

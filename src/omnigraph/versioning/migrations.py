@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from omnigraph.errors import NotFound, Unsupported
 from omnigraph.runtime.faults import reach
+from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import layout
 from omnigraph.versioning.stamp import FORMAT, Stamp, read_stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from omnigraph.ports.objects import ObjectStore
 
@@ -50,7 +51,7 @@ def migrate(objects: ObjectStore, stamp: Stamp) -> Stamp:
         current = read_stamp(objects)
         if current.internal_schema_version < raised.internal_schema_version:
             # What a later build added beside what we know stays there.
-            body = json.loads(objects.get(layout.STAMP))
+            body = parse_json(objects.get(layout.STAMP))
             body["internal_schema_version"] = raised.internal_schema_version
             objects.put(layout.STAMP, json.dumps(body, indent=2, sort_keys=True).encode())
             current = raised
@@ -76,7 +77,12 @@ def upgraded_view(objects: ObjectStore, stamp: Stamp) -> ObjectStore:
 
 
 def _with_number(body: bytes) -> bytes:
-    ref = {"number": 1, "nonce": "", **json.loads(body)}
+    try:
+        ref = {"number": 1, "nonce": "", **parse_json(body)}
+    except MALFORMED:
+        # Damage to one branch must not stop the migration of the others: whoever reads the ref
+        # reports it.
+        return body
     return json.dumps(ref, sort_keys=True).encode()
 
 
@@ -124,6 +130,10 @@ class _NumberedView:
 
     def delete(self, key: str) -> None:
         raise self._refusal(f"delete of {key}")
+
+    def remove_temporaries(self, prefixes: Iterable[str], *, before_micros: int) -> int:
+        del prefixes, before_micros
+        raise self._refusal("removal of unfinished writes")
 
     def delete_prefix(self, prefix: str) -> None:
         raise self._refusal(f"delete of {prefix}")

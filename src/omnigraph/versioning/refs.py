@@ -8,19 +8,22 @@ created again can never be mistaken for what it was before.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from omnigraph.errors import NotFound, StorageFault
 from omnigraph.frozen import frozen
 from omnigraph.runtime.ids import CommitId, new_short_id
+from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.runtime.plain import plain
 from omnigraph.versioning import layout
 from omnigraph.versioning.names import BranchName, decode_name, encode_name, is_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from omnigraph.ports.objects import ObjectStore
 
-__all__ = ["BranchRef", "RefStore", "TagRef"]
+__all__ = ["BranchRef", "DamagedRef", "RefList", "RefStore", "TagRef", "damage_to_json"]
 
 
 @frozen
@@ -53,6 +56,38 @@ class TagRef:
 
 
 R = TypeVar("R", BranchRef, TagRef)
+T = TypeVar("T")
+
+_TEXTS = ("name", "incarnation", "commit", "nonce")
+_OPTIONAL_TEXTS = ("fork_commit", "fork_incarnation", "actor")
+_NUMBERS = ("number", "version", "created_at_micros")
+
+
+@frozen
+class DamagedRef:
+    """A branch or a tag that exists and cannot be read, and why."""
+
+    name: str
+    fault: StorageFault
+
+    def to_json(self) -> dict[str, Any]:
+        body = self.fault.to_json()
+        body.pop("details", None)
+        return {"name": self.name, **body}
+
+
+class RefList(list[T], Generic[T]):
+    """A listing of branches or tags; those that cannot be read are listed in ``damaged``."""
+
+    def __init__(self, readable: Iterable[T] = (), damaged: Iterable[DamagedRef] = ()) -> None:
+        super().__init__(readable)
+        self.damaged = tuple(damaged)
+
+    def require_complete(self) -> RefList[T]:
+        """Return the listing, or raise the fault of its first damaged entry."""
+        for ref in self.damaged:
+            raise ref.fault
+        return self
 
 
 class RefStore:
@@ -68,12 +103,14 @@ class RefStore:
         keys = _numbered(self._objects.list(layout.branch_refs(encode_name(name))))
         return self._read(keys[-1]) if keys else None
 
-    def branches(self) -> list[BranchRef]:
+    def branches(self) -> RefList[BranchRef]:
         """The ruling ref of every name, sorted by name; deleted ones included."""
         ruling: dict[str, str] = {}
         for key in _numbered(self._objects.list(layout.BRANCHES)):
             ruling[key.rsplit("/", 1)[0]] = key
-        return sorted((self._read(key) for key in ruling.values()), key=lambda ref: ref.name)
+        return self._read_all(
+            {key: decode_name(place.rpartition("/")[2]) for place, key in ruling.items()}, BranchRef
+        )
 
     def incarnations(self) -> list[str]:
         """Every incarnation that a branch ever had, of deleted branches too."""
@@ -92,13 +129,14 @@ class RefStore:
         if not is_name(name):
             return None
         try:
-            return self._decode(layout.tag_ref(encode_name(name)), TagRef)
+            return self._decode(layout.tag_ref(encode_name(name)), TagRef, name)
         except NotFound:
             return None
 
-    def tags(self) -> list[TagRef]:
-        keys = (key for key in self._objects.list(layout.TAGS) if key.endswith(".json"))
-        return sorted((self._decode(key, TagRef) for key in keys), key=lambda tag: tag.name)
+    def tags(self) -> RefList[TagRef]:
+        """All tags, sorted by name."""
+        keys = [key for key in self._objects.list(layout.TAGS) if key.endswith(".json")]
+        return self._read_all({key: _tag_name(key) for key in keys}, TagRef)
 
     def add_tag(self, tag: TagRef) -> bool:
         """False when the name is taken."""
@@ -107,17 +145,37 @@ class RefStore:
     def remove_tag(self, name: str) -> None:
         self._objects.delete(layout.tag_ref(encode_name(name)))
 
-    def _read(self, key: str) -> BranchRef:
-        ref = self._decode(key, BranchRef)
-        if ref.name != decode_name(key.split("/")[-2]):
-            raise StorageFault("ref.malformed", f"{key} names another branch: {ref.name}")
-        return ref
+    def _read_all(self, names: dict[str, str], kind: type[R]) -> RefList[R]:
+        """Read the refs of some keys, each with the name that it belongs to."""
+        readable, damaged = [], []
+        for key, name in names.items():
+            try:
+                readable.append(self._decode(key, kind, name))
+            except NotFound:
+                # A tag that was deleted since the listing.
+                continue
+            except StorageFault as fault:
+                if fault.code != "ref.malformed":
+                    raise
+                damaged.append(DamagedRef(name, fault))
+        return RefList(
+            sorted(readable, key=lambda ref: ref.name), sorted(damaged, key=lambda ref: ref.name)
+        )
 
-    def _decode(self, key: str, kind: type[R]) -> R:
+    def _read(self, key: str) -> BranchRef:
+        return self._decode(key, BranchRef, decode_name(key.split("/")[-2]))
+
+    def _decode(self, key: str, kind: type[R], name: str) -> R:
+        text = self._objects.get(key)
         try:
-            return kind(**json.loads(self._objects.get(key)))
-        except (ValueError, TypeError) as error:
-            raise StorageFault("ref.malformed", f"{key} cannot be read: {error}") from error
+            body = parse_json(text)
+            _require_types(body)
+            ref = kind(**body)
+        except MALFORMED as error:
+            raise _malformed(key, f"cannot be read: {error}") from error
+        if ref.name != name:
+            raise _malformed(key, f"names {ref.name!r:.100} instead of {name!r}")
+        return ref
 
 
 def _numbered(keys: list[str]) -> list[str]:
@@ -126,6 +184,38 @@ def _numbered(keys: list[str]) -> list[str]:
     directory: backups, notes, folder settings.
     """
     return [key for key in keys if layout.is_branch_ref(key)]
+
+
+def damage_to_json(damaged: Iterable[DamagedRef]) -> dict[str, Any]:
+    """The part of a listing's JSON that names damaged refs; empty when there are none."""
+    entries = [ref.to_json() for ref in damaged]
+    return {"damaged": entries} if entries else {}
+
+
+def _tag_name(key: str) -> str:
+    return decode_name(key.rpartition("/")[2].removesuffix(".json"))
+
+
+def _require_types(body: dict[str, Any]) -> None:
+    """Every field has the type that it was written with."""
+    for fields, types in (
+        (_TEXTS, str),
+        (_OPTIONAL_TEXTS, (str, type(None))),
+        (_NUMBERS, int),
+        (("open",), bool),
+    ):
+        for name in fields:
+            if name in body and not isinstance(body[name], types):
+                raise TypeError(f"{name} is {body[name]!r:.100}")
+
+
+def _malformed(key: str, problem: str) -> StorageFault:
+    return StorageFault(
+        "ref.malformed",
+        f"{key} {problem}",
+        details={"key": key},
+        remedy=f"bring {key} back from a copy of the graph; other branches and tags are unaffected",
+    )
 
 
 def new_nonce() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from omnigraph.catalog.canonical import canonical_bytes, digest, from_json
 from omnigraph.errors import NotFound, SchemaFailure, StorageFault, Unsupported
 from omnigraph.runtime.clock import SYSTEM_CLOCK, Clock
+from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.runtime.limits import DEFAULT_LIMITS, Limits
 from omnigraph.versioning import layout
 from omnigraph.versioning.manifest import Manifest, from_rows
@@ -108,6 +108,11 @@ class GraphRoot:
         """Whether acknowledged commits must survive a power cut."""
         return self.stamp.settings.durability == "power"
 
+    @property
+    def keeps_acknowledged(self) -> bool:
+        """Whether every acknowledged commit is kept: a bucket is durable at every level."""
+        return self.durable or "://" in self.objects.uri
+
     def manifest(self, incarnation: str, version: int) -> Manifest:
         """One graph commit, read once."""
         return self.manifests.get_or(
@@ -163,12 +168,12 @@ class GraphRoot:
 
     def _read_catalog(self, key: str) -> Catalog:
         try:
-            catalog = from_json(json.loads(self.objects.get(layout.schema_object(key))))
+            catalog = from_json(parse_json(self.objects.get(layout.schema_object(key))))
         except NotFound as error:
             raise StorageFault(
                 "schema.missing", f"schema object {key} is gone", remedy=_BRING_BACK
             ) from error
-        except (ValueError, SchemaFailure) as error:
+        except (*MALFORMED, SchemaFailure) as error:
             raise StorageFault(
                 "schema.malformed", f"schema object {key}: {error}", remedy=_BRING_BACK
             ) from error

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import AlreadyExists, NotFound, StorageFault, Unsupported
 from omnigraph.frozen import frozen
+from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import layout
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def read_stamp(objects: ObjectStore) -> Stamp:
         version, stamp = _parse(objects.get(layout.STAMP))
     except NotFound:
         raise _no_graph(objects) from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except MALFORMED as error:
         raise StorageFault(
             "graph.stamp_malformed", f"{layout.STAMP} in {objects.uri} cannot be read: {error}"
         ) from error
@@ -72,7 +73,7 @@ def read_stamp(objects: ObjectStore) -> Stamp:
 @lru_cache(64)
 def _parse(text: bytes) -> tuple[int, Stamp | None]:
     """The format, and the stamp if it is one that this build can read."""
-    body = json.loads(text)
+    body = parse_json(text)
     version = _count(body, "internal_schema_version", at_least=1)
     # A newer build may write what we cannot read: its number comes first.
     return version, _stamp_from(body) if version <= FORMAT else None

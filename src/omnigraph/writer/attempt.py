@@ -34,6 +34,7 @@ from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.chain import find_commit
+from omnigraph.versioning.damage import HeadCheck
 from omnigraph.versioning.publish import (
     Draft,
     Drafted,
@@ -81,6 +82,7 @@ class Attempts:
         self._recovery = recovery
         self.gates = gates_of(root.objects.uri)
         self.lease = Lease(root)
+        self._head_check = HeadCheck(root)
 
     def run(self, request: Request, writer: Writer) -> Manifest | None:
         """Write; the commit's manifest, or None when nothing changed."""
@@ -213,7 +215,9 @@ class Attempts:
             self._root.tables.sync((), [effect.staged for effect in prepared.effects])
 
     def _capture(self, request: Request) -> View:
+        self._head_check.prepare()
         ref, head = self._heads.of_branch(request.branch)
+        self._head_check.require_newest(head)
         require_commit(request.branch, head.commit.id, request.if_commit)
         if request.idempotency_key is not None and request.key_new_at is not None:
             # The publish looks back to this capture only, and this may not be the first one.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from omnigraph.errors import GraphError, NotFound
 from omnigraph.recovery.owner import Owner, current_owner
 from omnigraph.runtime.ids import new_ulid
+from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import layout
 
 if TYPE_CHECKING:
@@ -171,6 +172,6 @@ class _Life:
 
 def _is_gone(holder: bytes) -> bool:
     try:
-        return Owner.from_json(json.loads(holder)).is_gone()
-    except (ValueError, KeyError, TypeError):
+        return Owner.from_json(parse_json(holder)).is_gone()
+    except MALFORMED:
         return True

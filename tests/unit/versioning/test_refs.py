@@ -123,7 +123,12 @@ def test_a_tag_is_put_once_and_can_be_removed(objects: ObjectStore) -> None:
 @pytest.mark.parametrize("body", [b"", b"{", b"{}", json.dumps({"name": "v1"}).encode(), b"[]"])
 def test_a_damaged_tag_is_a_storage_fault(body: bytes, objects: ObjectStore) -> None:
     objects.put(layout.tag_ref(encode_name("v1")), body)
-    for read in (lambda: RefStore(objects).tag("v1"), RefStore(objects).tags):
+    other = TagRef("v2", CommitId("c"), "i", 4, 1, None, new_nonce())
+    refs = RefStore(objects)
+    refs.add_tag(other)
+    for read in (lambda: refs.tag("v1"), lambda: refs.tags().require_complete()):
         with pytest.raises(StorageFault) as told:
             read()
         assert told.value.code == "ref.malformed"
+    assert refs.tags() == [other]
+    assert [damaged.name for damaged in refs.tags().damaged] == ["v1"]

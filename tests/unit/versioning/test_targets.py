@@ -110,7 +110,7 @@ def test_a_branch_that_lost_its_manifest_is_damaged_and_not_missing(
     shutil.rmtree(tmp_path / "graph" / "__manifest" / branch.incarnation)
     with pytest.raises(StorageFault) as told:
         open_graph(tmp_path / "graph").at("dev")
-    assert told.value.code == "branch.manifest_missing"
+    assert told.value.code == "branch.damaged"
     # It does not stop the others.
     assert ids_of(engine) == ["a"]
     graph.branches.create("other")

@@ -24,6 +24,7 @@ __all__ = [
     "panics_as_errors",
     "reading",
     "storage_fault",
+    "table_damaged",
     "table_missing",
     "table_raced",
     "table_torn",
@@ -36,6 +37,13 @@ LANCE_ERRORS = (OSError, ValueError, RuntimeError, TypeError, NotImplementedErro
 
 # What a stream of batches makes of Ctrl-C, and of SIGTERM where that ends a process.
 _STOPPED = re.compile(r"External error: (?:KeyboardInterrupt|SystemExit: (\d+))")
+# A file that is missing, cut or overwritten, as the readers of its parts word it. Failures that may
+# pass (a network, a permission) match none of them.
+_DAMAGE = re.compile(
+    r"[Cc]orrupt|[Nn]ot found|Invalid range|Protobuf|Parser error|Ipc error|magic|panic"
+    r"|Global buffer|metadata range|Invalid direct \w+ encoding|failed to fill whole buffer"
+    r"|terminated before end of stream|negative or overflowing position"
+)
 _CONFLICTS = (
     "Incompatible transaction",
     "Retryable commit conflict",
@@ -84,11 +92,17 @@ def storage_fault(code: str, path: str, error: BaseException) -> StorageFault:
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Reads of an open version. What Lance refuses as a request is ``InvalidInput``."""
+    """Translate failures of reads of an open version.
+
+    Lance reports most damaged files as "Invalid user input", so damage is recognised first; what
+    remains is a request that does not fit the table.
+    """
     try:
         with panics_as_errors():
             yield
     except LANCE_ERRORS as error:
+        if _DAMAGE.search(str(error)):
+            raise table_damaged(path, error) from error
         if "Invalid user input" in str(error):
             raise InvalidInput(
                 "table.request", f"table {path}: {_reason(error)}", details={"table": path}
@@ -128,6 +142,17 @@ def table_torn(path: str, version: int) -> StorageFault:
         details={"table": path, "version": version},
         remedy="Open the graph read-write; a torn version that nothing refers to is set aside.",
     )
+
+
+def table_damaged(path: str, error: BaseException) -> StorageFault:
+    """A file that a version refers to is missing, or does not hold what was written."""
+    # A stop of the process reaches the reader as an error of the stream.
+    fault = storage_fault("table.damaged", path, error)
+    fault.remedy = (
+        "A file of the table is missing or damaged: bring it back from a copy of the graph. "
+        "Other tables, and commits that do not use the file, stay readable."
+    )
+    return fault
 
 
 def newer_format(path: str, version: int) -> Unsupported:

@@ -17,7 +17,7 @@ from omnigraph.adapters.lance.failures import (
     version_missing,
 )
 from omnigraph.adapters.lance.fingerprint import fingerprint_of
-from omnigraph.errors import Conflict
+from omnigraph.errors import StorageFault
 from omnigraph.ports.tables import Pin
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Handles:
 
 def _require_fingerprint(pin: Pin, actual: str) -> None:
     if actual != pin.fingerprint:
-        raise Conflict(
+        raise StorageFault(
             "table.pin_mismatch",
             f"table {pin.path}: version {pin.version} is not the version that was pinned",
             details={

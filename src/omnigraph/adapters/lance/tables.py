@@ -9,7 +9,7 @@ from omnigraph.adapters.lance import staging
 from omnigraph.adapters.lance.blobs import encode_schema, has_blobs
 from omnigraph.adapters.lance.commit import Committed, Committer
 from omnigraph.adapters.lance.door import load_lance
-from omnigraph.adapters.lance.failures import reading, table_missing
+from omnigraph.adapters.lance.failures import reading, table_missing, table_raced
 from omnigraph.adapters.lance.files import fragment_files, require_files
 from omnigraph.adapters.lance.fingerprint import new_fingerprint, operation_of
 from omnigraph.adapters.lance.handles import Handles
@@ -206,6 +206,14 @@ class LanceTables:
             version,
             before_removal=before_removal,
         )
+
+    def occupy(self, path: str, version: int, *, operation_id: str) -> None:
+        below = self.latest_version(path)
+        restore = load_lance().LanceOperation.Restore(below)
+        if below != version - 1:
+            raise table_raced(path, version, below)
+        self._committer.on(self._handles.at(path, below), path, below, restore, operation_id)
+        self._sync_manifest(path, version)
 
     # --- details ---
 

@@ -117,6 +117,11 @@ class BucketObjects:
             keys = [entry["path"] for page in pages for entry in page]
         return sorted(key for key in keys if key.startswith(inside))
 
+    def remove_temporaries(self, prefixes: Iterable[str], *, before_micros: int) -> int:
+        """A bucket shows no unfinished upload; its own lifecycle rules remove them."""
+        del prefixes, before_micros
+        return 0
+
     def delete_prefix(self, prefix: str) -> None:
         for key in self.list(prefix):
             self.delete(key)

@@ -17,6 +17,7 @@ import errno
 import os
 import stat
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["LocalObjects"]
 
 _CHUNK_BYTES = 4 * 2**20
+
+# How many files an open looks at in search of unfinished writes.
+_LOOKED_AT_MAX = 10_000
 
 # What link() says where the file system has no hard links.
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
@@ -144,6 +148,22 @@ class LocalObjects:
             self.delete(key)
         with suppress(OSError):  # empty directories do not exist for anyone: tidy up if possible
             self._prune(self._below(prefix))
+
+    def remove_temporaries(self, prefixes: Iterable[str], *, before_micros: int) -> int:
+        removed = 0
+        with self._faults("delete"):
+            files = (
+                path
+                for prefix in prefixes
+                for path in _files(self._below(prefix), deep=prefix != "")
+            )
+            for path in islice(files, _LOOKED_AT_MAX):
+                if os.path.basename(path).startswith(TEMPORARY):
+                    with suppress(FileNotFoundError):
+                        if os.stat(path).st_mtime_ns < before_micros * 1_000:
+                            os.unlink(path)
+                            removed += 1
+        return removed
 
     def _below(self, prefix: str) -> str:
         return f"{self._root}/{prefix}" if prefix else self._root
@@ -274,6 +294,20 @@ def _walk(directory: str, prefix: str) -> Iterator[str]:
                 yield from _walk(f"{directory}/{entry.name}", key)
             elif not entry.name.startswith(TEMPORARY):
                 yield key
+
+
+def _files(directory: str, *, deep: bool = True) -> Iterator[str]:
+    """The files of a directory, and of those below it."""
+    try:
+        with os.scandir(directory) as entries:
+            found = list(entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in found:
+        if not entry.is_dir(follow_symlinks=False):
+            yield entry.path
+        elif deep:
+            yield from _files(entry.path)
 
 
 def _link(source: str, target: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,7 @@ from omnigraph.cli.render import plural
 from omnigraph.cli.scope import ServerScope, server_url
 from omnigraph.cli.stored import answer_query, run_stored
 from omnigraph.errors import InvalidInput
+from omnigraph.runtime.json_text import parse_json
 
 if TYPE_CHECKING:
     from omnigraph.cli.config import Alias
@@ -67,6 +67,6 @@ def _positional(alias: Alias, args: tuple[str, ...]) -> dict[str, Any]:
 
 def _value(text: str) -> Any:
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return text

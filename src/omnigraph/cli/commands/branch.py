@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import click
 
-from omnigraph.cli.address import announce, open_to_read, open_to_write, require_consent
+from omnigraph.cli.address import (
+    announce,
+    open_to_read,
+    open_to_write,
+    require_consent,
+    warn_of_damage,
+)
 from omnigraph.cli.changes import decision_options, find_resolutions, merge_lines
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.render import Rows
 from omnigraph.runtime.clock import format_micros
+from omnigraph.versioning.refs import damage_to_json
 
 __all__ = ["command"]
 
@@ -62,7 +69,9 @@ def list_(call: Invocation, uri: str | None) -> None:
     body = {
         "branches": [info.ref.name for info in found],
         "heads": {info.ref.name: info.head.commit.id for info in found},
+        **damage_to_json(found.damaged),
     }
+    warn_of_damage(call, found.damaged)
     rows = [
         (info.ref.name, info.head.commit.id, format_micros(info.head.commit.time_micros))
         for info in found

@@ -70,6 +70,9 @@ def _graph(call: Invocation, uri: str | None) -> Finding:
             status = graph.status()
     except GraphError as error:
         return Finding("graph", State.BAD, error.message, error.remedy or "")
+    if status.damaged:
+        first = status.damaged[0]
+        return Finding("graph", State.BAD, first.fault.message, first.fault.remedy or "")
     if status.pending:
         told = f"{len(status.pending)} unfinished writes"
         return Finding("graph", State.NOTE, told, "the next write looks after them")

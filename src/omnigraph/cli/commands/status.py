@@ -49,3 +49,5 @@ def _lines(status: Status) -> Iterator[str]:
     )
     for left in status.pending:
         yield f"  {left.id}: {left.reason}"
+    for ref in status.damaged:
+        yield f"  damaged: {ref.name}: {ref.fault}"

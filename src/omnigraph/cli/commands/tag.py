@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from omnigraph.cli.address import open_to_read, open_to_write
+from omnigraph.cli.address import open_to_read, open_to_write, warn_of_damage
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.render import Rows
 from omnigraph.runtime.clock import format_micros
+from omnigraph.versioning.refs import damage_to_json
 
 __all__ = ["command"]
 
@@ -60,8 +61,10 @@ def list_(call: Invocation, uri: str | None) -> None:
                 "actor_id": tag.actor,
             }
             for tag in found
-        ]
+        ],
+        **damage_to_json(found.damaged),
     }
+    warn_of_damage(call, found.damaged)
     rows = [
         (tag.name, tag.commit, format_micros(tag.created_at_micros), tag.actor or "")
         for tag in found

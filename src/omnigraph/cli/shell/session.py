@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from omnigraph.language.gq.ast import Mutation
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.source import Source
 from omnigraph.operations.history import CommitFilter
+from omnigraph.runtime.json_text import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,7 +179,7 @@ def _used(params: dict[str, Any], query: Any) -> dict[str, Any]:
 
 def _parse_params(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text or "{}")
+        found = parse_json(text or "{}")
     except ValueError as error:
         raise InvalidInput("params.bad_json", f"this is not JSON: {error}") from None
     if not isinstance(found, dict):

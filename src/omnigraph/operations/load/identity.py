@@ -14,6 +14,7 @@ from omnigraph.datatypes.types import FLOATS, INTEGER_RANGES, Scalar, ScalarType
 from omnigraph.datatypes.values import ValueProblem, canonical_key, coerce_json
 from omnigraph.frozen import frozen
 from omnigraph.runtime.bulk_ids import ULID_LENGTH, new_ulids
+from omnigraph.runtime.json_text import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -145,7 +146,7 @@ def _contradicting(given: pa.Array | None, derived: pa.Array) -> np.ndarray:
 
 
 def _parts(text: str, count: int) -> list[str]:
-    parts = json.loads(text)
+    parts = parse_json(text)
     if not isinstance(parts, list) or len(parts) != count:
         raise ValueError(text)
     return [part if isinstance(part, str) else json.dumps(part) for part in parts]
@@ -154,7 +155,7 @@ def _parts(text: str, count: int) -> list[str]:
 def _parse(text: str, dtype: DataType) -> Any:
     """A value from its spelling in an id."""
     spelled_as_json = isinstance(dtype, ScalarType) and dtype.scalar in _SPELLED_AS_JSON
-    return coerce_json(json.loads(text) if spelled_as_json else text, dtype)
+    return coerce_json(parse_json(text) if spelled_as_json else text, dtype)
 
 
 _NONE = np.empty(0, np.int64)

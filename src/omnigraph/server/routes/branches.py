@@ -23,6 +23,7 @@ from omnigraph.server.wire.history import (
     PickInput,
     PickOutput,
 )
+from omnigraph.versioning.refs import damage_to_json
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -54,6 +55,7 @@ async def list_branches(exchange: Exchange) -> Response:
         return {
             "branches": [info.ref.name for info in found],
             "heads": {info.ref.name: info.head.commit.id for info in found},
+            **damage_to_json(found.damaged),
         }
 
     return await exchange.read(work)

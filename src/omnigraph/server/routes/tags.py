@@ -15,6 +15,7 @@ from omnigraph.server.wire.history import (
     TagsOutput,
 )
 from omnigraph.versioning.names import parse_tag_name
+from omnigraph.versioning.refs import damage_to_json
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -33,6 +34,7 @@ async def list_tags(exchange: Exchange) -> Response:
     """The tags with their commits, by name."""
 
     def work(graph: Graph) -> Any:
+        listed = graph.tags.list()
         found = [
             {
                 "name": tag.name,
@@ -40,9 +42,9 @@ async def list_tags(exchange: Exchange) -> Response:
                 "created_at": tag.created_at_micros,
                 "actor_id": tag.actor,
             }
-            for tag in graph.tags.list()
+            for tag in listed
         ]
-        return {"tags": found}
+        return {"tags": found, **damage_to_json(listed.damaged)}
 
     return await exchange.read(work)
 

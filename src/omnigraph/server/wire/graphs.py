@@ -93,6 +93,7 @@ class StatusOutput(Answer):
     nodes: int
     edges: int
     pending: list[dict[str, Any]]
+    damaged: list[dict[str, Any]] | None = None
 
 
 class OperationOutput(Answer):

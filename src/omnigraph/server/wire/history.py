@@ -59,6 +59,7 @@ PageLimit = Annotated[int, Meta(ge=1, le=10_000)]
 class BranchesOutput(Answer):
     branches: list[str]
     heads: dict[str, CommitId]
+    damaged: list[dict[str, Any]] | None = None
 
 
 class BranchCreateInput(Input):
@@ -176,6 +177,7 @@ class TagOutput(Answer):
 
 class TagsOutput(Answer):
     tags: list[TagOutput]
+    damaged: list[dict[str, Any]] | None = None
 
 
 class TagDeleteOutput(Answer):

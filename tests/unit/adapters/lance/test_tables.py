@@ -234,10 +234,10 @@ def test_a_reused_number_never_passes_for_the_pin(
     fresh = LanceTables(str(root))
     append(fresh, fresh.latest(PATH), "x", "y")
     for other in (fresh, LanceTables(str(root))):
-        with pytest.raises(Conflict) as caught:
+        with pytest.raises(StorageFault) as caught:
             other.open(pin)
         assert caught.value.code == "table.pin_mismatch"
-        with pytest.raises(Conflict):
+        with pytest.raises(StorageFault):
             other.advance(pin, tables.open(pin).stage_append(people("c")), operation_id="op")
 
 
@@ -369,7 +369,20 @@ def test_a_data_file_that_is_gone_is_a_fault_not_an_absence(
         file.unlink()
     with pytest.raises(StorageFault) as caught:
         LanceTables(str(root)).open(pin).scan()
-    assert caught.value.code == "table.unreadable"
+    assert caught.value.code == "table.damaged"
+
+
+@pytest.mark.parametrize("size", [0, 100, 300])
+def test_a_data_file_that_is_overwritten_is_damage_and_no_bad_request(
+    size: int, tables: LanceTables, root: Path, pin: Pin
+) -> None:
+    """Lance reports it as invalid user input."""
+    for file in (root / PATH / "data").iterdir():
+        file.write_bytes(bytes(size))
+    with pytest.raises(StorageFault) as caught:
+        LanceTables(str(root)).open(pin).scan()
+    assert caught.value.code == "table.damaged"
+    assert caught.value.remedy is not None
 
 
 def test_an_index_answers_rightly_for_replaced_rows(tables: LanceTables, root: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from omnigraph.adapters.objects.keys import TEMPORARY
 from omnigraph.adapters.objects.local import LocalObjects
 from omnigraph.errors import StorageFault
 from omnigraph.testing.power import PowerLossDisk
@@ -274,3 +275,21 @@ def test_a_relative_path_needs_a_directory_to_begin_in(
     with pytest.raises(StorageFault, match="which is not there any more"):
         LocalObjects("people.omni")
     assert LocalObjects(tmp_path / "people.omni").uri == str(tmp_path / "people.omni")
+
+
+def test_unfinished_writes_of_killed_writers_are_removed_when_they_are_old(tmp_path: Path) -> None:
+    objects = LocalObjects(tmp_path)
+    for key in ("top", "__recovery/a.json", "__locks/queue/b.json", "nodes/t/c"):
+        objects.put(key, b"kept")
+    places = [tmp_path, tmp_path / "__recovery", tmp_path / "__locks/queue", tmp_path / "nodes/t"]
+    old = [place / f"{TEMPORARY}old" for place in places]
+    young = [place / f"{TEMPORARY}young" for place in places]
+    for file in (*old, *young):
+        file.write_bytes(b"half")
+    for file in (*old, tmp_path / "__recovery/a.json"):
+        os.utime(file, (1_000, 1_000))
+    removed = objects.remove_temporaries(["", "__recovery", "__locks"], before_micros=2_000_000_000)
+    assert removed == 3
+    assert [file.exists() for file in old] == [False, False, False, True]
+    assert all(file.exists() for file in young)
+    assert objects.list("") == ["__locks/queue/b.json", "__recovery/a.json", "nodes/t/c", "top"]

@@ -1,0 +1,196 @@
+"""Damage to the newest manifest of a branch.
+
+A commit that may have been acknowledged is never discarded by a program. A branch whose newest
+manifest is unreadable or missing is read-only until an operator decides: its older commits stay
+readable by id and by tag, other branches are unaffected. ``reason_to_keep`` is the only place that
+decides; it does not depend on how manifests are stored.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import GraphError, StorageFault
+from omnigraph.frozen import frozen
+from omnigraph.versioning import layout
+from omnigraph.versioning.chain import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from omnigraph.versioning.manifest import Commit, CommitRef, Manifest
+    from omnigraph.versioning.refs import BranchRef, TagRef
+    from omnigraph.versioning.root import GraphRoot
+
+__all__ = [
+    "HEAD_DAMAGE",
+    "HeadCheck",
+    "Refs",
+    "branch_damaged",
+    "branch_name_of",
+    "last_readable",
+    "named_by_commit",
+    "reason_to_keep",
+]
+
+# Faults of reading a manifest that repeating the read does not cure.
+HEAD_DAMAGE = frozenset({"table.torn", "table.damaged", "manifest.malformed"})
+
+# A damaged branch is searched this far back for a readable commit.
+_STEPS_BACK_MAX = 32
+# Clocks of machines that create branches and commits differ by less.
+_CLOCK_SKEW_MICROS = 600 * 1_000_000
+
+
+def reason_to_keep(
+    root: GraphRoot, known: Callable[[], Iterable[Commit]], incarnation: str, version: int
+) -> str | None:
+    """Decide whether an unreadable newest version of a branch may be set aside.
+
+    Returns why it must stay, or None when nothing shows that its commit was acknowledged. ``known``
+    lists the commits that the lineage has. Reads all of history, which is acceptable because damage
+    is rare.
+    """
+    if root.keeps_acknowledged:
+        return "the graph promises to keep every acknowledged commit"
+    if _read(root, incarnation, version - 1) is None:
+        return "the version before it cannot be read either"
+    try:
+        return Refs.read(root).naming(root, incarnation, version) or named_by_commit(
+            _all_commits(root, known), incarnation, version
+        )
+    except StorageFault as fault:
+        return f"the history that could name it cannot be read: {fault.message}"
+
+
+@frozen
+class Refs:
+    """The tags and branches of a graph at one moment."""
+
+    tags: tuple[TagRef, ...]
+    branches: tuple[BranchRef, ...]
+
+    @staticmethod
+    def read(root: GraphRoot) -> Refs:
+        return Refs(tuple(root.refs.tags()), tuple(root.refs.branches()))
+
+    def naming(
+        self, root: GraphRoot, incarnation: str, version: int, *, since_micros: int = 0
+    ) -> str | None:
+        """Find a tag or a branch that names this version of a branch, or a later one.
+
+        Branches that were created before ``since_micros`` are not considered.
+        """
+        for tag in self.tags:
+            if tag.incarnation == incarnation and tag.version >= version:
+                return f"tag {tag.name!r} names it"
+        for ref in self.branches:
+            created_after = ref.created_at_micros + _CLOCK_SKEW_MICROS >= since_micros
+            if ref.fork_incarnation == incarnation and created_after:
+                first = _read(root, ref.incarnation, 1)
+                if first is not None and _is_at_or_after(first.commit.ref, incarnation, version):
+                    return f"branch {ref.name!r} was created from it"
+        return None
+
+
+class HeadCheck:
+    """Checks, once per branch and process, that no tag or branch names a commit after its head.
+
+    The refs are read before the first head, and once: a head that is read later cannot be older
+    than what they name, unless its successor is missing.
+    """
+
+    def __init__(self, root: GraphRoot) -> None:
+        self._root = root
+        self._refs: Refs | None = None
+        self._checked: set[str] = set()
+
+    def prepare(self) -> None:
+        """Read the refs; call it before a head is read."""
+        if self._refs is None:
+            self._refs = Refs.read(self._root)
+
+    def require_newest(self, head: Manifest) -> None:
+        """Raise ``branch.damaged`` when the successor of a head is known to be missing."""
+        if self._refs is None or head.incarnation in self._checked:
+            return
+        reason = self._refs.naming(
+            self._root,
+            head.incarnation,
+            head.version + 1,
+            since_micros=head.commit.time_micros,
+        )
+        if reason is not None:
+            problem = f"version {head.version + 1} or a later one is missing"
+            raise branch_damaged(self._root, head.incarnation, problem, reason)
+        self._checked.add(head.incarnation)
+
+
+def named_by_commit(commits: Iterable[Commit], incarnation: str, version: int) -> str | None:
+    """Find a commit that is, or descends from, this version of a branch or a later one."""
+    for commit in commits:
+        for ref in (commit.ref, commit.parent, commit.merged_parent):
+            if ref is not None and _is_at_or_after(ref, incarnation, version):
+                return f"the history of the graph contains it as commit {ref.id}"
+    return None
+
+
+def last_readable(root: GraphRoot, incarnation: str) -> Manifest | None:
+    """Find the newest manifest of a branch that can be read."""
+    try:
+        newest = root.tables.latest_version(layout.manifest_path(incarnation))
+    except GraphError:
+        return None
+    for version in range(newest, max(newest - _STEPS_BACK_MAX, 0), -1):
+        found = _read(root, incarnation, version)
+        if found is not None:
+            return found
+    return None
+
+
+def branch_damaged(root: GraphRoot, incarnation: str, problem: str, reason: str) -> StorageFault:
+    """Build the error of a branch whose newest manifest is unreadable or missing."""
+    name = branch_name_of(root, incarnation)
+    place = layout.manifest_path(incarnation)
+    readable = last_readable(root, incarnation)
+    remedy = f"bring the newest file of {place}/_versions back from a copy of the graph"
+    details = {"branch": name, "place": place, "problem": problem, "reason": reason}
+    if readable is not None:
+        commit = readable.commit.id
+        details["last_readable_commit"] = commit
+        remedy += (
+            f"; commit {commit} and older ones can be read, and "
+            f"`omnigraph branch create NAME --from {commit}` continues from there"
+        )
+    return StorageFault(
+        "branch.damaged",
+        f"branch {name!r} is read-only, its newest commit is damaged: {problem}; {reason}",
+        details=details,
+        remedy=remedy,
+    )
+
+
+def _all_commits(root: GraphRoot, known: Callable[[], Iterable[Commit]]) -> Iterator[Commit]:
+    """Every commit that the lineage or a chain of manifests knows."""
+    yield from known()
+    for incarnation in root.refs.incarnations():
+        head = last_readable(root, incarnation)
+        if head is not None:
+            yield from walk(root, head)
+
+
+def _read(root: GraphRoot, incarnation: str, version: int) -> Manifest | None:
+    try:
+        return root.manifest(incarnation, version)
+    except GraphError:
+        return None
+
+
+def _is_at_or_after(ref: CommitRef, incarnation: str, version: int) -> bool:
+    return ref.incarnation == incarnation and ref.version >= version
+
+
+def branch_name_of(root: GraphRoot, incarnation: str) -> str:
+    """Find the name of a branch; its incarnation where no readable ref names it."""
+    names = [ref.name for ref in root.refs.branches() if ref.incarnation == incarnation]
+    return names[0] if names else incarnation

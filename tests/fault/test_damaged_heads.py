@@ -1,0 +1,266 @@
+"""The newest manifest of a branch is unreadable or missing. Guards INV-5: a commit that may have
+been acknowledged is never discarded by a program; the damage stays on that branch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.errors import StorageFault
+from omnigraph.operations.describe import describe
+from omnigraph.operations.merge.branches import MergeRequest, merge_branches
+from omnigraph.recovery.audit import Outcome
+from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine
+from omnigraph.testing.verify import require_whole
+from omnigraph.versioning import layout
+from omnigraph.versioning.branches import create_branch, list_branches
+from omnigraph.versioning.tags import create_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from omnigraph.operations.engine import Engine
+    from omnigraph.runtime.ids import CommitId
+    from omnigraph.testing.s3 import S3Endpoint
+
+    Damage = Callable[[bytes], bytes | None]
+
+
+def tear(body: bytes) -> bytes | None:
+    return body[: len(body) // 2]
+
+
+def empty(_: bytes) -> bytes | None:
+    return b""
+
+
+def remove(_: bytes) -> bytes | None:
+    return None
+
+
+def damage_head(path: Path, engine: Engine, branch: str, how: Damage) -> Path:
+    head = engine.resolver.resolve(branch)
+    versions = path / layout.manifest_path(head.incarnation) / "_versions"
+    file = versions / manifest_name(head.version)
+    body = how(file.read_bytes())
+    if body is None:
+        file.unlink()
+    else:
+        file.write_bytes(body)
+    return file
+
+
+def make(path: Path, durability: str) -> tuple[Engine, CommitId, CommitId]:
+    """A graph with the branch ``dev``, and the last two commits of that branch."""
+    engine = new_engine(path, durability=durability)
+    add(engine, ["old"])
+    create_branch(engine.root, engine.heads, "dev", engine.resolver.resolve("main"))
+    before = add(engine, ["kept"], branch="dev")
+    last = add(engine, ["last"], branch="dev")
+    return engine, before, last
+
+
+def require_damaged(engine: Engine, branch: str = "dev") -> StorageFault:
+    """Reading and writing the branch fail alike, and say what to do."""
+    for act in (
+        lambda: ids_of(engine, branch),
+        lambda: add(engine, ["more"], branch=branch),
+        lambda: history(engine, branch),
+    ):
+        with pytest.raises(StorageFault) as caught:
+            act()
+        assert caught.value.code == "branch.damaged"
+        assert caught.value.details["branch"] == branch
+        assert "copy" in (caught.value.remedy or "")
+    return caught.value
+
+
+def quarantined(engine: Engine) -> int:
+    rows = engine.recovery.audit.rows()
+    return len([row for row in rows if row.outcome is Outcome.QUARANTINED])
+
+
+@pytest.mark.parametrize("how", [tear, empty])
+def test_at_power_an_unreadable_head_makes_its_branch_read_only(
+    how: Damage, tmp_path: Path
+) -> None:
+    engine, before, last = make(tmp_path / "graph", "power")
+    file = damage_head(tmp_path / "graph", engine, "dev", how)
+    damaged = file.read_bytes()
+    engine = open_engine(tmp_path / "graph")
+    fault = require_damaged(engine)
+    assert fault.details["last_readable_commit"] == before
+    # Older commits of the branch stay readable, and a new branch continues from them.
+    assert ids_of(engine, before) == ["kept", "old"]
+    create_branch(engine.root, engine.heads, "rescue", engine.resolver.resolve(before))
+    add(engine, ["more"], branch="rescue")
+    # Other branches are unaffected.
+    add(engine, ["new"])
+    assert ids_of(engine) == ["new", "old"]
+    found = list_branches(engine.root, engine.heads)
+    assert [info.ref.name for info in found] == ["main", "rescue"]
+    assert [(entry.name, entry.fault.code) for entry in found.damaged] == [
+        ("dev", "branch.damaged")
+    ]
+    assert [entry.name for entry in describe(engine).damaged] == ["dev"]
+    # Nothing was discarded: the commit itself is reported as damaged, and comes back from a copy.
+    assert file.read_bytes() == damaged
+    assert quarantined(engine) == 0
+    with pytest.raises(StorageFault):
+        ids_of(engine, last)
+
+
+def test_at_power_a_head_that_comes_back_from_a_copy_is_as_before(tmp_path: Path) -> None:
+    engine, _, last = make(tmp_path / "graph", "power")
+    head = engine.resolver.resolve("dev")
+    file = (
+        tmp_path
+        / "graph"
+        / layout.manifest_path(head.incarnation)
+        / "_versions"
+        / manifest_name(head.version)
+    )
+    whole = file.read_bytes()
+    damage_head(tmp_path / "graph", engine, "dev", tear)
+    require_damaged(open_engine(tmp_path / "graph"))
+    file.write_bytes(whole)
+    engine = open_engine(tmp_path / "graph")
+    assert history(engine, "dev")[0].id == last
+    add(engine, ["more"], branch="dev")
+    require_whole(engine)
+
+
+def name_by_tag(engine: Engine) -> None:
+    create_tag(engine.root, "v1", engine.resolver.resolve("dev"))
+
+
+def name_by_fork(engine: Engine) -> None:
+    create_branch(engine.root, engine.heads, "child", engine.resolver.resolve("dev"))
+
+
+def name_by_lineage(engine: Engine) -> None:
+    engine.lineage.refresh()
+    engine.lineage.archive()
+
+
+def name_by_merge(engine: Engine) -> None:
+    add(engine, ["apart"])
+    merge_branches(engine, MergeRequest("dev", "main"))
+
+
+NAMES = [name_by_tag, name_by_fork, name_by_lineage, name_by_merge]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_at_process_a_head_that_something_names_stays(
+    name: Callable[[Engine], None], tmp_path: Path
+) -> None:
+    engine, before, _ = make(tmp_path / "graph", "process")
+    name(engine)
+    file = damage_head(tmp_path / "graph", engine, "dev", tear)
+    engine = open_engine(tmp_path / "graph")
+    require_damaged(engine)
+    assert ids_of(engine, before) == ["kept", "old"]
+    assert file.exists()
+    assert quarantined(engine) == 0
+    add(engine, ["new"])
+
+
+def test_at_process_a_head_that_nothing_names_is_set_aside_with_an_audit_row(
+    tmp_path: Path,
+) -> None:
+    engine, _, _ = make(tmp_path / "graph", "process")
+    file = damage_head(tmp_path / "graph", engine, "dev", tear)
+    engine = open_engine(tmp_path / "graph")
+    assert ids_of(engine, "dev") == ["kept", "old"]
+    assert quarantined(engine) == 1
+    assert file.with_name(f"{file.name}.torn-1").exists()
+    add(engine, ["more"], branch="dev")
+    require_whole(engine)
+
+
+def test_a_process_that_still_holds_a_discarded_commit_cannot_build_on_it(tmp_path: Path) -> None:
+    """Otherwise its next commit would replace the commits that others made meanwhile."""
+    living, _, _ = make(tmp_path / "graph", "process")
+    assert ids_of(living, "dev") == ["kept", "last", "old"]
+    damage_head(tmp_path / "graph", living, "dev", tear)
+    other = open_engine(tmp_path / "graph")
+    acknowledged = add(other, ["precious"], branch="dev")
+    add(living, ["next"], branch="dev")
+    for engine in (living, other, open_engine(tmp_path / "graph")):
+        assert ids_of(engine, "dev") == ["kept", "next", "old", "precious"]
+        assert acknowledged in [commit.id for commit in history(engine, "dev")]
+    require_whole(open_engine(tmp_path / "graph"))
+
+
+@pytest.mark.parametrize("durability", ["power", "process"])
+@pytest.mark.parametrize("name", [name_by_tag, name_by_fork])
+def test_a_missing_head_that_a_tag_or_a_branch_names_is_not_replaced(
+    name: Callable[[Engine], None], durability: str, tmp_path: Path
+) -> None:
+    engine, before, _ = make(tmp_path / "graph", durability)
+    name(engine)
+    file = damage_head(tmp_path / "graph", engine, "dev", remove)
+    engine = open_engine(tmp_path / "graph")
+    with pytest.raises(StorageFault) as caught:
+        add(engine, ["more"], branch="dev")
+    assert caught.value.code == "branch.damaged"
+    assert not file.exists(), "its number is free for a copy"
+    assert ids_of(engine, before) == ["kept", "old"]
+    add(engine, ["new"])
+
+
+def test_at_power_a_head_that_vanishes_under_a_process_is_noticed(tmp_path: Path) -> None:
+    engine, _, _ = make(tmp_path / "graph", "power")
+    head = engine.resolver.resolve("dev")
+    damage_head(tmp_path / "graph", engine, "dev", remove)
+    engine.heads.forget(head.incarnation)
+    require_damaged(engine)
+
+
+def test_a_branch_without_any_manifest_is_damaged(tmp_path: Path) -> None:
+    engine, _, _ = make(tmp_path / "graph", "process")
+    incarnation = engine.resolver.resolve("dev").incarnation
+    for file in (tmp_path / "graph" / layout.manifest_path(incarnation)).rglob("*.manifest"):
+        file.unlink()
+    engine = open_engine(tmp_path / "graph")
+    require_damaged(engine)
+    add(engine, ["new"])
+    assert [entry.name for entry in list_branches(engine.root, engine.heads).damaged] == ["dev"]
+
+
+def test_two_branches_can_be_damaged_at_once(tmp_path: Path) -> None:
+    engine, _, _ = make(tmp_path / "graph", "power")
+    create_branch(engine.root, engine.heads, "other", engine.resolver.resolve("main"))
+    add(engine, ["there"], branch="other")
+    for branch in ("dev", "other"):
+        damage_head(tmp_path / "graph", engine, branch, tear)
+    engine = open_engine(tmp_path / "graph")
+    add(engine, ["new"])
+    found = list_branches(engine.root, engine.heads)
+    assert [entry.name for entry in found.damaged] == ["dev", "other"]
+
+
+@pytest.mark.s3
+def test_in_a_bucket_an_unreadable_head_makes_its_branch_read_only(
+    s3_endpoint: S3Endpoint, s3_uri: str
+) -> None:
+    """Whatever the durability level: a bucket is durable as it is."""
+    uri, options = s3_uri, s3_endpoint.storage_options
+    engine = new_engine(uri, durability="process", storage_options=options)
+    add(engine, ["old"])
+    create_branch(engine.root, engine.heads, "dev", engine.resolver.resolve("main"))
+    before = add(engine, ["kept"], branch="dev")
+    add(engine, ["last"], branch="dev")
+    head = engine.resolver.resolve("dev")
+    key = f"{layout.manifest_path(head.incarnation)}/_versions/{manifest_name(head.version)}"
+    engine.root.objects.put(key, engine.root.objects.get(key)[:100])
+    engine = open_engine(uri, storage_options=options)
+    require_damaged(engine)
+    assert ids_of(engine, before) == ["kept", "old"]
+    add(engine, ["new"])
+    assert ids_of(engine) == ["new", "old"]
