@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMIT_COLUMNS",
+    "History",
     "cause_line",
     "commit_fields",
     "commit_lines",
@@ -80,45 +81,77 @@ def cause_line(cause: Mapping[str, Any]) -> str:
     return f"{paint(cause['graph_commit_id'], 'yellow', sys.stdout)} {escape_controls(told)}"
 
 
-def names_by_commit(graph: Graph) -> dict[str, list[str]]:
+class History:
+    """The commits of a graph as ``log`` shows them: without maintenance and recovery, unless
+    ``shows_all``. A hidden commit is represented by its nearest visible ancestor."""
+
+    def __init__(self, graph: Graph, *, shows_all: bool) -> None:
+        self.graph = graph
+        self._shows_all = shows_all
+
+    def visible(self, commit: Commit) -> Commit:
+        """A commit, or the ancestor that represents it."""
+        while commit.kind.is_maintenance and not self._shows_all and commit.parent is not None:
+            parent = _find(self.graph, commit.parent.id)
+            if parent is None:
+                break
+            commit = parent
+        return commit
+
+    def visible_id(self, commit_id: str) -> str:
+        """The id of a commit, or of the ancestor that represents it."""
+        commit = None if self._shows_all else _find(self.graph, commit_id)
+        return self.visible(commit).id if commit is not None else commit_id
+
+    def parents(self, commit: Commit) -> list[Commit]:
+        """The visible parents of a commit, without those that cleanup has removed."""
+        refs = (ref for ref in (commit.parent, commit.merged_parent) if ref is not None)
+        found = (_find(self.graph, ref.id) for ref in refs)
+        return [self.visible(parent) for parent in found if parent is not None]
+
+
+def names_by_commit(history: History) -> dict[str, list[str]]:
     """The branches whose head a commit is, and the tags that name it."""
     names: dict[str, list[str]] = {}
-    for info in graph.branches.list():
-        names.setdefault(info.head.commit.id, []).append(info.ref.name)
-    for tag in graph.tags.list():
-        names.setdefault(tag.commit, []).append(f"tag {tag.name}")
+    for info in history.graph.branches.list():
+        head = history.visible(info.head.commit)
+        names.setdefault(head.id, []).append(info.ref.name)
+    for tag in history.graph.tags.list():
+        names.setdefault(history.visible_id(tag.commit), []).append(f"tag {tag.name}")
     return names
 
 
-def weave(graph: Graph, heads: Iterable[Commit], count: int) -> list[Commit]:
+def weave(history: History, heads: Iterable[Commit], count: int) -> list[Commit]:
     """Commits with all their ancestors, newest first, at most ``count``.
 
     A commit is always later than its parents, so no parent comes before its child.
     """
-    known = {commit.id: commit for commit in heads}
+    known = {commit.id: commit for commit in map(history.visible, heads)}
     waiting = [(-commit.time_micros, commit.id) for commit in known.values()]
     heapq.heapify(waiting)
     woven: list[Commit] = []
     while waiting and len(woven) < count:
         commit = known[heapq.heappop(waiting)[1]]
         woven.append(commit)
-        for parent_id in _parents(commit):
-            parent = None if parent_id in known else _find(graph, parent_id)
-            if parent is not None:
+        for parent in history.parents(commit):
+            if parent.id not in known:
                 known[parent.id] = parent
                 heapq.heappush(waiting, (-parent.time_micros, parent.id))
     return woven
 
 
-def draw_commits(commits: Iterable[Commit], names: Mapping[str, list[str]]) -> Iterator[str]:
+def draw_commits(
+    history: History, commits: Iterable[Commit], names: Mapping[str, list[str]]
+) -> Iterator[str]:
     """Woven commits beside a drawing of who descends from whom."""
     return draw(
-        Node(commit.id, _parents(commit), commit_lines(commit, names)) for commit in commits
+        Node(commit.id, _parent_ids(history, commit), commit_lines(commit, names))
+        for commit in commits
     )
 
 
-def _parents(commit: Commit) -> tuple[str, ...]:
-    return tuple(ref.id for ref in (commit.parent, commit.merged_parent) if ref is not None)
+def _parent_ids(history: History, commit: Commit) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(parent.id for parent in history.parents(commit)))
 
 
 def _find(graph: Graph, commit_id: str) -> Commit | None:

@@ -110,6 +110,7 @@ class CommitVerbs:
             "until": None if asked.until_micros is None else format_micros(asked.until_micros),
             "limit": asked.limit,
             "page_token": asked.page_token,
+            "hide_maintenance": asked.hide_maintenance or None,
         }
         return answers.commits_of((yield get("/commits", **said)).body)
 

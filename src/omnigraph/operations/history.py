@@ -50,6 +50,8 @@ class CommitFilter:
     limit: int | None = None
     # The id of the last commit of the page before.
     page_token: str | None = None
+    # Whether commits of maintenance and recovery are left out.
+    hide_maintenance: bool = False
 
 
 @frozen
@@ -202,7 +204,8 @@ def _after(history: Iterator[Commit], token: str) -> Iterator[Commit]:
 
 def _fits(commit: Commit, wanted: CommitFilter) -> bool:
     return (
-        (wanted.actor is None or commit.actor == wanted.actor)
+        not (wanted.hide_maintenance and commit.kind.is_maintenance)
+        and (wanted.actor is None or commit.actor == wanted.actor)
         and (wanted.kind is None or commit.kind.value == wanted.kind)
         and (wanted.until_micros is None or commit.time_micros <= wanted.until_micros)
     )

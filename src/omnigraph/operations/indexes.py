@@ -161,7 +161,7 @@ def ensure_indices(
 class _IndexWriter:
     """Looks at every table of the view that the attempt captured."""
 
-    kind = WriterKind.INDEX
+    kind = WriterKind.MAINTENANCE
     # It decides on what is there; when that has moved, it looks again.
     reprepares = True
 

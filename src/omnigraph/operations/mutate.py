@@ -21,10 +21,10 @@ from omnigraph.operations.stage import count_changes, stage_changes
 from omnigraph.policy.actions import Action
 from omnigraph.runtime.clock import micros_to_datetime
 from omnigraph.runtime.plain import plain
+from omnigraph.versioning.chain import require_commit
 from omnigraph.versioning.manifest import Counts, WriterKind
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.snapshot import open_snapshot
-from omnigraph.writer.attempt import require_commit
 from omnigraph.writer.plan import Request
 
 if TYPE_CHECKING:
@@ -173,7 +173,8 @@ class _MutationWriter:
             earlier = find_earlier(self._engine, self._request.branch, key, _digest(self._request))
             if earlier is not None:
                 return replace(self.result(earlier), dry_run=True)
-        require_commit(self._request.branch, snapshot.commit_id, self._request.if_commit)
+        asked = self._request
+        require_commit(self._engine.root, asked.branch, snapshot.manifest, asked.if_commit)
         changes = self._run(snapshot).changes()
         evaluation = self._judge(changes, snapshot)
         counts = count_changes(changes, evaluation, snapshot)

@@ -7,9 +7,11 @@ after cleanup, or may belong to a stale writer that nobody saw.
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from omnigraph.errors import NotFound
+from omnigraph.errors import NotFound, PreconditionFailed
+from omnigraph.versioning.manifest import commit_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +19,17 @@ if TYPE_CHECKING:
     from omnigraph.versioning.manifest import Commit, CommitRef, Manifest
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["Presence", "commits_since", "find_commit", "walk"]
+__all__ = [
+    "Presence",
+    "commits_since",
+    "find_commit",
+    "is_unchanged_since",
+    "require_commit",
+    "walk",
+]
+
+# Each of them is a manifest to read before a write: a condition that lies further back fails.
+UNCHANGED_COMMITS_MAX = 1_000
 
 
 class Presence(StrEnum):
@@ -60,6 +72,31 @@ def commits_since(root: GraphRoot, head: Manifest, until: str) -> Iterator[Commi
         if commit.id == until:
             return
         yield commit
+
+
+def is_unchanged_since(root: GraphRoot, head: Manifest, wanted: str) -> bool:
+    """Whether a head is at ``wanted``, or only maintenance and recovery followed it.
+
+    Reads no further back than those commits reach, and no more than ``UNCHANGED_COMMITS_MAX``.
+    """
+    for commit in islice(walk(root, head), UNCHANGED_COMMITS_MAX + 1):
+        if commit.id == wanted:
+            return True
+        if not commit.kind.is_maintenance:
+            return False
+    return False
+
+
+def require_commit(root: GraphRoot, branch: str, head: Manifest, wanted: str | None) -> None:
+    """Check the condition of a write: nothing but maintenance and recovery followed ``wanted``."""
+    if wanted is not None and not is_unchanged_since(root, head, commit_id_of(wanted)):
+        raise PreconditionFailed(
+            "commit.precondition",
+            f"branch {branch!r} is at {head.commit.id}, and entities or definitions may have "
+            f"changed since {wanted}",
+            remedy="read the branch again and decide again",
+            details={"expected": wanted, "actual": head.commit.id},
+        )
 
 
 def read_commit(root: GraphRoot, ref: CommitRef) -> Commit | None:

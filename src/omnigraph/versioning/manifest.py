@@ -50,8 +50,7 @@ class WriterKind(StrEnum):
     CHERRY_PICK = "cherry_pick"
     RESET = "reset"
     SCHEMA = "schema_apply"
-    INDEX = "index"
-    OPTIMIZE = "optimize"
+    MAINTENANCE = "maintenance"
     RECOVERY = "recovery"
     BRANCH_DELETE = "branch_delete"
 
@@ -60,10 +59,21 @@ class WriterKind(StrEnum):
         """Whether it moves files and no entities: nothing to look for, nothing to undo."""
         return self in _PHYSICAL
 
+    @property
+    def is_maintenance(self) -> bool:
+        """Whether it leaves every entity and definition as it was: ``if_commit`` looks through such
+        commits, and ``log`` hides them."""
+        return self in _MAINTENANCE
 
-_PHYSICAL = frozenset(
-    {WriterKind.INDEX, WriterKind.OPTIMIZE, WriterKind.RECOVERY, WriterKind.BRANCH_DELETE}
-)
+    @classmethod
+    def _missing_(cls, value: object) -> WriterKind | None:
+        return cls.MAINTENANCE if value in _EARLIER_MAINTENANCE else None
+
+
+_MAINTENANCE = frozenset({WriterKind.MAINTENANCE, WriterKind.RECOVERY})
+_PHYSICAL = _MAINTENANCE | {WriterKind.BRANCH_DELETE}
+# Stored by versions that had one kind per step of maintenance.
+_EARLIER_MAINTENANCE = frozenset({"index", "optimize"})
 
 
 @frozen

@@ -17,7 +17,6 @@ from omnigraph.errors import (
     OperationVoid,
     OutcomeUnknown,
     PinChanged,
-    PreconditionFailed,
     StaleHead,
     StorageFault,
 )
@@ -26,7 +25,12 @@ from omnigraph.ports.tables import table_version
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import ulid_micros
 from omnigraph.versioning import layout
-from omnigraph.versioning.chain import Presence, commits_since, find_commit
+from omnigraph.versioning.chain import (
+    Presence,
+    commits_since,
+    find_commit,
+    require_commit,
+)
 from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.invariants import require_successor
 from omnigraph.versioning.manifest import (
@@ -270,15 +274,8 @@ def _pins_are_unchanged(_: GraphRoot, publication: Publication, head: Manifest) 
             )
 
 
-def _if_commit_holds(_: GraphRoot, publication: Publication, head: Manifest) -> None:
-    wanted = publication.if_commit
-    if wanted is not None and head.commit.id != wanted:
-        raise PreconditionFailed(
-            "commit.precondition",
-            f"branch {publication.draft.branch!r} is at {head.commit.id}, not at {wanted}",
-            remedy="read the branch again and decide again",
-            details={"expected": wanted, "actual": head.commit.id},
-        )
+def _if_commit_holds(root: GraphRoot, publication: Publication, head: Manifest) -> None:
+    require_commit(root, publication.draft.branch, head, publication.if_commit)
 
 
 def _key_is_unused(root: GraphRoot, publication: Publication, head: Manifest) -> None:
@@ -316,9 +313,10 @@ def _graph_is_in_place(root: GraphRoot, publication: Publication, head: Manifest
 PRECONDITIONS: tuple[Precondition, ...] = (
     _operation_is_young,
     _branch_is_open,
+    # Before the checks whose failure makes a writer prepare again.
+    _if_commit_holds,
     _schema_is_unchanged,
     _pins_are_unchanged,
-    _if_commit_holds,
     _key_is_unused,
     _voided_is_unpublished,
     _graph_is_in_place,

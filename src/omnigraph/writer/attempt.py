@@ -21,7 +21,6 @@ from omnigraph.errors import (
     OperationVoid,
     OutcomeUnknown,
     PinChanged,
-    PreconditionFailed,
     StaleHead,
 )
 from omnigraph.frozen import frozen
@@ -33,7 +32,7 @@ from omnigraph.runtime.alongside import alongside
 from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
-from omnigraph.versioning.chain import find_commit
+from omnigraph.versioning.chain import find_commit, is_unchanged_since, require_commit
 from omnigraph.versioning.damage import HeadCheck
 from omnigraph.versioning.publish import (
     Draft,
@@ -64,7 +63,7 @@ if TYPE_CHECKING:
     from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["Attempts", "require_commit"]
+__all__ = ["Attempts"]
 
 # A preparation that others may wait for: about what they would lose by preparing in vain.
 _QUICK_SECONDS = 0.25
@@ -127,7 +126,7 @@ class Attempts:
                 )
                 return self._once(request, writer, pace, lease_early=early, announced=announced)
             except (StaleHead, PinChanged):
-                if turn == rounds or not _may_prepare_again(request, writer):
+                if turn == rounds or not self._may_prepare_again(request, writer, pace):
                     raise
                 self._root.clock.sleep(0.002 * (turn + 1) * (1 + secrets.randbelow(100) / 100))
         raise AssertionError  # pragma: no cover - the last turn returns or raises
@@ -153,7 +152,11 @@ class Attempts:
             try:
                 head = self._require_unmoved(ready)
             except (StaleHead, PinChanged):
-                if lease_early or not pace.is_quick or not _may_prepare_again(request, writer):
+                if (
+                    lease_early
+                    or not pace.is_quick
+                    or not self._may_prepare_again(request, writer, pace)
+                ):
                     raise
                 # In another round it would stand at the end of the queue again.
                 ready = self._prepare(stack, request, writer, pace)
@@ -167,11 +170,25 @@ class Attempts:
             with conflicts_by_type_name(ready.view):
                 return self._commit(ready, head)
 
+    def _may_prepare_again(self, request: Request, writer: Writer, pace: _Pace) -> bool:
+        """Whether a lost race may be met by a preparation on the newer head.
+
+        A condition is checked again by the capture. Without one, a writer that decided on what it
+        read prepares again only where nothing but maintenance and recovery came between.
+        """
+        if writer.reprepares or request.if_commit is not None:
+            return True
+        if pace.captured is None:
+            return False
+        head = self._heads.of_incarnation(pace.captured.incarnation)
+        return is_unchanged_since(self._root, head, pace.captured.commit.id)
+
     def _prepare(
         self, stack: ExitStack, request: Request, writer: Writer, pace: _Pace
     ) -> _Ready | None:
         started = self._root.clock.monotonic()
         view = self._capture(request)
+        pace.captured = view.head
         reach("attempt.captured")
         prepared = writer.prepare(view)
         pace.seconds = self._root.clock.monotonic() - started
@@ -218,7 +235,7 @@ class Attempts:
         self._head_check.prepare()
         ref, head = self._heads.of_branch(request.branch)
         self._head_check.require_newest(head)
-        require_commit(request.branch, head.commit.id, request.if_commit)
+        require_commit(self._root, request.branch, head, request.if_commit)
         if request.idempotency_key is not None and request.key_new_at is not None:
             # The publish looks back to this capture only, and this may not be the first one.
             require_new_key(self._root, request.idempotency_key, head, since=request.key_new_at)
@@ -432,9 +449,10 @@ class _Ready:
 
 @dataclass(slots=True)
 class _Pace:
-    """How long the last preparation of an attempt took."""
+    """The head of the last preparation of an attempt, and how long it took."""
 
     seconds: float = math.inf
+    captured: Manifest | None = None
 
     @property
     def is_quick(self) -> bool:
@@ -444,22 +462,6 @@ class _Pace:
 
 def _complete(publication: Publication, moved: Mapping[TypeId, Pin]) -> Publication:
     return replace(publication, moved={**publication.moved, **moved})
-
-
-def _may_prepare_again(request: Request, writer: Writer) -> bool:
-    """Only a prepared writer knows whether it decided on what it read."""
-    return writer.reprepares and request.if_commit is None
-
-
-def require_commit(branch: str, actual: str, expected: str | None) -> None:
-    """The condition of a write, if it has one: the branch is where its writer saw it."""
-    if expected is not None and actual != expected:
-        raise PreconditionFailed(
-            "commit.precondition",
-            f"branch {branch!r} is at {actual}, not at {expected}",
-            remedy="read the branch again and decide again",
-            details={"expected": expected, "actual": actual},
-        )
 
 
 def _landed(operation: CommitId) -> str:

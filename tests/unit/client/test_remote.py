@@ -15,6 +15,7 @@ from omnigraph.client import connect, connect_async
 from omnigraph.executor.budget import Budget
 from omnigraph.operations.changes.wire import cause_to_json, change_to_json
 from omnigraph.operations.commit_json import commit_to_json
+from omnigraph.operations.history import CommitFilter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,6 +111,18 @@ def test_everything_that_is_told_is_told_the_same(graph: Graph, remote: RemoteGr
     assert remote.changes.poll(start="beginning", branch="dev").to_json() == here.to_json()
     assert remote.commits.is_ancestor(commit.id, graph.branches.list()[0].head.commit.id)
     assert remote.commits.merge_base(commit.id, commit.id) is not None
+
+
+def test_conditions_look_through_maintenance(graph: Graph, remote: RemoteGraph) -> None:
+    head = graph.commits.list().commits[0].id
+    assert graph.ensure_indices(force=True).commit is not None
+    wanted = CommitFilter(hide_maintenance=True)
+    assert remote.commits.list(wanted).to_json() == graph.commits.list(wanted).to_json()
+    assert remote.commits.list(wanted).commits[0].id == head
+    done = remote.mutate(ADD, {"name": "Grace", "born": None}, if_commit=head)
+    assert done.affected_nodes == 1
+    with pytest.raises(errors.PreconditionFailed):
+        remote.load(b'{"type": "Person", "data": {"name": "Z"}}', mode="append", if_commit=head)
 
 
 def test_changes_can_be_walked_like_those_of_the_facade(graph: Graph, remote: RemoteGraph) -> None:

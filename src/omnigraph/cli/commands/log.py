@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph.cli.address import open_to_read
-from omnigraph.cli.commits import commit_lines, draw_commits, names_by_commit, weave
+from omnigraph.cli.commits import History, commit_lines, draw_commits, names_by_commit, weave
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.operations.commit_json import commit_to_json
 from omnigraph.operations.history import CommitFilter
@@ -29,6 +29,7 @@ _COUNT_DEFAULT = 30
         "omnigraph log people.omni",
         "omnigraph log --branch review -n 5 --store people.omni",
         "omnigraph log --graph --store people.omni",
+        "omnigraph log --all --store people.omni",
     ),
 )
 @click.argument("uri", required=False)
@@ -49,16 +50,31 @@ _COUNT_DEFAULT = 30
     help="Draw them, of all branches unless one is said. A graph of a server is chosen by "
     "--graph-id here.",
 )
+@click.option(
+    "--all", "shows_all", is_flag=True, help="Show commits of maintenance and recovery as well."
+)
 @click.pass_obj
-def command(call: Invocation, uri: str | None, branch: str | None, count: int, drawn: bool) -> None:
+def command(
+    call: Invocation,
+    *,
+    uri: str | None,
+    branch: str | None,
+    count: int,
+    drawn: bool,
+    shows_all: bool,
+) -> None:
     """The history of a branch, newest first."""
     with open_to_read(call, uri) as graph:
-        names = names_by_commit(graph)
+        view = History(graph, shows_all=shows_all)
+        names = names_by_commit(view)
         if drawn:
-            commits = weave(graph, _heads(graph, branch), count)
-            lines = draw_commits(commits, names)
+            commits = weave(view, _heads(graph, branch), count)
+            # Drawn while the graph is open: parents are looked up.
+            lines = iter([*draw_commits(view, commits, names)])
         else:
-            wanted = CommitFilter(target=branch or "main", limit=count)
+            wanted = CommitFilter(
+                target=branch or "main", limit=count, hide_maintenance=not shows_all
+            )
             commits = list(graph.commits.list(wanted).commits)
             lines = (line for commit in commits for line in commit_lines(commit, names))
     body = {"commits": [commit_to_json(commit) | _named(commit, names) for commit in commits]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.cli.commits import commit_lines, names_by_commit
+from omnigraph.cli.commits import History, commit_lines, names_by_commit
 from omnigraph.cli.inputs import read_text
 from omnigraph.cli.render import Format, plural
 from omnigraph.cli.shell.statements import as_command, as_document, is_command
@@ -162,8 +162,8 @@ class Session:
         self._call.formats.append(name)
 
     def _log(self, _: str) -> None:
-        wanted = CommitFilter(target=self.target, limit=_LOG_COMMITS)
-        names = names_by_commit(self._graph)
+        wanted = CommitFilter(target=self.target, limit=_LOG_COMMITS, hide_maintenance=True)
+        names = names_by_commit(History(self._graph, shows_all=False))
         for commit in self._graph.commits.list(wanted).commits:
             write_lines(commit_lines(commit, names))
 

@@ -21,6 +21,7 @@ from omnigraph.operations.evolve.plan import (
 from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
+from omnigraph.versioning.chain import require_commit
 from omnigraph.versioning.manifest import Counts, WriterKind
 from omnigraph.versioning.names import MAIN
 from omnigraph.writer.plan import Prepared, Request, TableEffect
@@ -92,6 +93,7 @@ def apply_schema(engine: Engine, request: SchemaRequest) -> SchemaResult:
     writer = _SchemaWriter(engine, request.wanted)
     if request.dry_run:
         head = engine.resolver.resolve(request.branch)
+        require_commit(engine.root, request.branch, head, request.if_commit)
         plan = writer.rehearse(engine.snapshot(request.branch))
         return _result(engine, request, plan, head, None)
     with engine.running.during("schema", request.branch, request.actor):

@@ -21,9 +21,8 @@ from omnigraph.operations.load.gather import gather
 from omnigraph.operations.load.writer import LoadWriter
 from omnigraph.policy.actions import Action
 from omnigraph.versioning.branches import create_branch, delete_branch
-from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.chain import require_commit
 from omnigraph.versioning.snapshot import open_snapshot
-from omnigraph.writer.attempt import require_commit
 from omnigraph.writer.plan import Request, Writer
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ def commit_load(
         if earlier is not None:
             return replace(writer.result(earlier), dry_run=request.dry_run)
     if request.dry_run:
-        require_commit(request.branch, base.snapshot.commit_id, request.if_commit)
+        require_commit(engine.root, request.branch, base.snapshot.manifest, request.if_commit)
         return writer.rehearse(base.snapshot)
     order = Request(
         request.branch,
@@ -198,8 +197,8 @@ def _take_away(engine: Engine, order: Request, fork: str, *, since_micros: int) 
     """Delete the branch that was made for a load, unless somebody else has committed to it."""
     ref, head = engine.heads.of_branch(order.branch)
     since = takewhile(lambda commit: commit.id != fork, engine.lineage.history(head))
-    # The failed attempt may have left a commit that says so.
-    unused = all(commit.kind is WriterKind.RECOVERY for commit in since)
+    # The failed attempt may have left a commit that voids it.
+    unused = all(commit.kind.is_maintenance for commit in since)
     if unused and ref.created_at_micros >= since_micros:
         delete_branch(engine.root, engine.heads, order.branch, actor=order.actor)
 

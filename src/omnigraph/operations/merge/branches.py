@@ -14,6 +14,7 @@ from omnigraph.operations.merge.schema import merge_schemas
 from omnigraph.operations.merge.takeover import take_over
 from omnigraph.operations.merge.three import Three
 from omnigraph.versioning.branches import delete_branch
+from omnigraph.versioning.chain import require_commit
 from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.manifest import CommitRef, WriterKind
 from omnigraph.versioning.merge.choices import NO_CHOICES, Choices
@@ -90,7 +91,10 @@ class _MergeWriter:
 
     def preview(self) -> MergeResult:
         """What would happen; conflicts are told and not raised."""
-        self._prepare(self._engine.snapshot(self._request.target), write=False)
+        ours = self._engine.snapshot(self._request.target)
+        asked = self._request
+        require_commit(self._engine.root, asked.target, ours.manifest, asked.if_commit)
+        self._prepare(ours, write=False)
         return replace(self._result, preview=True)
 
     def result(self, manifest: Manifest | None) -> MergeResult:

@@ -17,6 +17,7 @@ from omnigraph.operations.merge.plan import MergePlan
 from omnigraph.operations.merge.result import PickResult, merge_conflict
 from omnigraph.operations.merge.schema import keep_schema, merge_schemas
 from omnigraph.operations.merge.three import Three
+from omnigraph.versioning.chain import require_commit
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.merge.choices import NO_CHOICES, Choices
 from omnigraph.versioning.names import MAIN
@@ -102,16 +103,22 @@ class _PickWriter:
 
     def without_effect(self) -> PickResult:
         """For a commit that changed no entity: only what was asked for is looked at."""
-        self._engine.heads.of_branch(self._request.branch)
+        self._require_commit(self._engine.heads.of_branch(self._request.branch)[1])
         self._request.choices.require_known(())
         return replace(self._result, preview=self._request.preview)
 
     def preview(self) -> PickResult:
-        self._plan(self._engine.snapshot(self._request.branch))
+        ours = self._engine.snapshot(self._request.branch)
+        self._require_commit(ours.manifest)
+        self._plan(ours)
         return replace(self._result, preview=True)
 
     def result(self, manifest: Manifest | None) -> PickResult:
         return replace(self._result, commit=manifest.commit if manifest else None)
+
+    def _require_commit(self, head: Manifest) -> None:
+        request = self._request
+        require_commit(self._engine.root, request.branch, head, request.if_commit)
 
     def _plan(self, ours: Snapshot) -> MergePlan:
         before, after = self._snapshots()

@@ -42,6 +42,7 @@ async def list_commits(exchange: Exchange) -> Response:
         _parse_time(asked.until),
         asked.limit,
         asked.page_token,
+        asked.hide_maintenance,
     )
     return await exchange.read(lambda graph: graph.commits.list(wanted).to_json())
 

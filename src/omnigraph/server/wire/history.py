@@ -197,6 +197,7 @@ class CommitsQuery(Input):
     until: str | None = None
     limit: PageLimit | None = None
     page_token: str | None = None
+    hide_maintenance: bool = False
 
 
 class CommitsOutput(Answer):
