@@ -34,6 +34,7 @@ _CLASSES: dict[int, type[GraphError]] = {
     416: errors.InvalidInput,
     424: errors.NotFound,
     429: errors.LimitExceeded,
+    431: errors.LimitExceeded,
     504: errors.LimitExceeded,
 }
 # The first pattern that a code fits decides, among those with its status.

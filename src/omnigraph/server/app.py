@@ -6,11 +6,13 @@ import asyncio
 import itertools
 import logging
 import re
+import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
+from starlette.responses import Response
 
 from omnigraph.errors import InvalidInput
 from omnigraph.runtime.clock import SYSTEM_CLOCK
@@ -21,6 +23,7 @@ from omnigraph.server.exchange import Exchange, JsonAnswer
 from omnigraph.server.headers import ACTOR, IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.metrics import Metrics
 from omnigraph.server.openapi import make_document
+from omnigraph.server.origins import Origins
 from omnigraph.server.pools import Pools
 from omnigraph.server.problems import Problem, problem_of
 from omnigraph.server.routes import OPERATIONS
@@ -31,7 +34,6 @@ from omnigraph.server.settings import Limits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
     from omnigraph.server.operations import Operation
@@ -44,6 +46,12 @@ _log = logging.getLogger("omnigraph.server")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 _PLAIN_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
 _LINGER_SECONDS = 2.0
+_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, HEAD, POST, DELETE",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, X-Request-Id, "
+    "Omnigraph-If-Graph-Commit, Omnigraph-Deadline-Ms, Range, If-Match, If-None-Match, If-Range",
+    "Access-Control-Max-Age": "600",
+}
 
 
 def choose_access(*, tokens: bool, policy: bool, unauthenticated: bool) -> Access:
@@ -81,6 +89,7 @@ class Server:
         tokens: Tokens,
         access: Access,
         limits: Limits | None = None,
+        origins: Origins | None = None,
         operations: Sequence[Operation] = OPERATIONS,
     ) -> None:
         limits = limits or Limits()
@@ -96,6 +105,7 @@ class Server:
             msgspec.json.encode(document),
         )
         self._tokens = tokens
+        self._origins = origins or Origins("127.0.0.1")
         self._router = Router(operations)
         # Unique without asking for chance each time, which would let go of the interpreter.
         self._mark = new_ulid()
@@ -117,13 +127,39 @@ class Server:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def close(self) -> None:
-        """Finish what has begun, then let go of the graphs."""
-        self.service.stopping = True
-        await asyncio.get_running_loop().run_in_executor(None, self._close)
+        """Finish the calls that have begun and close the graphs, within two deadlines.
 
-    def _close(self) -> None:
-        self.service.pools.close()
-        self.service.registry.close()
+        Writes get ``shutdown_seconds`` to end by themselves. Then every operation is cancelled,
+        which a write obeys until its commit is being published. A call that does not end either is
+        left behind, with the graphs open under it.
+        """
+        self.service.stopping = True
+        ended = threading.Event()
+        # Not in the executor of the loop, which the loop waits for without a limit.
+        threading.Thread(target=self._close, args=(ended,), daemon=True).start()
+        while not ended.is_set():
+            await asyncio.sleep(0.02)
+
+    def _close(self, ended: threading.Event) -> None:
+        try:
+            if self._finish_calls():
+                self.service.registry.close()
+        finally:
+            ended.set()
+
+    def _finish_calls(self) -> bool:
+        pools, limits = self.service.pools, self.service.limits
+        pools.refuse()
+        if pools.wait(limits.shutdown_seconds):
+            return True
+        pools.cancel_queued()
+        for served in self.service.registry.list():
+            for operation in served.graph.engine.running.list():
+                operation.cancel()
+        if pools.wait(limits.shutdown_cancel_seconds):
+            return True
+        _log.error("calls do not end; leaving them behind", extra={"calls": pools.busy})
+        return False
 
     # --- one request ---------------------------------------------------------------------------
 
@@ -143,6 +179,8 @@ class Server:
             if exchange.actor is not None:
                 response.raw_headers.append((ACTOR, _escaped(exchange.actor)))
             response.raw_headers.extend(_PLAIN_HEADERS)
+            for name, value in self._cors_of(exchange).items():
+                response.raw_headers.append((name.lower().encode(), value.encode()))
             if exchange.body_read or not exchange.has_body:
                 await response(scope, receive, send)
             else:
@@ -152,6 +190,12 @@ class Server:
 
     async def _respond(self, exchange: Exchange) -> Response:
         scope = exchange.scope
+        _require_host(exchange)
+        # A bearer token is never sent by a browser on its own, so only an open server asks.
+        if self.service.access is Access.OPEN:
+            self._origins.require_own(exchange)
+        if scope["method"] == "OPTIONS" and (allowed := self._cors_of(exchange)):
+            return Response(status_code=204, headers={**allowed, **_PREFLIGHT})
         if len(scope["query_string"]) > self.service.limits.query_string_bytes_max:
             raise Problem(414, "request.long_query", "the query string is too long")
         found, exchange.names = self._router.find(scope["method"], _segments(scope))
@@ -187,6 +231,17 @@ class Server:
                 "WWW-Authenticate": f'{challenge}, error="invalid_token"' if given else challenge
             },
         )
+
+    def _cors_of(self, exchange: Exchange) -> dict[str, str]:
+        """The headers that let a page of an origin read the response, if the operator listed it."""
+        given = exchange.headers.get(b"origin", ())
+        if len(given) != 1 or not self._origins.allows(given[0].decode("latin-1")):
+            return {}
+        return {
+            "Access-Control-Allow-Origin": given[0].decode("latin-1"),
+            "Access-Control-Expose-Headers": "*",
+            "Vary": "Origin",
+        }
 
     def _find_graph(self, exchange: Exchange) -> None:
         served = self.service.registry.get(exchange.names["graph_id"])
@@ -245,6 +300,13 @@ def _given_id(exchange: Exchange) -> str | None:
 def _segments(scope: Scope) -> list[str]:
     raw = scope.get("raw_path")
     return split_path(raw if raw is not None else scope["path"].encode())
+
+
+def _require_host(exchange: Exchange) -> None:
+    """HTTP/1.1 has one Host header (RFC 9112, 3.2); older versions have none or one."""
+    given = exchange.header("Host")
+    if given is None and exchange.scope["http_version"] == "1.1":
+        raise Problem(400, "request.host_missing", "the request has no Host header")
 
 
 def _require_sense(exchange: Exchange, found: Operation) -> None:

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from omnigraph.server.encoding import require_no_encoding
 from omnigraph.server.problems import Problem
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ async def decode_body(operation: Operation, exchange: Exchange) -> Any:
     limits = exchange.service.limits
     longest = limits.json_load_bytes_max if operation.body_of_records else limits.body_bytes_max
     exchange.require_length(longest)
+    require_no_encoding(exchange)
     # A body of no type is none; one of another type is a misunderstanding, whatever it holds.
     if exchange.header("Content-Type") is not None or not operation.body_optional:
         exchange.require_media_type(_JSON)

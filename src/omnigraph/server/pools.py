@@ -7,8 +7,8 @@ and a slow sender or reader holds up nobody but its like.
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from omnigraph.server.problems import Problem
 
@@ -28,7 +28,7 @@ class Pool:
     def __init__(self, name: str, threads: int, limits: Limits) -> None:
         self.name = name
         self.threads = threads
-        self.busy = 0
+        self._running: set[Future[Any]] = set()
         self._limits = limits
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
@@ -47,17 +47,32 @@ class Pool:
                 remedy="try again in a moment",
                 headers={"Retry-After": str(self._limits.busy_retry_seconds)},
             )
-        self.busy += 1
-        future = asyncio.get_running_loop().run_in_executor(self._executor, work)
-        future.add_done_callback(self._done)
-        return future
+        try:
+            running = self._executor.submit(work)
+        except RuntimeError:
+            raise Problem(
+                503, "server.stopping", "the server stops", remedy="try another one"
+            ) from None
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        return asyncio.wrap_future(running)
 
-    def _done(self, _: object) -> None:
-        self.busy -= 1
+    @property
+    def busy(self) -> int:
+        """Calls that have not ended."""
+        return len(self._running)
 
-    def close(self) -> None:
-        """Wait for what has begun, and for what was promised."""
-        self._executor.shutdown(wait=True)
+    @property
+    def running(self) -> tuple[Future[Any], ...]:
+        return tuple(self._running.copy())
+
+    def refuse(self) -> None:
+        """Take no more calls; those that were taken go on."""
+        self._executor.shutdown(wait=False)
+
+    def cancel_queued(self) -> None:
+        """Drop the calls that no thread has begun."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 class Pools:
@@ -73,6 +88,19 @@ class Pools:
     def all(self) -> tuple[Pool, ...]:
         return self.reads, self.writes, self.loads, self.streams
 
-    def close(self) -> None:
+    @property
+    def busy(self) -> int:
+        return sum(pool.busy for pool in self.all)
+
+    def refuse(self) -> None:
         for pool in self.all:
-            pool.close()
+            pool.refuse()
+
+    def cancel_queued(self) -> None:
+        for pool in self.all:
+            pool.cancel_queued()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the calls that were taken; whether all have ended in time."""
+        running = [each for pool in self.all for each in pool.running]
+        return not wait(running, timeout=seconds).not_done

@@ -30,6 +30,7 @@ CODES: dict[int, str] = {
     415: "bad_request",
     416: "bad_request",
     429: "too_many_requests",
+    431: "bad_request",
     500: "internal",
 }
 

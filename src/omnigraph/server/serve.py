@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import gc
 import logging
+import os
 import queue
 import signal
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field, replace
@@ -20,8 +22,10 @@ from omnigraph.frozen import frozen
 from omnigraph.graph.open import open_graph, open_policy
 from omnigraph.policy.guard import Guard
 from omnigraph.server.app import Server, choose_access
-from omnigraph.server.connection import ImpatientProtocol
+from omnigraph.server.connection import bounded_protocol
+from omnigraph.server.listening import bind_sockets, listen, parse_bind
 from omnigraph.server.logs import start_logs
+from omnigraph.server.origins import Origins, is_loopback
 from omnigraph.server.registry import GraphList, Quarantined, ServedGraph, parse_graph_id
 from omnigraph.server.service import Access
 from omnigraph.server.settings import Limits
@@ -42,6 +46,8 @@ _OPENED_AT_ONCE = 4
 _START_SECONDS_MAX = 60
 _READ_ONLY = "preset:read-only"
 _GRAPH_SUFFIX = ".omni"
+# A stop that had to leave work behind.
+_EXIT_UNFINISHED = 1
 
 
 @frozen
@@ -58,6 +64,10 @@ class ServeRequest:
     server_policy: str | None = None
     queries: str | None = None
     unauthenticated: bool = False
+    # Host names and origins that an unauthenticated server answers beside its own; pages of these
+    # origins may read responses of any server.
+    allowed_hosts: Sequence[str] = ()
+    allowed_origins: Sequence[str] = ()
     read_only: bool = False
     # Start with all of them or not at all.
     require_all_graphs: bool = False
@@ -110,6 +120,7 @@ def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server
         tokens=tokens,
         access=access,
         limits=_with_environment(request.limits, environment),
+        origins=_origins(request, environment),
     )
 
 
@@ -118,20 +129,37 @@ def run_server(
 ) -> None:
     """Serve until a signal says stop; what has begun by then is finished."""
     start_logs(request.log_level)
+    warn_of_exposure(request)
+    sockets = bind_sockets(request.bind)
     server = make_server(request, environment)
     # What is here now stays to the end. Looking through all of it again takes as long as a hundred
     # requests, and everybody would wait for it.
     gc.collect()
     gc.freeze()
-    _Process(_config(server, request.bind), announce).run()
+    serve_until_stopped(server, sockets, request.bind, announce)
+
+
+def serve_until_stopped(
+    server: Server, sockets: list[socket.socket], bind: str, announce: Callable[[str], None]
+) -> None:
+    """Serve, then end the process in any case, also while a thread does not return."""
+    listen(sockets, bind, server.service.limits.connections_max)
+    process = _Process(_config(server), announce)
+    process.run(sockets)
+    if process.force_exit or server.service.pools.busy:
+        # The interpreter would wait for these threads. A write among them has published its commit
+        # or will be rolled back by recovery: the same as after a kill.
+        logging.shutdown()
+        os._exit(_EXIT_UNFINISHED)
 
 
 @contextlib.contextmanager
 def serving(server: Server, bind: str = "127.0.0.1:0") -> Iterator[str]:
     """Serve from a thread of this process for as long as the block lasts; the URL."""
     found: queue.SimpleQueue[str] = queue.SimpleQueue()
-    process = _Process(_config(server, bind), found.put)
-    thread = threading.Thread(target=process.run, name="server", daemon=True)
+    sockets = bind_sockets(bind)
+    process = _Process(_config(server), found.put)
+    thread = threading.Thread(target=process.run, args=(sockets,), name="server", daemon=True)
     thread.start()
     try:
         yield "http://" + found.get(timeout=_START_SECONDS_MAX).partition("=")[2]
@@ -140,19 +168,16 @@ def serving(server: Server, bind: str = "127.0.0.1:0") -> Iterator[str]:
         thread.join()
 
 
-def _config(server: Server, bind: str) -> uvicorn.Config:
-    host, port = parse_bind(bind)
+def _config(server: Server) -> uvicorn.Config:
     limits = server.service.limits
     return uvicorn.Config(
         server,
-        host=host,
-        port=port,
         log_config=None,
         access_log=False,
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        http=ImpatientProtocol,
+        http=bounded_protocol(limits),
         ws="none",
         lifespan="on",
         backlog=limits.connections_max,
@@ -192,14 +217,29 @@ class _Process(uvicorn.Server):
                 signal.signal(each, handler)
 
 
-def parse_bind(text: str) -> tuple[str, int]:
-    """Host and port; ``[::1]:8080`` for IPv6, port 0 for any that is free."""
-    host, mark, port = text.rpartition(":")
-    if not mark or not host or not port.isdigit() or int(port[:6]) > 65_535:
-        raise InvalidInput(
-            "serve.bad_bind", f"{text[:80]!r} is not HOST:PORT", remedy="write 127.0.0.1:8080"
-        )
-    return host.strip("[]"), int(port)
+def _origins(request: ServeRequest, environment: Mapping[str, str]) -> Origins:
+    def listed(variable: str) -> list[str]:
+        return [each for each in environment.get(variable, "").split(",") if each.strip()]
+
+    return Origins(
+        parse_bind(request.bind)[0],
+        [*request.allowed_hosts, *listed("OMNIGRAPH_ALLOWED_HOSTS")],
+        [*request.allowed_origins, *listed("OMNIGRAPH_ALLOWED_ORIGINS")],
+    )
+
+
+def warn_of_exposure(request: ServeRequest) -> None:
+    """Warn in the log and on stderr when everybody on the network may read and write."""
+    host, _ = parse_bind(request.bind)
+    if not request.unauthenticated or is_loopback(host.lower()):
+        return
+    _log.warning("unauthenticated server on a network address", extra={"bind": request.bind})
+    sys.stderr.write(
+        f"WARNING: {request.bind} is reachable from the network and --unauthenticated asks for no "
+        "token:\nWARNING: everybody who reaches this address can read and change every graph.\n"
+        "WARNING: set OMNIGRAPH_SERVER_BEARER_TOKEN, or bind to 127.0.0.1.\n"
+    )
+    sys.stderr.flush()
 
 
 def _policy_of(access: Access, request: ServeRequest) -> PolicySource:

@@ -45,10 +45,18 @@ class Limits:
     busy_retry_seconds: int = 1
     # Connections at the same time.
     connections_max: int = 2_048
+    # Request line and headers, chunk sizes and trailers of one request, before authentication;
+    # every connection may hold as much.
+    header_bytes_max: int = 32 * _KIB
+    headers_max: int = 100
+    # Requests of one connection that wait behind the one that is answered.
+    pipelined_requests_max: int = 64
     # An open connection without a request, or with headers that have no end.
     idle_connection_seconds: int = 30
-    # How long a stop waits for streams; writes are always finished.
+    # How long a stop waits for connections, and then for the writes that have begun.
     shutdown_seconds: int = 30
+    # How long it waits for the calls that it has asked to end then. The process exits in any case.
+    shutdown_cancel_seconds: float = 10.0
     # A chunk of a stream, and how many may lie between the graph and the socket.
     chunk_bytes: int = 64 * _KIB
     chunks_ahead: int = 2

@@ -144,7 +144,7 @@ def test_a_slow_body_is_given_up(people: Path) -> None:
     limits = Limits(body_idle_seconds=0.2, body_seconds_max=0.4)
     request = ServeRequest([str(people)], unauthenticated=True, limits=limits)
     with serving(make_server(request, {})) as url, httpx.Client(base_url=url) as client:
-        head = f"POST {G}/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        head = f"POST {G}/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         found = raw(client, head.encode() + b"Content-Length: 100\r\n\r\n{")
         assert b" 408 " in found.split(b"\r\n")[0]
         assert b"request.slow_body" in found
@@ -161,7 +161,8 @@ def test_a_load_that_trickles_in_is_given_up(people: Path) -> None:
     limits = Limits(body_seconds_max=0.3, body_bytes_per_second_min=1_000)
     request = ServeRequest([str(people)], unauthenticated=True, limits=limits)
     with serving(make_server(request, {})) as url, httpx.Client(base_url=url) as client:
-        head = f"POST {G}/load/ndjson HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n"
+        head = f"POST {G}/load/ndjson HTTP/1.1\r\nHost: localhost\r\n"
+        head += "Content-Type: application/x-ndjson\r\n"
         with socket.create_connection((client.base_url.host, client.base_url.port or 80)) as line:
             line.sendall(head.encode() + b"Content-Length: 1000\r\n\r\n")
             for _ in range(6):
@@ -176,12 +177,12 @@ def test_headers_without_an_end_are_given_up(people: Path) -> None:
     with serving(make_server(request, {})) as url, httpx.Client(base_url=url) as client:
         address = (client.base_url.host, client.base_url.port or 80)
         fresh, used = socket.create_connection(address), socket.create_connection(address)
-        used.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        used.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert used.recv(65_536).startswith(b"HTTP/1.1 200")
         for line in (fresh, used):
             line.settimeout(0.05)
             with line:
-                line.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
+                line.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
                 assert any(is_closed_after(line, b"X: y\r\n") for _ in range(200))
         assert client.get("/healthz").status_code == 200
 
@@ -202,7 +203,7 @@ def test_authorisation_comes_before_the_body(serve: Serve) -> None:
     for token, status in (("token-of-bob", b"403"), ("nonsense", b"401")):
         with socket.create_connection((host, port), timeout=10) as line:
             line.sendall(
-                f"POST {G}/load/ndjson HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+                f"POST {G}/load/ndjson HTTP/1.1\r\nHost: [::1]\r\nAuthorization: Bearer {token}\r\n"
                 "Content-Type: application/x-ndjson\r\nContent-Length: 1000000\r\n"
                 "Expect: 100-continue\r\n\r\n".encode()
             )
@@ -297,7 +298,8 @@ def test_a_padded_branch_name_is_trimmed_before_anybody_is_asked(serve: Serve) -
 )
 def test_a_path_with_tricks_leads_nowhere(still_server: httpx.Client, path: str) -> None:
     answer = raw(
-        still_server, f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+        still_server,
+        f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode(),
     )
     assert answer.split(b" ")[1] in (b"404", b"405", b"400"), answer[:200]
     assert b"root:" not in answer
@@ -305,7 +307,7 @@ def test_a_path_with_tricks_leads_nowhere(still_server: httpx.Client, path: str)
 
 def test_a_path_that_is_not_utf8_is_400(still_server: httpx.Client) -> None:
     for path in ("%ff%fe", "a%00b"):
-        said = f"GET /graphs/{path}/status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        said = f"GET /graphs/{path}/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         assert raw(still_server, said.encode()).split(b" ")[1] == b"400"
 
 
@@ -322,7 +324,7 @@ def test_an_escaped_slash_is_part_of_a_name(open_server: httpx.Client) -> None:
     ["branch=main&branch=main", "limit=abc", "limit=0", "nope=1", "limit", "%zz=1", "branch=%ff"],
 )
 def test_a_query_string_that_does_not_fit_is_400(still_server: httpx.Client, query: str) -> None:
-    said = f"GET {G}/commits?{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    said = f"GET {G}/commits?{query} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     answer = raw(still_server, said.encode())
     assert answer.split(b" ")[1] == b"400", answer
 
@@ -382,7 +384,7 @@ def test_what_is_not_http_gets_no_trace_back(still_server: httpx.Client) -> None
         assert b"Traceback" not in answer
         assert not answer or answer.startswith(b"HTTP/1.1 400")
     smuggled = (
-        f"POST {G}/query HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
+        f"POST {G}/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"
         "Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n0\r\n\r\n"
     )
     assert raw(still_server, smuggled.encode()).split(b" ")[1] == b"400"
@@ -396,7 +398,7 @@ def test_a_load_whose_sender_goes_away_changes_nothing(open_server: httpx.Client
     host, port = open_server.base_url.host, open_server.base_url.port or 80
     with socket.create_connection((host, port)) as line:
         line.sendall(
-            f"POST {G}/load/ndjson?branch=new&from=main HTTP/1.1\r\nHost: x\r\n"
+            f"POST {G}/load/ndjson?branch=new&from=main HTTP/1.1\r\nHost: localhost\r\n"
             "Content-Type: application/x-ndjson\r\nContent-Length: 1000000\r\n\r\n".encode()
             + b'{"type": "Person", "data": {"name": "Emmy"}}\n' * 10
         )
@@ -410,7 +412,7 @@ def test_a_write_whose_sender_goes_away_is_whole_or_not_there(open_server: httpx
     body = json.dumps({"query": 'query q() { insert Person { name: "Emmy" } }'}).encode()
     with socket.create_connection((host, port)) as line:
         line.sendall(
-            f"POST {G}/mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            f"POST {G}/mutate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n".encode()
             + body
         )

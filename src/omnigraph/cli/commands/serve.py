@@ -40,6 +40,20 @@ __all__ = ["command"]
 )
 @click.option("--queries", metavar="DIR", help="Stored queries: .gq files; DIR/ID for several.")
 @click.option("--unauthenticated", is_flag=True, help="Serve everybody: no tokens, no policy.")
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Answer under this name, too, though --unauthenticated. Several times.",
+)
+@click.option(
+    "--allow-origin",
+    "allowed_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Let pages of this origin call the server: https://app.example. Several times.",
+)
 @click.option("--read-only", is_flag=True, help="Open the graphs without ever writing to them.")
 @click.option(
     "--require-all-graphs", is_flag=True, help="Do not start if one of several does not open."
@@ -61,6 +75,8 @@ def command(
     server_policy: str | None,
     queries: str | None,
     unauthenticated: bool,
+    allowed_hosts: Sequence[str],
+    allowed_origins: Sequence[str],
     read_only: bool,
     require_all_graphs: bool,
     log_level: str,
@@ -89,6 +105,8 @@ def command(
         server_policy=server_policy,
         queries=queries,
         unauthenticated=unauthenticated or os.environ.get("OMNIGRAPH_UNAUTHENTICATED") == "1",
+        allowed_hosts=allowed_hosts,
+        allowed_origins=allowed_origins,
         read_only=read_only,
         require_all_graphs=require_all_graphs,
         log_level=log_level,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import hashlib
     from collections.abc import Callable, Iterator
 
-__all__ = ["Broken", "Stream", "Tap", "open_stream", "stream_name"]
+__all__ = ["Broken", "Stream", "Tap", "codec_of", "open_stream", "stream_name"]
 
 # Compression is told by the first bytes; names lie.
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -169,7 +169,7 @@ def open_stream(source: Any, digest: hashlib._Hash | None = None) -> Iterator[tu
     opened = _open(source)
     try:
         tap = Tap(opened, digest)
-        codec = _codec_of(tap.peek(_MAGIC_LENGTH))
+        codec = codec_of(tap.peek(_MAGIC_LENGTH))
         yield tap, tap if codec is None else _CODECS[codec](tap)
     finally:
         if opened is not source:
@@ -197,5 +197,6 @@ def _open(source: Any) -> Any:
         raise InvalidInput("file.unreadable", f"{str(source)!r} cannot be read: {why}") from error
 
 
-def _codec_of(first: bytes) -> str | None:
+def codec_of(first: bytes) -> str | None:
+    """Return the compression that the first bytes of a stream identify."""
     return next((codec for magic, codec in _MAGIC.items() if first.startswith(magic)), None)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.policy.actions import Action
+from omnigraph.server.encoding import decoded, required_encoding
 from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY
 from omnigraph.server.inflow import Inflow
 from omnigraph.server.names import parse_branch, parse_condition, parse_target
@@ -68,10 +69,16 @@ async def load_ndjson(exchange: Exchange) -> Response:
 
 
 async def _stream_in(exchange: Exchange, said: dict[str, Any], limit: int) -> Response:
+    codec = required_encoding(exchange)
     inflow = Inflow()
     feeding = asyncio.ensure_future(inflow.feed(exchange, limit))
+
+    def work(graph: Graph) -> Any:
+        with decoded(inflow, codec, limit) as body:
+            return _load(graph, body, said)
+
     try:
-        return await exchange.load(lambda graph: _load(graph, inflow, said))
+        return await exchange.load(work)
     finally:
         inflow.close()
         feeding.cancel()
