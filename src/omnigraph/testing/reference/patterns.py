@@ -1,0 +1,135 @@
+"""Binding tables of blocks.
+
+The table of a block is the product of the entities of its slots, less the rows that a hop or a
+filter rejects. Each is applied as soon as the table has its slots, which only saves work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.model import EdgeType, TypeId
+from omnigraph.ir.expressions import BlockAggregate, EntityRef, Exists, PropertyRef
+from omnigraph.testing.reference.expressions import bind_blocks, value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from omnigraph.ir.queries import Block, Hop
+    from omnigraph.testing.reference.graph import Binding
+    from omnigraph.testing.reference.scope import Scope
+
+    Node = tuple[str, str]
+
+__all__ = ["binding_table", "slots_of", "tree"]
+
+
+def binding_table(block: Block, outer: Binding, scope: Scope) -> list[Binding]:
+    """The rows of a block that extend a row of the blocks around it."""
+    table = [outer]
+    bound = set(outer)
+    waiting: list[Any] = [*block.hops, *block.filters]
+    # Nodes before edges: most hops reject rows before edges multiply them.
+    slots = sorted(block.slots, key=lambda slot: isinstance(_type_of(slot, scope), EdgeType))
+    for slot in (None, *slots):
+        if slot is not None:
+            bound.add(slot.slot)
+            entities = scope.graph[slot.type_id]
+            table = [{**row, slot.slot: entity} for row in table for entity in entities]
+        ready = [each for each in waiting if slots_of(each) <= bound]
+        waiting = [each for each in waiting if not slots_of(each) <= bound]
+        table = [row for row in table if all(_accepts(each, row, scope) for each in ready)]
+    return table
+
+
+bind_blocks(binding_table)
+
+
+def _type_of(slot: Any, scope: Scope) -> Any:
+    return scope.catalog.types[TypeId(slot.type_id)]
+
+
+def _accepts(condition: Any, row: Binding, scope: Scope) -> bool:
+    if hasattr(condition, "edge_type"):
+        return _hop_holds(condition, row, scope)
+    return value(condition, row, scope) is True
+
+
+# --- hops --------------------------------------------------------------------------------------
+
+
+def _hop_holds(hop: Hop, row: Binding, scope: Scope) -> bool:
+    source, target = row[hop.source], row[hop.target]
+    if hop.edge_slot is None:
+        pair = ((source.type_id, source.id), (target.type_id, target.id))
+        return pair in _relation(hop, scope)
+    edge = row[hop.edge_slot].values
+    ends = [(source.id, target.id), (target.id, source.id)]
+    return (edge["@src"], edge["@dst"]) in (ends if hop.undirected else ends[:1])
+
+
+def _relation(hop: Hop, scope: Scope) -> set[tuple[Node, Node]]:
+    """The pairs at a distance within the bounds; a loop adds its node one step further away."""
+    key = (hop.edge_type, hop.undirected, hop.min_hops, hop.max_hops)
+    if key not in scope.memo:
+        steps = _steps(hop, scope)
+        nodes = {
+            (entity.type_id, entity.id) for entities in scope.graph.values() for entity in entities
+        }
+        within = range(hop.min_hops, hop.max_hops + 1)
+        scope.memo[key] = {
+            (start, end)
+            for start in nodes
+            for end, distance in _distances(start, steps, hop.max_hops).items()
+            if distance in within or (distance + 1 in within and (end, end) in steps)
+        }
+    found: set[tuple[Node, Node]] = scope.memo[key]
+    return found
+
+
+def _steps(hop: Hop, scope: Scope) -> set[tuple[Node, Node]]:
+    edge_type = scope.catalog.edge_by_id(TypeId(hop.edge_type))
+    forward = {
+        ((str(edge_type.source), edge.values["@src"]), (str(edge_type.target), edge.values["@dst"]))
+        for edge in scope.graph[hop.edge_type]
+    }
+    return forward | {(end, start) for start, end in forward} if hop.undirected else forward
+
+
+def _distances(start: Node, steps: set[tuple[Node, Node]], most: int) -> dict[Node, int]:
+    """Shortest distances: the least length of a walk to each node."""
+    distances = {start: 0}
+    for length in range(1, most + 1):
+        ends = {end for begin, end in steps if distances.get(begin) == length - 1}
+        distances = dict.fromkeys(ends, length) | distances
+    return distances
+
+
+# --- the IR as data ----------------------------------------------------------------------------
+
+
+def tree(node: Any) -> Iterator[Any]:
+    """All nodes of the IR at and below ``node``."""
+    if is_dataclass(node):
+        yield node
+        for field in fields(node):
+            yield from tree(getattr(node, field.name))
+    elif isinstance(node, tuple):
+        for item in node:
+            yield from tree(item)
+
+
+def slots_of(node: Any) -> set[int]:
+    """The slots that an expression reads and none of its inner blocks introduces."""
+    mentioned: set[int] = set()
+    introduced: set[int] = set()
+    for each in tree(node):
+        if isinstance(each, PropertyRef | EntityRef):
+            mentioned.add(each.slot)
+        elif isinstance(each, Exists | BlockAggregate):
+            introduced |= {slot.slot for slot in each.block.slots}
+        elif hasattr(each, "edge_type"):
+            mentioned |= {each.source, each.target}
+            mentioned |= set() if each.edge_slot is None else {each.edge_slot}
+    return mentioned - introduced
