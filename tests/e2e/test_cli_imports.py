@@ -81,7 +81,7 @@ def test_a_query_loads_what_answers_it_and_no_other_verb(people_graph: object) -
         f"omnigraph.{package}"
         for package in (
             *("server", "pipeline", "testing", "pictures", "writer", "integrity", "adapters.cedar"),
-            *("client.remote", "executor.naive.evaluate", "executor.search", "language.pg"),
+            *("client.remote", "executor.search", "language.pg"),
             *("catalog.build", "catalog.diff", "catalog.merge", "policy.bundle"),
         )
     }

@@ -19,18 +19,13 @@ from hypothesis import strategies as st
 from omnigraph.catalog.build import build_catalog
 from omnigraph.compiler import check_query, compile_source
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.executor.cache import ByteCache
-from omnigraph.executor.execute import Call, Executable, execute
-from omnigraph.executor.naive.evaluate import evaluate
 from omnigraph.ir.queries import Block, Hop, ReadIR
 from omnigraph.ir.walk import nodes
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
-from omnigraph.planner import Facts, plan_read
-from omnigraph.planner.plan import Access
+from omnigraph.testing.agreement import Question
 from omnigraph.testing.examples import examples
-from omnigraph.testing.memory_tables import MemorySource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,7 +70,6 @@ def stored() -> dict[Any, pa.Table]:
 
 
 TABLES = stored()
-FACTS = Facts(CATALOG, {type_id: table.num_rows for type_id, table in TABLES.items()})
 
 # --- patterns ----------------------------------------------------------------------------------
 
@@ -149,13 +143,8 @@ def meaning_of(ir: ReadIR) -> Any:
 
 def rows_of(ir: ReadIR) -> list[Any]:
     """The rows, in no order: ties are broken by variables in the order of the text."""
-    expected = sorted(map(repr, evaluate(ir, CATALOG, {}, TABLES.__getitem__, now=NOW).rows()))
-    plan = plan_read(ir, FACTS)
-    for access in Access:
-        call = Call({}, NOW, cache=ByteCache(10**7))
-        found = execute(Executable(plan, CATALOG).with_access(access), MemorySource(TABLES), call)
-        assert sorted(map(repr, found.rows())) == expected
-    return expected
+    _, rows = Question(ir, CATALOG, TABLES, {}, NOW).require_agreement()
+    return sorted(map(repr, rows))
 
 
 def codes_of(text: str) -> set[str]:

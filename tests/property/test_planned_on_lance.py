@@ -23,12 +23,12 @@ from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import GraphError
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.execute import Call, Executable, execute
-from omnigraph.executor.naive.evaluate import evaluate
 from omnigraph.operations.indexes import plan_table, stage_steps
 from omnigraph.planner import Facts, plan_read
 from omnigraph.planner.plan import Access
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
 from omnigraph.runtime.ids import new_short_id
+from omnigraph.testing.agreement import Question
 from omnigraph.testing.random_reads import CATALOG, NOW, PARAMS, RandomGraph, graphs, reads
 
 if TYPE_CHECKING:
@@ -136,9 +136,10 @@ def compact(store: LanceTables, root: str, pin: Pin) -> Pin:
     return store.latest(pin.path)
 
 
-def naive(source: Stored, ir: ReadIR) -> Any:
-    result = evaluate(ir, CATALOG, PARAMS, lambda key: source.table(key).scan(), now=NOW)
-    return result.to_arrow().schema, result.rows()
+def reference(source: Stored, ir: ReadIR) -> Any:
+    tables = {type_id: source.table(type_id).scan() for type_id in CATALOG.types}
+    outcome = Question(ir, CATALOG, tables, PARAMS, NOW).by_reference()
+    return outcome[1] if outcome[0] == "failed" else outcome
 
 
 def outcomes(source: Stored, ir: ReadIR) -> list[Any]:
@@ -149,7 +150,7 @@ def outcomes(source: Stored, ir: ReadIR) -> list[Any]:
     for access in (*Access, None):
         try:
             if access is None:
-                found.append(naive(source, ir))
+                found.append(reference(source, ir))
                 continue
             executable = Executable(plan, CATALOG).with_access(access)
             call = Call(PARAMS, NOW, cache=ByteCache(10**7))

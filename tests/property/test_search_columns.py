@@ -2,7 +2,7 @@
 
 A table is filled, thinned out, changed and indexed at random, on two branches in turn. After every
 step the answers of both ways, by whole columns and by indexes, are held against the definitions in
-``executor.text`` and ``executor.naive``.
+``semantics.text`` and ``semantics``.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from omnigraph.adapters.objects import open_objects
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.executor.budget import Budget
 from omnigraph.executor.cache import ByteCache
-from omnigraph.executor.naive.search import cosine_distance, rank
 from omnigraph.executor.search import indexed, segments, texts, vectors
 from omnigraph.executor.search.corpus import TextQuery
 from omnigraph.executor.search.texts import TextColumn
 from omnigraph.executor.search.vectors import VectorColumn
-from omnigraph.executor.text import Corpus, has_any_token, has_phrase, has_similar_token, tokenize
 from omnigraph.ir.expressions import ScoreFunc, TextFunc
 from omnigraph.operations.indexes import plan_table, stage_steps
+from omnigraph.semantics.search import cosine_distance, rank
+from omnigraph.semantics.text import Corpus, has_any_token, has_phrase, has_similar_token, tokenize
 from omnigraph.testing.examples import examples
 from omnigraph.testing.kit import catalog_of
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from omnigraph.executor.naive.search import cosine_distance
 from omnigraph.executor.search.distances import distances, exact_sum, matrix_of
 from omnigraph.executor.search.similar import similar_words
 from omnigraph.executor.search.words import Words
-from omnigraph.executor.text import edit_distance, tokenize
+from omnigraph.semantics.search import cosine_distance
+from omnigraph.semantics.text import edit_distance, tokenize
 
 TEXTS = st.lists(
     st.none() | st.text(max_size=20) | st.text("ab_ É\u0301ß1", max_size=12), max_size=8

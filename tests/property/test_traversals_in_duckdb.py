@@ -19,16 +19,11 @@ from hypothesis import strategies as st
 from omnigraph.catalog.build import build_catalog
 from omnigraph.compiler import compile_source
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.executor.cache import ByteCache
-from omnigraph.executor.execute import Call, Executable, execute
-from omnigraph.executor.naive.evaluate import evaluate
 from omnigraph.ir.queries import ReadIR
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
-from omnigraph.planner import Facts, plan_read
-from omnigraph.planner.plan import Access
+from omnigraph.testing.agreement import Question
 from omnigraph.testing.examples import examples
-from omnigraph.testing.memory_tables import MemorySource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,13 +73,9 @@ def ask_engine(stored: Mapping[str, pa.Table], match: str, returns: Sequence[str
         for type_id, entity in CATALOG.types.items()
         if entity.name in stored
     }
-    expected = _sorted(evaluate(ir, CATALOG, {}, by_id.__getitem__, now=NOW).rows())
-    facts = Facts(CATALOG, {type_id: table.num_rows for type_id, table in by_id.items()})
-    for access in Access:
-        executable = Executable(plan_read(ir, facts), CATALOG).with_access(access)
-        call = Call({}, NOW, cache=ByteCache(10**7))
-        assert _sorted(execute(executable, MemorySource(by_id), call).rows()) == expected
-    return expected
+    schema, rows = Question(ir, CATALOG, by_id, {}, NOW).require_agreement()
+    assert schema != "failed"
+    return _sorted(rows)
 
 
 def _sorted(rows: Any) -> Rows:

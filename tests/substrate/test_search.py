@@ -15,8 +15,8 @@ from lance.query import FullTextOperator, MatchQuery
 from omnigraph.adapters.lance.door import load_lance
 from omnigraph.adapters.lance.indexes import index_type
 from omnigraph.executor.search.indexed import is_sought
-from omnigraph.executor.text import tokenize
 from omnigraph.ports.indexes import IndexKind
+from omnigraph.semantics.text import tokenize
 
 lance = load_lance()
 Op = lance.LanceOperation

@@ -1,8 +1,7 @@
 """Executing queries.
 
-``naive`` evaluates the IR as it is defined, row by row, and is the oracle of everything faster.
-``text`` defines words and relevance, ``budget`` bounds what a query may cost, ``result`` is what it
-answers.
+``budget`` bounds what a query may cost, ``result`` is what it answers. The values that it computes
+are defined in ``omnigraph.semantics``.
 """
 
 from omnigraph.executor.budget import Budget

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.executor.naive.values import canonical, sort_key
 from omnigraph.frozen import frozen
+from omnigraph.semantics.values import canonical, sort_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

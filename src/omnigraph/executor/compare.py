@@ -1,4 +1,4 @@
-"""Comparisons of many values, as ``naive.values.compare`` defines them for two.
+"""Comparisons of many values, as ``semantics.values.compare`` defines them for two.
 
 Numbers are compared exactly, whatever their types: an integer is never rounded to meet a float.
 What has no exact form in numpy or Arrow is compared value by value.
@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from omnigraph.datatypes.types import INTEGER_RANGES, DataType, Scalar, ScalarType
 from omnigraph.executor.column import Vector, order_of
-from omnigraph.executor.naive.values import compare as compare_values
 from omnigraph.executor.truth import (
     Truth,
     constant,
@@ -28,6 +27,7 @@ from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import CompareOp
 from omnigraph.planner.domain import MIRRORED, fit_integer
 from omnigraph.runtime.clock import datetime_to_micros
+from omnigraph.semantics.values import compare as compare_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

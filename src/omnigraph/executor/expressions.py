@@ -1,7 +1,7 @@
 """Expressions over many rows at once.
 
-The meaning is that of ``naive.predicates``, which evaluates them row by row; whatever has no form
-for many rows is left to the functions over there.
+The meaning is that of ``semantics.predicates``, which evaluates them row by row; whatever has no
+form for many rows is left to the functions over there.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from omnigraph.errors import InvariantBroken
 from omnigraph.executor import truth
 from omnigraph.executor.column import Column, Vector
 from omnigraph.executor.compare import Constant, Operand, among, compare
-from omnigraph.executor.naive.predicates import contains_item, matches_text
-from omnigraph.executor.naive.values import canonical
 from omnigraph.executor.truth import Truth
 from omnigraph.ir.expressions import (
     And,
@@ -46,6 +44,8 @@ from omnigraph.ir.expressions import (
     TextMatch,
     type_of,
 )
+from omnigraph.semantics.predicates import contains_item, matches_text
+from omnigraph.semantics.values import canonical
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""Aggregates over groups of many rows, exact as ``naive.aggregates`` defines them.
+"""Aggregates over groups of many rows, exact as ``semantics.aggregates`` defines them.
 
 Integers are summed without wrapping. Floats are summed without error and rounded once, so that the
 result does not depend on the order of the rows: each pass splits off the leading bits of all
@@ -22,8 +22,8 @@ from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.errors import InvariantBroken, LimitExceeded
 from omnigraph.executor.column import Column, Vector
 from omnigraph.executor.keys import dense
-from omnigraph.executor.naive.aggregates import within
 from omnigraph.ir.expressions import AggregateFunc
+from omnigraph.semantics.aggregates import within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,7 +21,6 @@ from omnigraph.executor.cache import shared_cache
 from omnigraph.executor.column import Column, Vector, joined_array
 from omnigraph.executor.context import Context
 from omnigraph.executor.expressions import Evaluator
-from omnigraph.executor.naive.predicates import matches
 from omnigraph.executor.pushdown import split
 from omnigraph.executor.truth import from_values
 from omnigraph.integrity.lookup import is_among
@@ -29,6 +28,7 @@ from omnigraph.ir.expressions import PropertyRef
 from omnigraph.operations.rows import stored_properties
 from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.runtime.cancellation import check_cancelled
+from omnigraph.semantics.predicates import matches
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from omnigraph.catalog.model import DST, ID, SRC, PropertyId, TypeId
 from omnigraph.datatypes.arrow import arrow_type
-from omnigraph.executor.naive.predicates import Interpreter, matches
 from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
 from omnigraph.integrity.evaluate import ids_exist
 from omnigraph.integrity.upsert import keep_unnamed
@@ -23,6 +22,7 @@ from omnigraph.operations.cascade import cascade, distinct
 from omnigraph.operations.matching import Allowance, Matching
 from omnigraph.operations.rows import Row, fill_defaults, from_arrow, to_arrow
 from omnigraph.ports.tables import ROW_ADDRESS
+from omnigraph.semantics.predicates import Interpreter, matches
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -34,7 +34,6 @@ __all__ = [
     "prepare",
     "require_budget",
     "run_query",
-    "run_query_naively",
     "stream_query",
     "traversal_of",
 ]
@@ -88,27 +87,6 @@ def stream_query(engine: Engine, request: QueryRequest) -> QueryStream:
     # It runs for as long as it is read, and can be cancelled in the middle.
     found.during(operation)
     return found.read_from(snapshot.commit_id, read_target(request.target))
-
-
-def run_query_naively(engine: Engine, request: QueryRequest) -> QueryResult:
-    """The answer by definition, row by row: what every plan must agree with. For tests."""
-    # A door of its own: nobody who asks a query waits for the import of the oracle.
-    from omnigraph.executor.naive.evaluate import evaluate  # noqa: PLC0415
-    from omnigraph.executor.search.embedding import embed_with  # noqa: PLC0415
-
-    snapshot = engine.snapshot(request.target)
-    prepared = prepare(engine, snapshot, request)
-    call = call_of(engine, prepared, request)
-    result = evaluate(
-        prepared.ir,
-        snapshot.catalog,
-        call.params,
-        lambda type_id: snapshot.table(type_id).scan(),
-        now=call.now,
-        embed=embed_with(engine.embedder, snapshot.catalog),
-        budget=call.budget,
-    )
-    return result.read_from(snapshot.commit_id, read_target(request.target))
 
 
 def prepare(engine: Engine, snapshot: Snapshot, request: QueryRequest) -> Prepared:

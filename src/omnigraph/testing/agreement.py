@@ -16,6 +16,7 @@ from omnigraph.errors import GraphError
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.execute import Call, Executable, execute
 from omnigraph.ir.expressions import EntityRef, type_of
+from omnigraph.operations.query import call_of, prepare
 from omnigraph.planner import Facts, plan_read
 from omnigraph.planner.plan import Access
 from omnigraph.testing import reference
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, Property
     from omnigraph.executor.result import QueryResult
     from omnigraph.ir.queries import Projection, ReadIR
+    from omnigraph.operations.engine import Engine
+    from omnigraph.operations.query import QueryRequest
     from omnigraph.planner import Plan
     from omnigraph.ports.embeddings import Embedder
 
-__all__ = ["Question", "agree", "outcome_of", "same"]
+__all__ = ["Question", "agree", "outcome_of", "question_of", "same"]
 
 # The schema and the rows of a result, or "failed" and the code of the error.
 Outcome = tuple[Any, Any]
@@ -98,6 +101,15 @@ class Question:
         dim = getattr(prop.dtype, "dim", 0)
         embedder: Any = self.embedder
         return embedder.embed([text], model=model, dim=dim)[0]
+
+
+def question_of(engine: Engine, request: QueryRequest) -> Question:
+    """The read of a request with the rows of the snapshot that it names."""
+    snapshot = engine.snapshot(request.target)
+    prepared = prepare(engine, snapshot, request)
+    call = call_of(engine, prepared, request)
+    tables = {type_id: snapshot.table(type_id).scan() for type_id in snapshot.catalog.types}
+    return Question(prepared.ir, snapshot.catalog, tables, call.params, call.now, engine.embedder)
 
 
 def outcome_of(result: QueryResult) -> Outcome:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omnigraph.executor.text import tokenize
+from omnigraph.semantics.text import tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

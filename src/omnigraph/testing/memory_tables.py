@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.ports.tables import Pin
+import pyarrow as pa
+
+from omnigraph.ports.tables import ROW_ADDRESS, Part, Pin
 from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
-    import pyarrow as pa
 
     from omnigraph.catalog.model import TypeId
 
@@ -36,11 +37,19 @@ class MemoryTable:
         columns: Sequence[str] | None = None,
         *,
         filter: Any = None,  # noqa: A002 - the word that Arrow and Lance use
+        row_addresses: bool = False,
         **_: Any,
     ) -> pa.Table:
         self.requests.append(f"scan {','.join(columns or ['*'])} where {filter}")
         rows = self._rows if filter is None else self._rows.filter(filter)
-        return rows if columns is None else rows.select(list(columns))
+        found = rows if columns is None else rows.select(list(columns))
+        if not row_addresses:
+            return found
+        return found.append_column(ROW_ADDRESS, pa.array(range(found.num_rows), pa.uint64()))
+
+    def parts(self) -> tuple[Part, ...]:
+        count = self._rows.num_rows
+        return (Part(self.pin.path, count, count),) if count else ()
 
     def batches(
         self,

@@ -13,10 +13,10 @@ from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.datatypes.types import BOOL, DATE, DATETIME, F64, I64, STRING, Scalar, ScalarType
 from omnigraph.executor.column import Column, Vector
 from omnigraph.executor.compare import Constant, Operand, among, compare
-from omnigraph.executor.naive.predicates import contains_item
-from omnigraph.executor.naive.values import canonical
-from omnigraph.executor.naive.values import compare as compare_values
 from omnigraph.ir.expressions import CompareOp
+from omnigraph.semantics.predicates import contains_item
+from omnigraph.semantics.values import canonical
+from omnigraph.semantics.values import compare as compare_values
 
 F32, I32, U64 = (ScalarType(scalar) for scalar in (Scalar.F32, Scalar.I32, Scalar.U64))
 NAN = float("nan")

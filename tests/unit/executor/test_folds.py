@@ -17,8 +17,8 @@ from omnigraph.datatypes.types import F64, I64, STRING, DataType, Scalar, Scalar
 from omnigraph.errors import LimitExceeded
 from omnigraph.executor.column import Column, Vector
 from omnigraph.executor.folds import count_rows, fold_groups
-from omnigraph.executor.naive.aggregates import fold
 from omnigraph.ir.expressions import Aggregate, AggregateFunc, Const
+from omnigraph.semantics.aggregates import fold
 
 F32, I32, U64 = (ScalarType(scalar) for scalar in (Scalar.F32, Scalar.I32, Scalar.U64))
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.naive.values import sort_key
 from omnigraph.executor.ordering import order_by, sort_keys
+from omnigraph.semantics.values import sort_key
 
 floats = st.none() | st.sampled_from([0.0, -0.0, 1.5, -2.0, float("nan"), float("inf")])
 texts = st.none() | st.sampled_from(["", "a", "ä", "B"])

@@ -26,7 +26,6 @@ from omnigraph.datatypes.types import (
     Scalar,
     ScalarType,
 )
-from omnigraph.executor.naive.predicates import matches
 from omnigraph.executor.pushdown import split
 from omnigraph.ir.expressions import (
     And,
@@ -47,6 +46,7 @@ from omnigraph.ir.expressions import (
     StringOp,
 )
 from omnigraph.runtime.clock import micros_to_datetime
+from omnigraph.semantics.predicates import matches
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from lance.query import MatchQuery, PhraseQuery
 
-from omnigraph.executor.text import Corpus, has_phrase, has_similar_token, tokenize
+from omnigraph.semantics.text import Corpus, has_phrase, has_similar_token, tokenize
 
 TEXTS = [
     "the quick brown fox",

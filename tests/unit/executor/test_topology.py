@@ -17,10 +17,10 @@ from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.columns import PinnedColumns
 from omnigraph.executor.context import Context
 from omnigraph.executor.hops import count_neighbours, neighbours, neighbours_once, reach
-from omnigraph.executor.naive.hops import reach as naive_reach
 from omnigraph.executor.topology import Csr, Direction, Topology, in_runs
 from omnigraph.runtime.clock import micros_to_datetime
 from omnigraph.testing.memory_tables import MemoryTable
+from omnigraph.testing.reference.hops import reachable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,22 +166,12 @@ class Arrays:
 def test_a_search_of_some_steps_finds_what_the_definition_finds_from_either_end(
     pairs: list[tuple[int, int]], low: int, more: int, undirected: bool
 ) -> None:
-    near: dict[int, set[int]] = {node: set() for node in range(len(NODES))}
-    for source, target in pairs:
-        near[source].add(target)
-        if undirected:
-            near[target].add(source)
-
-    def reached(start: int) -> set[int]:
-        found = naive_reach(
-            ("T", str(start)),
-            lambda node: {("T", str(other)) for other in near[int(node[1])]},
-            low,
-            low + more,
-        )
-        return {int(node) for _, node in found}
-
-    expected = {(start, end) for start in near for end in reached(start)}
+    steps = {*pairs, *((end, start) for start, end in pairs if undirected)}
+    expected = {
+        (start, end)
+        for start in range(len(NODES))
+        for end in reachable(start, steps, low, low + more)
+    }
     starts = np.arange(len(NODES))
     for backward in (False, True):
         direction = Direction.BOTH if undirected else Direction.IN if backward else Direction.OUT

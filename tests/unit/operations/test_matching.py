@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.compiler import bind_params
-from omnigraph.executor.naive.predicates import matches
 from omnigraph.graph.open import init_graph
 from omnigraph.ir.queries import Delete, MutationIR
 from omnigraph.operations.matching import Allowance, Matching
 from omnigraph.operations.query import QueryRequest, compile_on
 from omnigraph.operations.rows import from_arrow
+from omnigraph.semantics.predicates import matches
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.datatypes.types import BOOL, I64
-from omnigraph.executor.naive.predicates import matches
 from omnigraph.ir.expressions import (
     And,
     Compare,
@@ -29,6 +28,7 @@ from omnigraph.ir.expressions import (
 from omnigraph.ir.queries import Block, EntitySlot
 from omnigraph.planner.passes.constants import FALSE, TRUE, simplify
 from omnigraph.runtime.clock import micros_to_datetime
+from omnigraph.semantics.predicates import matches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

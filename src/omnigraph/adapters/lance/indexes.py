@@ -30,7 +30,7 @@ __all__ = [
     "to_record",
 ]
 
-# Texts are told apart as the language does: see executor.text.
+# Texts are told apart as the language does: see semantics.text.
 _WORDS_OPTIONS = {
     "base_tokenizer": "simple",
     "lower_case": True,

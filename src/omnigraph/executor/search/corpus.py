@@ -1,6 +1,6 @@
 """Texts of a table, as far as a query needs to know them, and what the language says about them.
 
-The meaning is that of ``executor.text``, which looks at one text at a time.
+The meaning is that of ``semantics.text``, which looks at one text at a time.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from omnigraph.executor.search.distances import exact_sum
 from omnigraph.executor.search.segments import Piece
 from omnigraph.executor.search.similar import similar_words
-from omnigraph.executor.text import BM25_B, BM25_K1, tokenize
 from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import TextFunc
+from omnigraph.semantics.text import BM25_B, BM25_K1, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog, PropertyId, TypeId
     from omnigraph.datatypes.types import VectorType
-    from omnigraph.executor.naive.search import Embed
     from omnigraph.ports.embeddings import Embedder
+    from omnigraph.semantics.search import Embed
 
 __all__ = ["embed_with"]
 

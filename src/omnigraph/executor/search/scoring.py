@@ -14,27 +14,27 @@ import pyarrow as pa
 
 from omnigraph.catalog.model import PropertyId, TypeId
 from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.naive.predicates import Interpreter
-from omnigraph.executor.naive.search import QueryVectors
-from omnigraph.executor.naive_scoring import NaiveScoring
 from omnigraph.executor.search.corpus import TextQuery
 from omnigraph.executor.search.distances import distances, matrix_of
 from omnigraph.executor.search.ranking import fuse, ranks
+from omnigraph.executor.search.row_scoring import RowScoring
 from omnigraph.executor.search.texts import TextColumn, match_texts
 from omnigraph.executor.search.vectors import VectorColumn
 from omnigraph.executor.spaces import PositionSpace
 from omnigraph.executor.truth import Truth, constant
 from omnigraph.ir.expressions import Const, ParamRef, Score, ScoreFunc, TextFunc, TextMatch
 from omnigraph.ir.walk import slots_read
+from omnigraph.semantics.predicates import Interpreter
+from omnigraph.semantics.search import QueryVectors
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from omnigraph.executor.bindings import Bindings
-    from omnigraph.executor.naive.search import Embed
     from omnigraph.executor.run import Run, Source
     from omnigraph.ir.expressions import PropertyRef, RankFusion, Value
     from omnigraph.ports.tables import Table
+    from omnigraph.semantics.search import Embed
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
@@ -48,7 +48,7 @@ class ColumnScoring:
     def __init__(self, run: Run, source: Source, embed: Embed | None) -> None:
         self._run = run
         self._source = source
-        self._naive = NaiveScoring(run, embed)
+        self._by_row = RowScoring(run, embed)
         self._interpreter = Interpreter(run.context.params, run.context.now)
         self._query_vectors = QueryVectors(embed)
         # By the identity of an expression in the plan.
@@ -74,7 +74,7 @@ class ColumnScoring:
     def text_match(self, expr: TextMatch, rows: Bindings) -> Truth:
         """A text predicate for each row."""
         if _varies(expr):
-            return self._naive.text_match(expr, rows)
+            return self._by_row.text_match(expr, rows)
         text = self._query(expr)
         if not isinstance(text, str):
             return constant(None, rows.count)
@@ -88,7 +88,9 @@ class ColumnScoring:
 
     def score(self, expr: Score, rows: Bindings) -> Vector:
         """A distance or a relevance for each row; NULL where there is none."""
-        return self._naive.score(expr, rows) if _varies(expr) else _vector(self._scores(expr, rows))
+        return (
+            self._by_row.score(expr, rows) if _varies(expr) else _vector(self._scores(expr, rows))
+        )
 
     def best(
         self, expr: Score, rows: Bindings, count: int, *, of_all: bool
@@ -120,7 +122,7 @@ class ColumnScoring:
     def fuse(self, expr: RankFusion, rows: Bindings) -> Vector:
         """The fused rank of each row among all of them."""
         if any(map(_varies, expr.scores)):
-            return self._naive.fuse(expr, rows)
+            return self._by_row.fuse(expr, rows)
         ties = [self._run.space_of(slot).ranks(rows.columns[slot]) for slot in sorted(rows.columns)]
         rankings = [ranks(score.func, self._scores(score, rows), ties) for score in expr.scores]
         k = cast("float | None", self._interpreter.plain(expr.k))

@@ -25,10 +25,10 @@ from omnigraph.executor.search.indexed import (
 from omnigraph.executor.search.ranking import best
 from omnigraph.executor.search.segments import Piece, count_missing, read_pieces
 from omnigraph.executor.search.words import WORDS, Words
-from omnigraph.executor.text import tokenize
 from omnigraph.executor.truth import Truth, masked
 from omnigraph.ir.expressions import ScoreFunc, TextFunc
 from omnigraph.runtime.clock import SYSTEM_CLOCK
+from omnigraph.semantics.text import tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """The words of many texts at once, as numbers.
 
-``executor.text`` defines what a word is. A column of texts is split in one pass over its bytes;
+``semantics.text`` defines what a word is. A column of texts is split in one pass over its bytes;
 only texts beyond ASCII are split one by one.
 """
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.executor.search.segments import Maker
-from omnigraph.executor.text import tokenize
+from omnigraph.semantics.text import tokenize
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -23,7 +23,10 @@ def count_from_metadata(plan: Plan, _: Facts) -> Plan:
 
 
 def _counted(node: Node) -> Node:
-    if not isinstance(node, Group) or node.keys or not isinstance(node.input, Scan):
+    if not isinstance(node, Group) or not isinstance(node.input, Scan):
+        return node
+    # A group of constants counts nothing: it has a row only where the scan has one.
+    if node.keys or not node.folds:
         return node
     scan = node.input
     if scan.ids is not None or scan.filters or not all(map(_counts_rows, node.folds)):

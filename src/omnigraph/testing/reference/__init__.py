@@ -12,6 +12,7 @@ Modules in reading order:
 * ``words``: tokens, text predicates and BM25.
 * ``scope``: the surroundings of an expression: parameters, time, graph.
 * ``expressions``: a table from the class of a node to the function that evaluates it.
+* ``hops``: nodes by distance.
 * ``patterns``: the binding table of a block.
 * ``ranking``: distances, ranks and their fusion.
 * ``query``: a whole read.

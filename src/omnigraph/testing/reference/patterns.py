@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.catalog.model import EdgeType, TypeId
 from omnigraph.ir.expressions import BlockAggregate, EntityRef, Exists, PropertyRef
 from omnigraph.testing.reference.expressions import bind_blocks, value
+from omnigraph.testing.reference.hops import reachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,19 +71,17 @@ def _hop_holds(hop: Hop, row: Binding, scope: Scope) -> bool:
 
 
 def _relation(hop: Hop, scope: Scope) -> set[tuple[Node, Node]]:
-    """The pairs at a distance within the bounds; a loop adds its node one step further away."""
+    """The pairs of nodes for which an unbound hop holds."""
     key = (hop.edge_type, hop.undirected, hop.min_hops, hop.max_hops)
     if key not in scope.memo:
         steps = _steps(hop, scope)
         nodes = {
             (entity.type_id, entity.id) for entities in scope.graph.values() for entity in entities
         }
-        within = range(hop.min_hops, hop.max_hops + 1)
         scope.memo[key] = {
             (start, end)
             for start in nodes
-            for end, distance in _distances(start, steps, hop.max_hops).items()
-            if distance in within or (distance + 1 in within and (end, end) in steps)
+            for end in reachable(start, steps, hop.min_hops, hop.max_hops)
         }
     found: set[tuple[Node, Node]] = scope.memo[key]
     return found
@@ -95,15 +94,6 @@ def _steps(hop: Hop, scope: Scope) -> set[tuple[Node, Node]]:
         for edge in scope.graph[hop.edge_type]
     }
     return forward | {(end, start) for start, end in forward} if hop.undirected else forward
-
-
-def _distances(start: Node, steps: set[tuple[Node, Node]], most: int) -> dict[Node, int]:
-    """Shortest distances: the least length of a walk to each node."""
-    distances = {start: 0}
-    for length in range(1, most + 1):
-        ends = {end for begin, end in steps if distances.get(begin) == length - 1}
-        distances = dict.fromkeys(ends, length) | distances
-    return distances
 
 
 # --- the IR as data ----------------------------------------------------------------------------

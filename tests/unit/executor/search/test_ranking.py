@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from omnigraph.errors import InvalidInput
-from omnigraph.executor.naive import search as naive
 from omnigraph.executor.search.ranking import best, fuse, ranks
 from omnigraph.ir.expressions import ScoreFunc
+from omnigraph.semantics import search as naive
 
 NONE = math.nan
 

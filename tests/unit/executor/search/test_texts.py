@@ -11,8 +11,8 @@ import pytest
 from omnigraph.executor.search import indexed, segments, texts
 from omnigraph.executor.search.corpus import TextQuery
 from omnigraph.executor.search.notes import PartLengths, read_notes, write_notes
-from omnigraph.executor.text import Corpus
 from omnigraph.ir.expressions import TextFunc
+from omnigraph.semantics.text import Corpus
 
 Make = Any
 FOX = TextQuery(TextFunc.SEARCH, "fox")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.datatypes.types import INTEGER_RANGES, DataType, ScalarType
 from omnigraph.errors import LimitExceeded
-from omnigraph.executor.naive.values import Entity, sort_key
 from omnigraph.ir.expressions import AggregateFunc
+from omnigraph.semantics.values import Entity, sort_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

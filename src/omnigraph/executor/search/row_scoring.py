@@ -1,4 +1,7 @@
-"""Search as the naive evaluator does it, row by row: right without any index."""
+"""Search with queries that differ from row to row: each row is scored by itself, without an index.
+
+The compiler admits no such query; the IR does.
+"""
 
 from __future__ import annotations
 
@@ -8,43 +11,32 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.naive.predicates import Interpreter
-from omnigraph.executor.naive.search import Scorer, fuse, rank
 from omnigraph.executor.truth import Truth, from_values
-from omnigraph.ir.expressions import Score, ScoreFunc, TextFunc, TextMatch
+from omnigraph.ir.expressions import ScoreFunc
 from omnigraph.ir.walk import slots_read
+from omnigraph.semantics.predicates import Interpreter
+from omnigraph.semantics.search import QueryVectors, cosine_distance, fuse, rank
+from omnigraph.semantics.text import Corpus, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from omnigraph.executor.bindings import Bindings
-    from omnigraph.executor.naive.search import Embed, RowIds
     from omnigraph.executor.run import Run
-    from omnigraph.ir.expressions import RankFusion
+    from omnigraph.ir.expressions import RankFusion, Score, TextMatch, Value
+    from omnigraph.semantics.search import Embed, RowIds
 
-__all__ = ["NaiveScoring"]
+__all__ = ["RowScoring"]
 
 
-class NaiveScoring:
-    """Search without any index, by definition."""
+class RowScoring:
+    """Scores rows one by one."""
 
     def __init__(self, run: Run, embed: Embed | None) -> None:
         self._run = run
-        self._scorer = Scorer(cast("Any", _WholeColumns(run)), embed)
+        self._query_vectors = QueryVectors(embed)
+        self._corpora: dict[tuple[str, str], Corpus] = {}
         self._interpreter = Interpreter(run.context.params, run.context.now)
-
-    def check(self) -> None:
-        types = self._run.plan.types
-        for node in self._run.plan.searched:
-            match node:
-                case TextMatch(func=TextFunc.FUZZY):
-                    self._interpreter.max_edits(node)
-                case Score(func=ScoreFunc.NEAREST) if not slots_read(node.query):
-                    query = self._interpreter.plain(node.query)
-                    if query is not None:
-                        self._scorer.query_vector(node, types[node.target.slot], query)
-                case _:
-                    pass
 
     def text_match(self, expr: TextMatch, rows: Bindings) -> Truth:
         texts = self._values(expr.target, rows)
@@ -53,9 +45,6 @@ class NaiveScoring:
             self._interpreter.text_matches(expr, text, query)
             for text, query in zip(texts, queries, strict=True)
         )
-
-    def best(self, expr: Score, rows: Bindings, count: int) -> None:  # noqa: ARG002 - all are scored
-        return None
 
     def score(self, expr: Score, rows: Bindings) -> Vector:
         return Vector(Column(pa.array(self._scores(expr, rows), pa.float64())))
@@ -75,29 +64,30 @@ class NaiveScoring:
     def _scores(self, expr: Score, rows: Bindings) -> list[float | None]:
         type_id = self._run.plan.types[expr.target.slot]
         pairs = zip(self._values(expr.target, rows), self._values(expr.query, rows), strict=True)
-        return [self._scorer.score(expr, type_id, value, query) for value, query in pairs]
+        return [self._score(expr, type_id, value, query) for value, query in pairs]
+
+    def _score(self, expr: Score, type_id: str, target: Value, query: Value) -> float | None:
+        """The score of one value of the target property."""
+        if query is None:
+            return None
+        match expr.func:
+            case ScoreFunc.NEAREST:
+                wanted = self._query_vectors.of(expr, type_id, query)
+                vector = cast("Sequence[float] | None", target)
+                return None if vector is None else cosine_distance(vector, wanted)
+            case ScoreFunc.BM25:
+                text = cast("str | None", target)
+                words = tokenize(cast("str", query))
+                return None if text is None else self._corpus(expr, type_id).score(text, words)
+
+    def _corpus(self, expr: Score, type_id: str) -> Corpus:
+        key = (type_id, expr.target.prop)
+        if key not in self._corpora:
+            column = self._run.whole_column(type_id, expr.target.prop)
+            self._corpora[key] = Corpus(column.array.to_pylist())
+        return self._corpora[key]
 
     def _values(self, expr: Any, rows: Bindings) -> Sequence[Any]:
         if not slots_read(expr):
             return [self._interpreter.plain(expr)] * rows.count
         return self._run.values(expr, rows)
-
-
-class _WholeColumns:
-    """The tables that a corpus is made of."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def of(self, type_id: str) -> _WholeType:
-        return _WholeType(self._run, type_id)
-
-
-class _WholeType:
-    def __init__(self, run: Run, type_id: str) -> None:
-        self._run = run
-        self._type_id = type_id
-
-    def column(self, prop: str) -> Sequence[Any]:
-        values: list[Any] = self._run.whole_column(self._type_id, prop).array.to_pylist()
-        return values

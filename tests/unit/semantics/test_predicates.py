@@ -18,7 +18,6 @@ from omnigraph.datatypes.types import (
     VectorType,
 )
 from omnigraph.errors import InvalidInput, InvariantBroken, Unsupported
-from omnigraph.executor.naive.predicates import matches
 from omnigraph.ir.expressions import (
     Aggregate,
     AggregateFunc,
@@ -48,6 +47,7 @@ from omnigraph.ir.expressions import (
     Value,
 )
 from omnigraph.ir.queries import Block
+from omnigraph.semantics.predicates import matches
 
 NOW = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 F32 = ScalarType(Scalar.F32)

@@ -26,7 +26,6 @@ from omnigraph.catalog.model import (
 )
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.datatypes.types import I64, STRING
-from omnigraph.executor.naive.evaluate import evaluate
 from omnigraph.ir.expressions import (
     Aggregate,
     AggregateFunc,
@@ -51,6 +50,7 @@ from omnigraph.ir.queries import (
     ReadIR,
     ResultColumn,
 )
+from omnigraph.testing.agreement import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -287,8 +287,9 @@ def read(block: Block, returns: Mapping[str, Expr]) -> ReadIR:
 
 
 def run(graph: Graph, ir: ReadIR) -> list[tuple[Any, ...]]:
-    result = evaluate(ir, CATALOG, {}, graph.table, now=NOW)
-    return [tuple(row.values()) for row in result]
+    tables = {type_id: graph.table(type_id) for type_id in CATALOG.types}
+    _, rows = Question(ir, CATALOG, tables, {}, NOW).require_agreement()
+    return [tuple(row.values()) for row in rows]
 
 
 def ids(graph: Graph, block: Block) -> list[tuple[Any, ...]]:

@@ -10,23 +10,6 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from omnigraph.datatypes.types import DATETIME
 from omnigraph.errors import InvalidInput, InvariantBroken, Unsupported
-from omnigraph.executor.naive.aggregates import fold
-from omnigraph.executor.naive.values import (
-    Entity,
-    Row,
-    all_of,
-    any_of,
-    canonical,
-    compare,
-    negate,
-)
-from omnigraph.executor.text import (
-    DEFAULT_EDITS,
-    EDITS,
-    has_any_token,
-    has_phrase,
-    has_similar_token,
-)
 from omnigraph.ir.expressions import (
     Aggregate,
     And,
@@ -53,6 +36,23 @@ from omnigraph.ir.expressions import (
     StringOp,
     TextFunc,
     TextMatch,
+)
+from omnigraph.semantics.aggregates import fold
+from omnigraph.semantics.text import (
+    DEFAULT_EDITS,
+    EDITS,
+    has_any_token,
+    has_phrase,
+    has_similar_token,
+)
+from omnigraph.semantics.values import (
+    Entity,
+    Row,
+    all_of,
+    any_of,
+    canonical,
+    compare,
+    negate,
 )
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,13 +17,10 @@ from hypothesis import strategies as st
 from omnigraph.catalog.build import build_catalog
 from omnigraph.compiler import bind_params, compile_source
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.executor.naive.evaluate import evaluate
 from omnigraph.ir.queries import ReadIR
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
-
-if TYPE_CHECKING:
-    from omnigraph.catalog.model import TypeId
+from omnigraph.testing.agreement import Question
 
 NOW = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
 SCHEMA = Source(
@@ -63,16 +60,15 @@ def ask(library: list[Doc], body: str, params: str = "", **values: Any) -> list[
     ir = compile_source(CATALOG, f"query q({params}) {{ {body} }}")
     assert isinstance(ir, ReadIR)
 
-    def read_table(_type_id: TypeId) -> pa.Table:
-        columns = {prop.name: prop.column for prop in DOC.properties}
-        rows = [
-            {"id": document["slug"], **{columns[name]: value for name, value in document.items()}}
-            for document in library
-        ]
-        return pa.Table.from_pylist(rows, schema=table_schema(DOC))
-
-    result = evaluate(ir, CATALOG, bind_params(ir, values), read_table, now=NOW)
-    return [tuple(row.values()) for row in result]
+    columns = {prop.name: prop.column for prop in DOC.properties}
+    rows = [
+        {"id": document["slug"], **{columns[name]: value for name, value in document.items()}}
+        for document in library
+    ]
+    tables = {DOC.id: pa.Table.from_pylist(rows, schema=table_schema(DOC))}
+    question = Question(ir, CATALOG, tables, bind_params(ir, values), NOW)
+    _, found = question.require_agreement()
+    return [tuple(row.values()) for row in found]
 
 
 # --- order and pages ---------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""Planned execution against the naive evaluator: any read, on any graph, in every way of access.
+"""Planned execution against the reference evaluator: any read, any graph, every way of access.
 
-The naive evaluator is itself held against models that share nothing with it, in
-``test_naive_match`` and ``test_naive_results``.
+The reference evaluator is itself compared with SQL and with smaller models, in
+``test_queries_in_duckdb``, ``test_reference_match`` and ``test_result_rows``.
 """
 
 from __future__ import annotations
@@ -16,59 +16,22 @@ from hypothesis import strategies as st
 from omnigraph.errors import GraphError
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.execute import Call, Executable, execute, stream
-from omnigraph.executor.naive.evaluate import evaluate
 from omnigraph.planner import PASSES, Facts, plan_read
 from omnigraph.planner.build import build
 from omnigraph.planner.passes.join_order import order_joins
 from omnigraph.planner.plan import Access
+from omnigraph.testing.agreement import Question, agree, outcome_of
 from omnigraph.testing.examples import examples
 from omnigraph.testing.memory_tables import MemorySource
 from omnigraph.testing.random_reads import CATALOG, NOW, PARAMS, RandomGraph, graphs, reads
 
 if TYPE_CHECKING:
-    from omnigraph.executor.result import QueryResult
     from omnigraph.ir.queries import ReadIR
-    from omnigraph.planner import Plan
-
-# What an evaluation came to: its schema and rows, or the code of its error.
-Outcome = tuple[Any, Any]
-OVERFLOW: Outcome = ("failed", "query.sum_overflow")
 
 
-def outcome_of(result: QueryResult) -> Outcome:
-    return result.to_arrow().schema, result.rows()
-
-
-def naive(graph: RandomGraph, ir: ReadIR) -> Outcome:
-    try:
-        return outcome_of(evaluate(ir, CATALOG, PARAMS, graph.table, now=NOW))
-    except GraphError as error:
-        return "failed", error.code
-
-
-def planned(graph: RandomGraph, plan: Plan, access: Access) -> Outcome:
-    source = MemorySource({type_id: graph.table(type_id) for type_id in CATALOG.types})
-    executable = Executable(plan, CATALOG).with_access(access)
-    try:
-        return outcome_of(execute(executable, source, Call(PARAMS, NOW, cache=ByteCache(10**7))))
-    except GraphError as error:
-        return "failed", error.code
-
-
-def facts_of(graph: RandomGraph) -> Facts:
-    return Facts(CATALOG, graph.counts())
-
-
-def agree(one: Outcome, other: Outcome) -> bool:
-    """Equal, or a sum overflowed: whether anyone asks for it depends on what is filtered first."""
-    return one == other or OVERFLOW in (one, other)
-
-
-def require_equal(graph: RandomGraph, ir: ReadIR, plan: Plan) -> None:
-    expected = naive(graph, ir)
-    for access in Access:
-        found = planned(graph, plan, access)
-        assert agree(found, expected), (access, found, expected)
+def question(graph: RandomGraph, ir: ReadIR) -> Question:
+    tables = {type_id: graph.table(type_id) for type_id in CATALOG.types}
+    return Question(ir, CATALOG, tables, PARAMS, NOW)
 
 
 @settings(max_examples=examples(60))
@@ -76,7 +39,7 @@ def require_equal(graph: RandomGraph, ir: ReadIR, plan: Plan) -> None:
 def test_a_plan_answers_what_the_definition_answers_in_every_way_of_access(
     graph: RandomGraph, ir: ReadIR
 ) -> None:
-    require_equal(graph, ir, plan_read(ir, facts_of(graph)))
+    question(graph, ir).require_agreement()
 
 
 @given(
@@ -88,9 +51,10 @@ def test_any_pass_may_be_left_out(graph: RandomGraph, ir: ReadIR, left_out: set[
     plan = build(ir)
     for run in PASSES:
         if run not in left_out:
-            plan = run(plan, facts_of(graph))
+            plan = run(plan, Facts(CATALOG, graph.counts()))
     # Looking up needs to know the columns; everything else only saves work.
-    assert agree(planned(graph, plan, Access.RESIDENT), naive(graph, ir))
+    asked = question(graph, ir)
+    assert agree(asked.by_engine(Access.RESIDENT, plan), asked.by_reference())
 
 
 @given(graphs(), reads(), st.integers(0, 10**6), st.integers(0, 10**6))
@@ -98,7 +62,7 @@ def test_wrong_statistics_make_no_wrong_answers(
     graph: RandomGraph, ir: ReadIR, most: int, least: int
 ) -> None:
     counts = {type_id: most if place % 2 else least for place, type_id in enumerate(CATALOG.types)}
-    require_equal(graph, ir, plan_read(ir, Facts(CATALOG, counts)))
+    question(graph, ir).require_agreement(plan_read(ir, Facts(CATALOG, counts)))
 
 
 @given(graphs(), reads(), st.randoms())
@@ -108,15 +72,15 @@ def test_the_answer_does_not_depend_on_where_rows_are_stored(
     shuffled = RandomGraph(
         {type_id: random.sample(list(rows), len(rows)) for type_id, rows in graph.rows.items()}
     )
-    plan = plan_read(ir, facts_of(graph))
+    one, other = question(graph, ir), question(shuffled, ir)
     for access in Access:
-        assert agree(planned(shuffled, plan, access), planned(graph, plan, access))
+        assert agree(other.by_engine(access, one.plan()), one.by_engine(access))
 
 
 @given(graphs(), reads())
 def test_a_stream_has_the_rows_of_the_whole(graph: RandomGraph, ir: ReadIR) -> None:
     source = MemorySource({type_id: graph.table(type_id) for type_id in CATALOG.types})
-    executable = Executable(plan_read(ir, facts_of(graph)), CATALOG)
+    executable = Executable(plan_read(ir, Facts(CATALOG, graph.counts())), CATALOG)
     call = Call(PARAMS, NOW, cache=ByteCache(10**7))
     try:
         whole = execute(executable, source, call)
@@ -124,20 +88,21 @@ def test_a_stream_has_the_rows_of_the_whole(graph: RandomGraph, ir: ReadIR) -> N
         return
     streamed = stream(executable, source, call)
     assert streamed.row_count == len(whole)
-    assert outcome_of(streamed.read_all()) == outcome_of(whole)
+    assert agree(outcome_of(streamed.read_all()), outcome_of(whole))
 
 
 @given(graphs(), reads(), st.integers(0, 2_000))
 def test_a_small_cache_makes_no_other_answers(graph: RandomGraph, ir: ReadIR, budget: int) -> None:
     source = MemorySource({type_id: graph.table(type_id) for type_id in CATALOG.types})
-    plan = replace(plan_read(ir, facts_of(graph)), access=Access.RESIDENT)
+    plan = replace(plan_read(ir, Facts(CATALOG, graph.counts())), access=Access.RESIDENT)
+    found: Any
     try:
         found = outcome_of(
             execute(Executable(plan, CATALOG), source, Call(PARAMS, NOW, cache=ByteCache(budget)))
         )
     except GraphError as error:
-        found = "failed", error.code
-    assert agree(found, naive(graph, ir))
+        found = ("failed", error.code)
+    assert agree(found, question(graph, ir).by_reference())
 
 
 @pytest.mark.slow
@@ -146,4 +111,4 @@ def test_a_small_cache_makes_no_other_answers(graph: RandomGraph, ir: ReadIR, bu
 def test_a_plan_answers_what_the_definition_answers_at_length(
     graph: RandomGraph, ir: ReadIR
 ) -> None:
-    require_equal(graph, ir, plan_read(ir, facts_of(graph)))
+    question(graph, ir).require_agreement()

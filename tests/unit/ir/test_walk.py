@@ -1,11 +1,6 @@
 """Which slots a piece of the IR needs."""
 
-import pytest
-
 from omnigraph.datatypes.types import I64
-from omnigraph.errors import InvariantBroken
-from omnigraph.executor.naive.match import _plan_steps
-from omnigraph.executor.naive.walk import nodes, slots_read
 from omnigraph.ir.expressions import (
     AggregateFunc,
     BlockAggregate,
@@ -17,6 +12,7 @@ from omnigraph.ir.expressions import (
     Slot,
 )
 from omnigraph.ir.queries import Block, EntitySlot, Hop
+from omnigraph.ir.walk import nodes, slots_read
 
 
 def number(slot: int) -> PropertyRef:
@@ -50,9 +46,3 @@ def test_nodes_are_found_at_any_depth() -> None:
     tree = Compare(CompareOp.GT, number(0), Const(1, I64))
     assert [type(node).__name__ for node in nodes((tree,))][:2] == ["Compare", "PropertyRef"]
     assert KNOWS in list(nodes(Exists(INNER, negated=False)))
-
-
-def test_a_filter_on_a_slot_that_nobody_fills_is_loud() -> None:
-    lost = Block(INNER.slots, (KNOWS,), (Compare(CompareOp.EQ, number(9), number(1)),))
-    with pytest.raises(InvariantBroken):
-        _plan_steps(lost, frozenset({Slot(0)}))

@@ -6,8 +6,8 @@ import pytest
 
 from omnigraph.datatypes.types import F64, I64, STRING, Scalar, ScalarType
 from omnigraph.errors import LimitExceeded
-from omnigraph.executor.naive.aggregates import fold
 from omnigraph.ir.expressions import AggregateFunc, Value
+from omnigraph.semantics.aggregates import fold
 
 COUNT, SUM, AVG, MIN, MAX = (
     AggregateFunc.COUNT,

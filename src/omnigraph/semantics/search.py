@@ -3,7 +3,7 @@
 * ``nearest`` is the cosine distance, 0 to 2. A NULL vector, and one without a direction (all
   zeros), has no distance. A query vector must have a direction, finite components and the
   dimension of the property.
-* ``bm25`` is defined in ``executor.text``.
+* ``bm25`` is defined in ``semantics.text``.
 * A NULL text, vector or query gives a NULL score.
 * **Ordering by a score retrieves**: rows that the score does not rank are no part of the answer.
   ``nearest`` ranks the rows that have a distance, ``bm25`` those with a score above 0, ``rrf``
@@ -20,21 +20,18 @@ from typing import TYPE_CHECKING, cast
 
 from omnigraph.catalog.model import PropertyId, TypeId
 from omnigraph.errors import InvalidInput, Unsupported
-from omnigraph.executor.text import Corpus, tokenize
 from omnigraph.ir.expressions import ScoreFunc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from omnigraph.datatypes.types import VectorType
-    from omnigraph.executor.naive.tables import Tables
     from omnigraph.ir.expressions import Score, Value
 
 __all__ = [
     "Embed",
     "QueryVectors",
     "RowIds",
-    "Scorer",
     "cosine_distance",
     "fuse",
     "is_ranked",
@@ -73,40 +70,6 @@ class QueryVectors:
             vector = self._embed(query, TypeId(type_id), PropertyId(score.target.prop))
         _require_direction(vector, cast("VectorType", score.target.dtype).dim)
         return vector
-
-
-class Scorer:
-    """Scores entities of one snapshot. A query is embedded or tokenised once."""
-
-    def __init__(self, tables: Tables, embed: Embed | None) -> None:
-        self._tables = tables
-        self._query_vectors = QueryVectors(embed)
-        self._corpora: dict[tuple[str, str], Corpus] = {}
-
-    def score(self, score: Score, type_id: str, target: Value, query: Value) -> float | None:
-        """The score of one value of the target property."""
-        if query is None:
-            return None
-        match score.func:
-            case ScoreFunc.NEAREST:
-                wanted = self.query_vector(score, type_id, query)
-                vector = cast("Sequence[float] | None", target)
-                return None if vector is None else cosine_distance(vector, wanted)
-            case ScoreFunc.BM25:
-                text = cast("str | None", target)
-                words = tokenize(cast("str", query))
-                return None if text is None else self._corpus(score, type_id).score(text, words)
-
-    def query_vector(self, score: Score, type_id: str, query: Value) -> Sequence[float]:
-        """The vector to compare with."""
-        return self._query_vectors.of(score, type_id, query)
-
-    def _corpus(self, score: Score, type_id: str) -> Corpus:
-        key = (type_id, score.target.prop)
-        if key not in self._corpora:
-            texts = self._tables.of(type_id).column(score.target.prop)
-            self._corpora[key] = Corpus(cast("Iterable[str | None]", texts))
-        return self._corpora[key]
 
 
 def _require_direction(vector: Sequence[float], dim: int) -> None:

@@ -6,7 +6,8 @@ import itertools
 import pytest
 
 from omnigraph.datatypes.types import DATETIME, ListType, Scalar, ScalarType, VectorType
-from omnigraph.executor.naive.values import (
+from omnigraph.ir.expressions import CompareOp
+from omnigraph.semantics.values import (
     all_of,
     any_of,
     canonical,
@@ -14,7 +15,6 @@ from omnigraph.executor.naive.values import (
     negate,
     sort_key,
 )
-from omnigraph.ir.expressions import CompareOp
 
 NAN = float("nan")
 TRUTHS = (True, False, None)

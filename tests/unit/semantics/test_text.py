@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from omnigraph.executor.text import (
+from omnigraph.semantics.text import (
     Corpus,
     edit_distance,
     has_any_token,

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from omnigraph.datatypes.types import F64
-from omnigraph.errors import InvalidInput, Unsupported
-from omnigraph.executor.naive.search import cosine_distance, fuse, rank
-from omnigraph.executor.text import Corpus
-from omnigraph.ir.expressions import Compare, CompareOp, Const, ScoreFunc
+from omnigraph.errors import InvalidInput, TypeFailure, Unsupported
+from omnigraph.ir.expressions import ScoreFunc
+from omnigraph.planner.plan import Access
+from omnigraph.semantics.search import cosine_distance, fuse, rank
+from omnigraph.semantics.text import Corpus
+from omnigraph.testing.agreement import Question
 
+NOW = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 BODIES = {
     "a": "the quick brown fox",
     "b": "quick quick fox",
@@ -121,17 +124,28 @@ def test_a_score_may_filter(world: Any) -> None:
     assert world.column(query) == ["a", "b"]
 
 
-def test_a_text_is_embedded_once_with_the_property_it_is_compared_with(world: Any) -> None:
-    asked: list[tuple[str, str]] = []
+class Provider:
+    """Returns one vector for every text."""
 
-    def embed(text: str, type_id: str, prop: str) -> list[float]:
-        entity = world.catalog.types[type_id]
-        asked.append((text, f"{entity.name}.{entity.by_id[prop].name}"))
-        return [-1.0, 0.0]
+    def __init__(self, vector: list[float]) -> None:
+        self.vector = vector
+        self.asked: list[tuple[list[str], int]] = []
 
-    result = world.run(by("nearest($d.vec, $q)"), "$q: String", q="hello", embed=embed)
+    def embed(self, texts: list[str], *, model: str | None, dim: int) -> list[list[float]]:
+        assert model is None
+        self.asked.append((texts, dim))
+        return [self.vector for _ in texts]
+
+
+def test_a_text_is_embedded_once_with_the_dimension_of_the_property(world: Any) -> None:
+    provider = Provider([-1.0, 0.0])
+    ir = world.compile(by("nearest($d.vec, $q)"), "$q: String")
+    question = Question(ir, world.catalog, world.tables(), {"q": "hello"}, NOW, provider)
+    question.require_agreement()
+    provider.asked.clear()
+    result = question.execute(Access.RESIDENT)
     assert [row.popitem()[1] for row in result] == ["c", "b", "a"]
-    assert asked == [("hello", "Doc.vec")]
+    assert provider.asked == [(["hello"], 2)]
 
 
 def test_a_text_without_a_provider_is_refused(world: Any) -> None:
@@ -155,7 +169,7 @@ def test_a_query_vector_without_a_direction_is_refused_even_where_nothing_is_sto
 )
 def test_what_a_provider_returns_is_checked(world: Any, vector: list[float], code: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        world.run(by("nearest($d.vec, $q)"), "$q: String", q="hello", embed=lambda *_: vector)
+        world.run(by("nearest($d.vec, $q)"), "$q: String", q="hello", embedder=Provider(vector))
     assert caught.value.code == code
 
 
@@ -210,11 +224,9 @@ def test_rrf_ranks_only_the_rows_that_passed_the_filters(world: Any) -> None:
 
 
 def test_rrf_cannot_choose_the_rows_that_it_ranks(world: Any) -> None:
-    ir = world.compile(by(f"{HYBRID} desc"))
-    chosen = Compare(CompareOp.GT, ir.order[0].expr, Const(0.0, F64))
-    with pytest.raises(InvalidInput) as caught:
-        world.evaluate(replace(ir, match=replace(ir.match, filters=(chosen,))))
-    assert caught.value.code == "search.rank_in_match"
+    with pytest.raises(TypeFailure) as caught:
+        world.compile(f"match {{ $d: Doc  {HYBRID} > 0.0 }} return {{ $d.slug }}")
+    assert caught.value.code == "T21"
 
 
 def test_k_may_be_given(world: Any) -> None:

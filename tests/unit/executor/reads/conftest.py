@@ -1,9 +1,9 @@
-"""A small graph that the tests of the evaluator ask their questions to."""
+"""A small graph in memory; every read on it is evaluated by the engine and by the reference."""
 
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,17 +12,18 @@ import pytest
 from omnigraph.catalog.build import build_catalog
 from omnigraph.compiler import bind_params, compile_source
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.executor.naive.evaluate import evaluate
 from omnigraph.ir.queries import ReadIR
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
+from omnigraph.planner.plan import Access
+from omnigraph.testing.agreement import Question
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from omnigraph.catalog.model import Catalog, TypeId
-    from omnigraph.executor import Budget, QueryResult
-    from omnigraph.executor.naive.evaluate import Embed
+    from omnigraph.executor import QueryResult
+    from omnigraph.ports.embeddings import Embedder
 
 NOW = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 
@@ -69,25 +70,25 @@ class World:
 
     catalog: Catalog
     content: Mapping[str, Sequence[Row]]
-    tables_read: list[str] = field(default_factory=list)
 
     def run(
         self,
         body: str,
         params: str = "",
         *,
-        embed: Embed | None = None,
-        budget: Budget | None = None,
+        embedder: Embedder | None = None,
         **values: Any,
     ) -> QueryResult:
-        """Answer ``query q(params) { body }``."""
-        return self.evaluate(self.compile(body, params), embed=embed, budget=budget, **values)
+        """Evaluate ``query q(params) { body }``."""
+        return self.evaluate(self.compile(body, params), embedder=embedder, **values)
 
-    def evaluate(self, ir: ReadIR, **options: Any) -> QueryResult:
-        """Answer a query whose IR was made, or altered, by hand."""
-        how = {name: options.pop(name, None) for name in ("embed", "budget")}
-        bound = bind_params(ir, options)
-        return evaluate(ir, self.catalog, bound, self.read_table, now=NOW, **how)
+    def evaluate(
+        self, ir: ReadIR, *, embedder: Embedder | None = None, **values: Any
+    ) -> QueryResult:
+        """Evaluate a query whose IR was made, or altered, by hand."""
+        question = Question(ir, self.catalog, self.tables(), bind_params(ir, values), NOW, embedder)
+        question.require_agreement()
+        return question.execute(Access.RESIDENT)
 
     def rows(self, body: str, params: str = "", **values: Any) -> list[tuple[Any, ...]]:
         """The rows of the answer, as tuples."""
@@ -102,9 +103,11 @@ class World:
         assert isinstance(compiled, ReadIR)
         return compiled
 
+    def tables(self) -> dict[TypeId, pa.Table]:
+        return {type_id: self.read_table(type_id) for type_id in self.catalog.types}
+
     def read_table(self, type_id: TypeId) -> pa.Table:
         entity = self.catalog.types[type_id]
-        self.tables_read.append(entity.name)
         columns = {prop.name: prop.column for prop in entity.properties}
         rows = [
             {columns.get(name, name): value for name, value in row.items()}

@@ -220,9 +220,3 @@ def test_folds_over_a_block_are_null_where_it_is_empty(worlds: Any) -> None:
     assert having("avg { $a knows $b  return $b.age } = 20") == ["ada"]
     assert having("min { $a knows $b  return $b.age } > 10") == ["bo"]
     assert having("max { $a knows $b  return $b.age } is null") == ["cy"]
-
-
-def test_only_the_tables_that_the_query_names_are_read_and_each_once(worlds: Any) -> None:
-    world = worlds.people("ada", "bo", Knows=worlds.edges("ada-bo"))
-    world.run("match { $a knows $b  $b knows $c } return { $c.handle }")
-    assert sorted(world.tables_read) == ["Knows", "Person"]
