@@ -132,7 +132,7 @@ def test_all_indexes_are_one_commit_of_maintenance(graph: Graph) -> None:
     before = graph.snapshot()
     done = graph.ensure_indices(force=True)
     assert done.commit is not None
-    assert (done.commit.kind, done.commit.actor) == (WriterKind.INDEX, MAINTENANCE)
+    assert (done.commit.kind, done.commit.actor) == (WriterKind.MAINTENANCE, MAINTENANCE)
     assert done.commit.parent is not None
     assert done.commit.parent.id == before["graph_commit_id"]
     built = {(each.property, each.kind) for each in done.outcomes if each.action is Action.BUILD}

@@ -138,7 +138,7 @@ def test_equal_targets_read_nothing(engine: Engine) -> None:
 class _Rewrite:
     """Writes a table anew as it is, as a compaction would."""
 
-    kind = WriterKind.OPTIMIZE
+    kind = WriterKind.MAINTENANCE
     reprepares = False
 
     def prepare(self, view: View) -> Prepared | None:

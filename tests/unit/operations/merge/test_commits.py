@@ -134,7 +134,7 @@ def test_the_first_commit_and_unknown_ones_are_refused(world: Any, verb: str) ->
 def test_a_commit_that_only_moved_files_is_nothing_to_undo_or_repeat(world: Any, verb: str) -> None:
     world.graph.ensure_indices(force=True)
     indexed = world.engine.snapshot().manifest
-    assert indexed.commit.kind is WriterKind.INDEX
+    assert indexed.commit.kind is WriterKind.MAINTENANCE
     result = getattr(world.graph, verb)(indexed.commit.id)
     assert (result.commit, result.types, result.conflicts) == (None, (), ())
     # The indexes that it built are still there.
