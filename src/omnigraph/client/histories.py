@@ -10,6 +10,7 @@ from omnigraph.catalog.model import (
     NO_ANNOTATIONS,
     SRC,
     EdgeType,
+    EntityKind,
     EntityType,
     NodeType,
     Property,
@@ -29,6 +30,7 @@ from omnigraph.operations.merge.result import MergeOutcome, MergeResult, PickRes
 from omnigraph.runtime.ids import CommitId
 from omnigraph.versioning.changes.compare import Op
 from omnigraph.versioning.changes.model import EntityChange, Image
+from omnigraph.versioning.changes.schema import NamedId, SchemaChange, SchemaOp
 from omnigraph.versioning.changes.stream import TypeSummary
 from omnigraph.versioning.manifest import Commit, CommitRef, Manifest, WriterKind
 
@@ -142,7 +144,22 @@ def history_of(body: Mapping[str, Any]) -> EntityHistory:
 
 
 def _block(body: Mapping[str, Any]) -> ChangeBlock:
-    return ChangeBlock(_cause(body["cause"]), tuple(map(change_of, body["changes"])))
+    return ChangeBlock(
+        _cause(body["cause"]),
+        tuple(map(change_of, body["changes"])),
+        tuple(map(_schema_change, body.get("schema_changes") or ())),
+    )
+
+
+def _schema_change(body: Mapping[str, Any]) -> SchemaChange:
+    return SchemaChange(
+        SchemaOp(body["op"]),
+        EntityKind(body["kind"]),
+        NamedId(**body["type"]),
+        NamedId(**body["property"]) if body.get("property") else None,
+        body.get("previous_name"),
+        tuple(NamedId(**each) for each in body.get("properties") or ()),
+    )
 
 
 def _cause(body: Mapping[str, Any]) -> Commit:

@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.address import open_to_read
-from omnigraph.cli.changes import change_lines, filter_options, json_list
+from omnigraph.cli.changes import (
+    change_lines,
+    filter_options,
+    json_list,
+    schema_change_line,
+)
 from omnigraph.cli.commits import cause_line
 from omnigraph.cli.durable import install
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.terminal import write_lines
-from omnigraph.operations.changes.wire import cause_to_json, change_to_json
+from omnigraph.operations.changes.wire import change_to_json
 from omnigraph.runtime.limits import FEED_COMMITS
 
 if TYPE_CHECKING:
@@ -108,7 +113,7 @@ class _Feed:
                     continue
                 if waiting is not None:
                     yield waiting
-                waiting = {"cause": cause_to_json(block.commit), "changes": changes}
+                waiting = {**block.to_json(), "changes": changes}
         if waiting is not None:
             yield waiting
 
@@ -137,6 +142,8 @@ class _Feed:
 def _block_lines(blocks: Iterator[dict[str, Any]]) -> Iterator[str]:
     for block in blocks:
         yield cause_line(block["cause"])
+        for change in block.get("schema_changes", ()):
+            yield schema_change_line(change)
         for change in block["changes"]:
             yield from change_lines(change)
         yield ""

@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.address import open_to_read
-from omnigraph.cli.changes import change_lines, filter_options, json_list
+from omnigraph.cli.changes import (
+    change_lines,
+    filter_options,
+    json_list,
+    schema_change_line,
+)
 from omnigraph.cli.commits import COMMIT_COLUMNS, cause_line, commit_fields, commit_row
 from omnigraph.cli.inputs import parse_time
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.render import Rows, block, page_of, table
 from omnigraph.cli.terminal import write_lines
-from omnigraph.operations.changes.wire import cause_to_json, change_to_json
+from omnigraph.operations.changes.wire import (
+    cause_to_json,
+    change_to_json,
+    schema_change_to_json,
+)
 from omnigraph.operations.commit_json import commit_to_json
 from omnigraph.operations.history import CommitFilter
 
@@ -132,7 +141,7 @@ def changes(
             write_lines(_page_lines(pages))
             return
         told = (change_to_json(change) for page in pages for change in page.block.changes)
-        head = {"cause": cause_to_json(first.block.commit)}
+        head = {key: value for key, value in first.block.to_json().items() if key != "changes"}
         write_lines(json_list(head, "changes", told, dict))
 
 
@@ -149,6 +158,8 @@ def _page_lines(pages: Iterable[CommitChanges]) -> Iterator[str]:
     for number, page in enumerate(pages):
         if not number:
             yield cause_line(cause_to_json(page.block.commit))
+        for defined in page.block.schema_changes:
+            yield schema_change_line(schema_change_to_json(defined))
         for change in page.block.changes:
             yield from change_lines(change_to_json(change))
 

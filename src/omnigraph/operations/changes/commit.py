@@ -10,7 +10,12 @@ from omnigraph.errors import Conflict, NotFound
 from omnigraph.frozen import frozen
 from omnigraph.operations.changes.filters import parse_filter
 from omnigraph.operations.changes.pages import room_for
-from omnigraph.operations.changes.wire import cause_to_json, change_to_json
+from omnigraph.operations.changes.wire import (
+    cause_to_json,
+    change_to_json,
+    schema_change_to_json,
+)
+from omnigraph.versioning.changes.schema import schema_changes
 from omnigraph.versioning.changes.stream import Comparison
 from omnigraph.versioning.changes.tokens import CommitToken, filter_digest, rejected
 from omnigraph.versioning.snapshot import open_snapshot
@@ -20,10 +25,18 @@ if TYPE_CHECKING:
 
     from omnigraph.operations.engine import Engine
     from omnigraph.versioning.changes.model import ChangeFilter, EntityChange, Position
-    from omnigraph.versioning.manifest import Commit, CommitRef
+    from omnigraph.versioning.changes.schema import SchemaChange
+    from omnigraph.versioning.manifest import Commit, CommitRef, Manifest
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["ChangeBlock", "CommitChanges", "CommitChangesRequest", "changes_of", "commit_changes"]
+__all__ = [
+    "ChangeBlock",
+    "CommitChanges",
+    "CommitChangesRequest",
+    "changes_of",
+    "commit_changes",
+    "schema_changes_of",
+]
 
 _GONE = frozenset({"table.missing", "table.version_missing", "table.pin_mismatch"})
 
@@ -34,15 +47,17 @@ class ChangeBlock:
 
     commit: Commit
     changes: tuple[EntityChange, ...]
+    # Changes of definitions; they come before those of entities, on the first page of a commit.
+    schema_changes: tuple[SchemaChange, ...] = ()
 
     def __repr__(self) -> str:
         return f"<ChangeBlock {self.commit.id}, {len(self.changes)} changes>"
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "cause": cause_to_json(self.commit),
-            "changes": [change_to_json(change) for change in self.changes],
-        }
+        body: dict[str, Any] = {"cause": cause_to_json(self.commit)}
+        if self.schema_changes:
+            body["schema_changes"] = [*map(schema_change_to_json, self.schema_changes)]
+        return {**body, "changes": [*map(change_to_json, self.changes)]}
 
 
 @dataclass(frozen=True)
@@ -83,8 +98,9 @@ def commit_changes(engine: Engine, request: CommitChangesRequest) -> CommitChang
             raise rejected("it belongs to another graph, commit or filter")
         start = token.after
     with readable(commit):
+        defined = schema_changes_of(engine, commit, wanted) if start is None else ()
         changes, complete = room.fill(changes_of(engine, commit, wanted, after=start))
-    block = ChangeBlock(commit, tuple(changes))
+    block = ChangeBlock(commit, tuple(changes), defined)
     if complete:
         return CommitChanges(block, None)
     return CommitChanges(block, CommitToken(graph, commit.id, scope, changes[-1].position).encode())
@@ -98,6 +114,21 @@ def changes_of(
         return iter(())
     old, new = snapshots_of(engine, commit)
     return Comparison(old, new, wanted, engine.compared).changes(after=after)
+
+
+def schema_changes_of(
+    engine: Engine, commit: Commit, wanted: ChangeFilter
+) -> tuple[SchemaChange, ...]:
+    """The changes of definitions that a commit made; reads a parent and two schemas at most."""
+    if commit.kind.is_physical:
+        return ()
+    schema = None
+    if commit.parent is not None:
+        schema = _manifest(engine, commit.parent).commit.schema
+        if schema == commit.schema:
+            return ()
+    before = None if schema is None else engine.root.catalog(schema)
+    return schema_changes(before, engine.root.catalog(commit.schema), wanted)
 
 
 def snapshots_of(engine: Engine, commit: Commit) -> tuple[Snapshot | None, Snapshot]:
@@ -129,7 +160,11 @@ def change_gap(commit_id: str, cursor: str | None) -> NotFound:
 
 
 def _open(engine: Engine, ref: CommitRef) -> Snapshot:
+    return open_snapshot(engine.root, _manifest(engine, ref))
+
+
+def _manifest(engine: Engine, ref: CommitRef) -> Manifest:
     manifest = engine.root.manifest(ref.incarnation, ref.version)
     if manifest.commit.id != ref.id:
         raise NotFound("snapshot.reclaimed", f"commit {ref.id} is not there any more")
-    return open_snapshot(engine.root, manifest)
+    return manifest

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.frozen import frozen
-from omnigraph.operations.changes.commit import ChangeBlock, change_gap, changes_of, readable
+from omnigraph.operations.changes.commit import (
+    ChangeBlock,
+    change_gap,
+    changes_of,
+    readable,
+    schema_changes_of,
+)
 from omnigraph.operations.changes.filters import parse_filter
 from omnigraph.operations.changes.pages import room_for
 from omnigraph.runtime.limits import FEED_COMMITS
@@ -106,9 +112,10 @@ class _Poll:
             if self._room.is_full or told >= self._request.commits:
                 break
             with readable(commit, self._request.cursor):
+                defined = schema_changes_of(self._engine, commit, self._wanted) if not after else ()
                 source = changes_of(self._engine, commit, self._wanted, after=after)
                 changes, complete = self._room.fill(source)
-            blocks.append(ChangeBlock(commit, tuple(changes)))
+            blocks.append(ChangeBlock(commit, tuple(changes), defined))
             if not complete:
                 rest = _Place(done, place.cut, told, changes[-1].position)
                 return FeedPage(tuple(blocks), next_page_token=self._token(rest))

@@ -8,9 +8,10 @@ from omnigraph.executor.result import to_wire
 
 if TYPE_CHECKING:
     from omnigraph.versioning.changes.model import EntityChange, Image
+    from omnigraph.versioning.changes.schema import NamedId, SchemaChange
     from omnigraph.versioning.manifest import Commit
 
-__all__ = ["cause_to_json", "change_to_json"]
+__all__ = ["cause_to_json", "change_to_json", "schema_change_to_json"]
 
 
 def change_to_json(change: EntityChange) -> dict[str, Any]:
@@ -28,6 +29,26 @@ def change_to_json(change: EntityChange) -> dict[str, Any]:
     if change.changed:
         body["changed"] = list(change.changed)
     return body
+
+
+def schema_change_to_json(change: SchemaChange) -> dict[str, Any]:
+    """One change of a definition, with identities and names."""
+    body: dict[str, Any] = {
+        "op": change.op.value,
+        "kind": change.kind.value,
+        "type": _named(change.type),
+    }
+    if change.property is not None:
+        body["property"] = _named(change.property)
+    if change.previous_name is not None:
+        body["previous_name"] = change.previous_name
+    if change.properties:
+        body["properties"] = [_named(each) for each in change.properties]
+    return body
+
+
+def _named(what: NamedId) -> dict[str, str]:
+    return {"id": what.id, "name": what.name}
 
 
 def cause_to_json(commit: Commit) -> dict[str, Any]:

@@ -18,6 +18,7 @@ __all__ = [
     "Op",
     "Params",
     "Rows",
+    "SchemaOp",
 ]
 
 
@@ -37,6 +38,14 @@ BranchName = Annotated[str, Meta(description="A branch: `main`, `fix/typo`.", ma
 CommitId = Annotated[str, Meta(description="The id of a graph commit, a ULID.")]
 EntityKind = Literal["node", "edge"]
 Op = Literal["insert", "update", "delete"]
+SchemaOp = Literal[
+    "create_type",
+    "rename_type",
+    "drop_type",
+    "create_property",
+    "rename_property",
+    "drop_property",
+]
 Params = Annotated[
     dict[str, Any],
     Meta(

@@ -15,6 +15,7 @@ from omnigraph.server.wire.base import (
     EntityKind,
     Input,
     Op,
+    SchemaOp,
 )
 
 __all__ = [
@@ -268,9 +269,21 @@ class Cause(Answer):
     actor_id: str | None = None
 
 
+class SchemaChange(Answer):
+    """A type or a property created, renamed or dropped; names are those after the commit."""
+
+    op: SchemaOp
+    kind: EntityKind
+    type: TypeName
+    property: TypeName | None = None
+    previous_name: str | None = None
+    properties: list[TypeName] | None = None
+
+
 class ChangeBlock(Answer):
     cause: Cause
     changes: list[Change]
+    schema_changes: list[SchemaChange] | None = None
 
 
 class CommitChangesOutput(ChangeBlock):
