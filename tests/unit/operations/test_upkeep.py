@@ -57,7 +57,7 @@ def test_what_is_looked_up_gets_its_index_and_nothing_dearer(graph: Graph) -> No
     done = upkeep(graph.engine)
     assert done is not None
     assert done.commit is not None
-    assert (done.commit.kind, done.commit.actor) == ("index", MAINTENANCE)
+    assert (done.commit.kind, done.commit.actor) == ("maintenance", MAINTENANCE)
     uncovered = _uncovered(graph)
     assert uncovered["Person", "name", "order"] == 0
     assert uncovered["Person", "bio", "words"] == FEW
