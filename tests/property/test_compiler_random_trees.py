@@ -131,7 +131,7 @@ reads = st.builds(
     span=spans,
 )
 statements = st.one_of(
-    st.builds(ast.Insert, types, assigned, spans, spans),
+    st.builds(ast.Insert, st.sampled_from(ast.InsertVerb), types, assigned, spans, spans),
     st.builds(ast.Update, types, assigned, expressions, spans, spans),
     st.builds(ast.Delete, types, expressions, spans, spans),
 )
