@@ -60,7 +60,7 @@ def merge_catalogs(
     )
     merged = replace(merged, retired=retired_ids(merged, (base, ours, theirs)))
     conflicts = [*merge.conflicts, *_name_conflicts(found)]
-    conflicts = conflicts or list(_dangling_edge_types(merged, order, prefer))
+    conflicts += _undisputed(_dangling_edge_types(merged, order, prefer), conflicts, merged)
     return merged, conflicts or _validate(merged, ours)
 
 
@@ -453,6 +453,15 @@ def _dangling_edge_types(
             else:
                 description = f"one side dropped it, but {edge.name} uses it"
                 yield SchemaConflict(node, description, SchemaIssue(IssueKind.DROP, end))
+
+
+def _undisputed(
+    dangling: Iterable[SchemaConflict], conflicts: Sequence[SchemaConflict], merged: Catalog
+) -> list[SchemaConflict]:
+    """Select the conflicts that do not depend on the resolution of others."""
+    disputed = {conflict.entity.id for conflict in conflicts}
+    disputed |= {edge.id for edge in merged.edges if {edge.source, edge.target} & disputed}
+    return [conflict for conflict in dangling if conflict.entity.id not in disputed]
 
 
 def _folded(entity: EntityType) -> str:

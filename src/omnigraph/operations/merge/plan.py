@@ -16,6 +16,7 @@ from omnigraph.operations.merge.outcomes import (
 )
 from omnigraph.operations.merge.rows import row_change
 from omnigraph.operations.merge.rules import edges_at, find_violations
+from omnigraph.operations.merge.schema import MergedSchema
 from omnigraph.operations.merge.staging import stage_type
 from omnigraph.operations.merge.three import State
 from omnigraph.operations.merge.types import TypeMerge
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType, TypeId
     from omnigraph.operations.merge.rows import RowChange
-    from omnigraph.operations.merge.schema import MergedSchema
     from omnigraph.operations.merge.three import Three
     from omnigraph.versioning.merge.decide import Row
 
@@ -60,25 +60,44 @@ class MergePlan:
         return replace(merged, retired=mine.retired) != mine
 
     def settle(self, choices: Choices) -> list[Conflict]:
-        """Decide conflicts as told; the ones that nobody decided. Nothing is written."""
+        """Decide conflicts as told; the ones that nobody decided. Nothing is written.
+
+        With conflicts about definitions, those about entities that exist however the definitions
+        are decided come with them.
+        """
         met = {conflict.conflict_id: conflict for conflict in self._schema.met}
         if self._schema.conflicts:
-            choices.require_known(met.values())
-            return list(self._schema.conflicts)
+            found = [*self._schema.conflicts, *self._independent(choices, met)]
+        else:
+            found = self._settle_entities(choices, met)
+        choices.require_known(met.values())
+        return found
+
+    def _independent(self, choices: Choices, met: dict[str, Conflict]) -> list[Conflict]:
+        """Find the conflicts about entities that all alternatives of the schema have."""
+        common: dict[str, Conflict] | None = None
+        for schema in self._schema.alternatives:
+            known = MergedSchema(schema.undisputed)
+            plan = MergePlan(self._three, known, bytes_max=self._bytes_max)
+            found = {each.conflict_id: each for each in plan._settle_entities(choices, met)}
+            if common is None:
+                common = found
+            common = {key: each for key, each in common.items() if key in found}
+        return list((common or {}).values())
+
+    def _settle_entities(self, choices: Choices, met: dict[str, Conflict]) -> list[Conflict]:
+        """Decide conflicts about entities; ``met`` gets all of them."""
         for _ in range(_ROUNDS_MAX):
             found = self._conflicts()
             met |= {conflict.conflict_id: conflict for conflict in found}
             if not self._decide(found, choices):
-                break
+                return found
             self._changes = None
-        else:
-            raise InvalidInput(
-                "merge.endless",
-                "the choices about conflicts keep contradicting each other; nothing was changed",
-                remedy="choose one side for the conflicts that depend on each other",
-            )
-        choices.require_known(met.values())
-        return found
+        raise InvalidInput(
+            "merge.endless",
+            "the choices about conflicts keep contradicting each other; nothing was changed",
+            remedy="choose one side for the conflicts that depend on each other",
+        )
 
     def outcomes(self, *, counted: bool = False) -> tuple[TypeOutcome, ...]:
         """The effect on each type that changes. With ``counted``, rows of types that are taken over

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -22,10 +22,10 @@ from omnigraph.versioning.merge.choices import Take, Values
 from omnigraph.versioning.merge.conflicts import Conflict, ConflictKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from omnigraph.catalog.merge_issues import Preferences
-    from omnigraph.catalog.model import Catalog, EntityType, Property
+    from omnigraph.catalog.model import Catalog, EntityType, Property, TypeId
     from omnigraph.operations.merge.three import Three
     from omnigraph.versioning.changes.compare import Differences
     from omnigraph.versioning.merge.choices import Choices
@@ -43,6 +43,21 @@ class MergedSchema:
     changed: bool = False
     conflicts: tuple[Conflict, ...] = ()
     met: tuple[Conflict, ...] = ()
+    # With conflicts: the schemas that decisions for ours and for theirs would lead to.
+    alternatives: tuple[MergedSchema, ...] = ()
+
+    @property
+    def undisputed(self) -> Catalog:
+        """The types without a conflict; an edge type requires both its node types."""
+        disputed = {conflict.entity.id for conflict in self.conflicts}
+        nodes = tuple(node for node in self.catalog.nodes if node.id not in disputed)
+        ids = {node.id for node in nodes}
+        edges = tuple(
+            edge
+            for edge in self.catalog.edges
+            if edge.id not in disputed and edge.source in ids and edge.target in ids
+        )
+        return replace(self.catalog, nodes=nodes, edges=edges)
 
 
 def merge_schemas(three: Three, choices: Choices) -> MergedSchema:
@@ -51,6 +66,15 @@ def merge_schemas(three: Three, choices: Choices) -> MergedSchema:
     schemas = {each.manifest.commit.schema for each in (three.base, three.ours, three.theirs)}
     if len(schemas) == 1:
         return MergedSchema(three.ours.catalog)
+    merged = _resolve(three, choices, ours)
+    if not merged.conflicts or any(map(_is_unresolvable, merged.conflicts)):
+        return merged
+    takes = Take if choices.strategy is None else (choices.strategy,)
+    sides = (_resolve(three, replace(choices, strategy=take), ours) for take in takes)
+    return replace(merged, alternatives=tuple(sides))
+
+
+def _resolve(three: Three, choices: Choices, ours: str) -> MergedSchema:
     prefer, met = dict[SchemaIssue, bool](), dict[str, Conflict]()
     while True:
         merged, found = _merge(three, prefer)
@@ -65,11 +89,10 @@ def merge_schemas(three: Three, choices: Choices) -> MergedSchema:
 def _merge(three: Three, prefer: Preferences) -> tuple[Catalog, list[Conflict]]:
     catalogs = (three.base.catalog, three.ours.catalog, three.theirs.catalog)
     merged, found = merge_catalogs(*catalogs, prefer)
-    if found:
-        return merged, [
-            _conflict(three, each.entity, each.description, each.issue) for each in found
-        ]
-    return merged, list(_rows_in_the_way(three, merged, prefer))
+    conflicts = [_conflict(three, each.entity, each.description, each.issue) for each in found]
+    disputed = {each.entity.id for each in found}
+    others = (type_id for type_id in three.types() if type_id not in disputed)
+    return merged, [*conflicts, *_rows_in_the_way(three, merged, prefer, others)]
 
 
 def keep_schema(three: Three) -> MergedSchema:
@@ -81,8 +104,10 @@ def keep_schema(three: Three) -> MergedSchema:
         if type_id not in catalog.types and three.theirs_changed(type_id):
             known = three.theirs.catalog.types[type_id]
             found.append(_conflict(three, known, "the branch has no such type to change"))
-    found = found or list(_misfits(three, catalog))
-    return MergedSchema(catalog, conflicts=tuple(found))
+    disputed = {conflict.entity.id for conflict in found}
+    found += [each for each in _misfits(three, catalog) if each.entity.id not in disputed]
+    kept = MergedSchema(catalog, conflicts=tuple(found))
+    return replace(kept, alternatives=(kept,)) if found else kept
 
 
 def shape(entity: EntityType | None) -> tuple[Any, ...] | None:
@@ -100,11 +125,13 @@ def shape(entity: EntityType | None) -> tuple[Any, ...] | None:
 # --- rows that a definition would take something from --------------------------------------------
 
 
-def _rows_in_the_way(three: Three, merged: Catalog, prefer: Preferences) -> Iterator[Conflict]:
+def _rows_in_the_way(
+    three: Three, merged: Catalog, prefer: Preferences, types: Iterable[TypeId]
+) -> Iterator[Conflict]:
     """What a side has changed since the base and the merged schema cannot hold: the other side
     dropped it, or gave it a type that it does not fit. Once a type was chosen, the values of the
     other one are none: their side has not been chosen."""
-    for type_id in three.types():
+    for type_id in types:
         base, ours, theirs = three.pins(type_id)
         for side, snapshot, touched in (
             ("ours", three.ours, ours is not None and ours != base),
@@ -210,6 +237,12 @@ def _conflict(
         hopeless=issue is None or issue.decides is IssueKind.UNRESOLVABLE,
         witness=(issue, about, *map(repr, states)),
     )
+
+
+def _is_unresolvable(conflict: Conflict) -> bool:
+    """Whether the merged schema as a whole is invalid: no part of it can be relied on."""
+    issue: SchemaIssue | None = conflict.witness[0]
+    return issue is not None and issue.decides is IssueKind.UNRESOLVABLE
 
 
 def _prefer(conflict: Conflict, choices: Choices, prefer: dict[SchemaIssue, bool]) -> bool:
