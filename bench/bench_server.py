@@ -160,7 +160,7 @@ async def _writers(address: tuple[str, int]) -> str:
 def _decisions() -> Table:
     policy = open_policy("preset:team")
     assert policy is not None
-    decider = policy._decider  # noqa: SLF001 - what is measured is the asking itself
+    decider = policy._engine  # noqa: SLF001 - what is measured is the asking itself
     numbers = iter(range(10**9))
 
     def fresh() -> object:

@@ -102,7 +102,7 @@ def test_output_that_cannot_be_written_is_a_failure(
         done = run_omnigraph(*arguments, env={"OMNIGRAPH_STORE": str(people_graph)}, stdout=full)
     assert done.returncode == 1
     assert done.stderr == (
-        "error [output.failed] the output cannot be written: No space left on device\n"
+        "error [output.failed] cannot write the output: No space left on device\n"
     )
 
 

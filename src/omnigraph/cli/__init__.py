@@ -1,9 +1,29 @@
-"""The command line.
+"""The command line. Modules in reading order:
 
-``main`` answers ``--version`` and ``--help`` by itself, from ``verbs``, and hands everything else
-to ``program``, which loads one module of ``commands`` per verb. ``invocation`` holds the flags that
-all verbs share; ``scope`` finds the graph, with ``config`` and ``credentials``, and ``address``
-opens it, embedded or on a server; ``targets`` finds the point of its history, and ``inputs`` reads
-what else the user points at. ``render``, ``commits`` and ``commit_graph`` lay out answers for what
-``terminal`` can show; ``failures`` and ``exits`` say what went wrong.
+- ``main``: the entry point; prints version and help without loading click.
+- ``verbs``: the table of verbs and the help text.
+- ``program``: the click program, which imports a verb on demand.
+- ``invocation``: the shared flags, and the declaration of a verb.
+- ``config``: the configuration file.
+- ``credentials``: tokens for servers.
+- ``scope``: resolves the addressed graph.
+- ``address``: opens the graph, embedded or on a server.
+- ``targets``: the flags that select a point in history.
+- ``inputs``: reads files, queries and parameters.
+- ``engines``: the flags that select an engine, and progress output.
+- ``commands``: one module per verb.
+- ``stored``: runs stored queries of a server.
+- ``changes``: flags and output of changes, merges and conflicts.
+- ``picking``: the common part of ``revert`` and ``cherry-pick``.
+- ``shell``: the interactive shell.
+- ``checkup``: the checks of ``doctor``.
+- ``tidying``: maintenance after a write.
+- ``durable``: writes files atomically.
+- ``render``: formats tables, CSV and JSON.
+- ``commits``: formats commits.
+- ``commit_graph``: draws the commit graph.
+- ``terminal``: encoding, width and colours of the output.
+- ``failures``: reports errors.
+- ``exits``: exit codes.
+- ``submit``: the script for ``spark-submit``.
 """

@@ -1,7 +1,6 @@
-"""Opening what a command line addresses, embedded or over HTTP, and asking whether it is meant.
+"""Open the addressed graph, embedded or over HTTP, and ask for confirmation.
 
-This is the one place of the command line that knows the difference: what it returns has the methods
-of the facade.
+Only this module distinguishes the two: both kinds of graphs have the same methods.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import click
 import omnigraph
 from omnigraph import client
 from omnigraph.cli.scope import ServerScope, find_scope
-from omnigraph.cli.terminal import spells_unicode, write_error
+from omnigraph.cli.terminal import supports_unicode, write_error
 from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ __all__ = [
 
 
 def open_to_read(call: Invocation, uri: str | None = None) -> Graph:
-    """The graph that the command line names; opening it like this writes nothing at all."""
+    """Open the addressed graph read-only."""
     scope = find_scope(call, uri)
     if isinstance(scope, ServerScope):
         _refuse_policy(call, scope)
@@ -53,7 +52,7 @@ def open_to_read(call: Invocation, uri: str | None = None) -> Graph:
 
 
 def open_to_write(call: Invocation, uri: str | None = None) -> Graph:
-    """The graph that the command line names, for the actor that it or the operator's file names."""
+    """Open the addressed graph for writing, with the actor of --as or the configuration."""
     scope = find_scope(call, uri)
     if isinstance(scope, ServerScope):
         refuse_actor(call, scope)
@@ -66,13 +65,13 @@ def open_to_write(call: Invocation, uri: str | None = None) -> Graph:
 
 
 def connect(call: Invocation, scope: ServerScope) -> Graph:
-    """A graph of a server, behind the methods of the facade."""
+    """Connect to a graph of a server."""
     return cast("Graph", connect_remote(call, scope))
 
 
 def connect_remote(call: Invocation, scope: ServerScope) -> RemoteGraph:
-    """The same with what only a server has: stored queries, other graphs."""
-    # Nobody who asks a graph on this machine waits for it.
+    """Connect to a graph of a server, with the methods that only servers have."""
+    # Imported only for servers.
     from omnigraph.cli.credentials import find_token  # noqa: PLC0415
 
     token = find_token(scope.url, call.config.servers)
@@ -80,11 +79,11 @@ def connect_remote(call: Invocation, scope: ServerScope) -> RemoteGraph:
 
 
 def refuse_actor(call: Invocation, scope: ServerScope) -> None:
-    """A server takes the actor from the token."""
+    """Refuse --as: a server takes the actor from the token."""
     if call.actor is not None:
         raise InvalidInput(
             "usage.actor_refused",
-            f"{scope.url} knows who writes from the token, not from --as",
+            f"{scope.url} takes the actor from the token, not from --as",
             remedy="leave --as out",
         )
 
@@ -93,47 +92,47 @@ def _refuse_policy(call: Invocation, scope: ServerScope) -> None:
     if call.policy is not None:
         raise InvalidInput(
             "usage.policy_refused",
-            f"{scope.url} has a policy of its own",
+            f"--policy does not apply to {scope.url}: a server has its own policy",
             remedy="leave --policy out",
         )
 
 
 def is_addressed(call: Invocation, uri: str | None = None) -> bool:
-    """Whether the command line names a graph; the environment does not count."""
+    """Return whether the command line, not the environment, names a graph."""
     return bool(uri or call.stores or call.servers or call.profiles)
 
 
 def is_local(uri: str) -> bool:
-    """A path on this machine, rather than a bucket or a server that others may share."""
+    """Return whether a URI is a path on this machine, not a bucket or server."""
     return "://" not in uri or uri.lower().startswith("file://")
 
 
 def announce(call: Invocation, verb: str, uri: str) -> None:
-    """Say on stderr what is about to be written to."""
-    arrow = "→" if spells_unicode(sys.stderr) else "->"
-    place = "local" if is_local(uri) else "remote"
+    """Print the target of a write to stderr."""
+    arrow = "→" if supports_unicode(sys.stderr) else "->"
+    location = "local" if is_local(uri) else "remote"
     how = "served" if uri.lower().startswith(("http://", "https://")) else "direct"
-    call.remark(f"omnigraph {verb} {arrow} {uri} ({how}, {place})")
+    call.notice(f"omnigraph {verb} {arrow} {uri} ({how}, {location})")
 
 
 def require_consent(call: Invocation, uri: str, *, action: str) -> None:
-    """Destroying something that others may share needs a yes: as a flag, or typed."""
+    """Require confirmation of a destructive action on a shared graph, by flag or prompt."""
     if call.yes or is_local(uri):
         return
     if call.json or sys.stdin is None or not sys.stdin.isatty():
         raise InvalidInput(
             "usage.consent_needed",
             f"{action} on {uri} cannot be undone",
-            remedy="add --yes if this is meant",
+            remedy="pass --yes to confirm",
         )
     typed = click.prompt(f"{action} on {uri}? Type yes to go on", default="no", err=True)
     if typed.strip().lower() not in {"yes", "y"}:
-        raise InvalidInput("usage.consent_refused", "nothing was done")
+        raise InvalidInput("usage.consent_refused", "cancelled; nothing was changed")
 
 
 def _warn_of_unreadable_intents(graph: Graph) -> None:
-    """They block nobody, and nobody but the operator can tell what to do about them."""
-    # Behind the facade: whoever may only read is to know of it, too.
+    """Warn of unreadable intents, which block nothing and need the operator."""
+    # Bypasses authorisation: readers get the warning, too.
     for left in graph.engine.recovery.pending():
         if left.reason.startswith("unreadable"):
             write_error(f"warning: intent {left.id} is {left.reason}")

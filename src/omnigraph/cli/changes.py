@@ -1,4 +1,4 @@
-"""Changes on the command line: the flags that choose them, and how they look."""
+"""Define the flags and the output of changes, merges and conflicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.inputs import read_text
-from omnigraph.cli.terminal import escape_controls, paint, spells_unicode
+from omnigraph.cli.terminal import colorize, escape_controls, supports_unicode
 from omnigraph.errors import InvalidInput
 from omnigraph.runtime.json_text import parse_json
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "change_lines",
-    "decision_options",
     "filter_options",
     "find_resolutions",
     "json_list",
     "merge_lines",
     "picked_lines",
+    "resolution_options",
 ]
 
 _SIGNS = {"insert": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
@@ -32,7 +32,7 @@ _VALUE_MAX = 60
 
 
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--kind``, ``--type`` and ``--op``, each as often as wanted."""
+    """Declare the repeatable filters ``--kind``, ``--type`` and ``--op``."""
     for flag, name, choices in (
         ("--op", "ops", click.Choice(["insert", "update", "delete"])),
         ("--type", "types", None),
@@ -44,30 +44,30 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             type=choices,
             metavar=None if choices else "TYPE",
-            help=f"Only changes of this {flag[2:]}. May be given again.",
+            help=f"Only changes of this {flag[2:]}; repeatable.",
         )(command)
     return command
 
 
-def decision_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--preview``, and how conflicts are decided."""
+def resolution_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare ``--preview``, ``--strategy`` and ``--resolve``."""
     command = click.option(
         "--resolve",
         metavar="FILE",
-        help="Decisions about single conflicts, as JSON; - is stdin.",
+        help="Resolutions of single conflicts, as JSON; - is stdin.",
     )(command)
     command = click.option(
         "--strategy",
         type=click.Choice(["ours", "theirs"]),
-        help="Decide every conflict for one side; ours is the branch that is written.",
+        help="Resolve every conflict with one side; ours is the target branch.",
     )(command)
     return click.option(
-        "--preview", is_flag=True, help="Tell conflicts and a summary, and write nothing."
+        "--preview", is_flag=True, help="Report conflicts and a summary without writing."
     )(command)
 
 
 def find_resolutions(file: str | None) -> list[Any] | None:
-    """The decisions in a file; what they say is checked by whoever uses them."""
+    """Read the resolutions in a file; the merge validates them."""
     if file is None:
         return None
     try:
@@ -82,14 +82,14 @@ def find_resolutions(file: str | None) -> list[Any] | None:
 
 
 def change_lines(change: Mapping[str, Any]) -> Iterator[str]:
-    """A change for people: one line, and one for each property that an update changed."""
+    """Format a change: one line, and one for each updated property."""
     sign, colour = _SIGNS[change["op"]]
     ends = (change.get("after") or change["before"]).get("endpoints")
     between = f" {ends['from']} → {ends['to']}" if ends else ""
-    if not spells_unicode(sys.stdout):
+    if not supports_unicode(sys.stdout):
         between = between.replace("→", "->")
     line = f"{sign} {change['type']['name']} {change['id']}{between}"
-    yield paint(escape_controls(line), colour, sys.stdout)
+    yield colorize(escape_controls(line), colour, sys.stdout)
     for name in change.get("changed", ()):
         before, after = (_value(change[side], name) for side in ("before", "after"))
         yield escape_controls(f"    {name}: {before} => {after}")
@@ -106,7 +106,7 @@ def schema_change_line(change: Mapping[str, Any]) -> str:
 
 
 def merge_lines(body: Mapping[str, Any]) -> Iterator[str]:
-    """The summary of a merge, a revert or a picked commit, and the conflicts of a preview."""
+    """Format the summary of a merge, revert or cherry-pick, and the conflicts of a preview."""
     for part in body["summary"]:
         counts = [
             f"{sign}{part[name]}"
@@ -114,9 +114,9 @@ def merge_lines(body: Mapping[str, Any]) -> Iterator[str]:
             if name in part
         ]
         if not counts:
-            # The merge did not read the rows; their numbers come from the manifests.
+            # The merge did not read the rows; the manifests have their counts.
             counts = [f"{part['entities_before']} => {part['entities_after']} entities"]
-        how = ["(taken over as it is)"] if part["taken_over"] else []
+        how = ["(taken over unchanged)"] if part["taken_over"] else []
         yield f"  {part['kind']} {part['type']}  {'  '.join([*counts, *how])}"
     for conflict in body.get("conflicts", ()):
         yield escape_controls(f"! {conflict['conflict_id']}  {conflict['kind']}")
@@ -125,22 +125,22 @@ def merge_lines(body: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _sides(conflict: Mapping[str, Any]) -> Iterator[str]:
-    """What each side has of what is disputed: without it nobody can choose."""
+    """Format the conflicting values of each side."""
     if not conflict["takes"]:
-        yield "    no choice settles it: bring the two schemas together first"
+        yield "    not resolvable by a choice: align the two schemas first"
     states = {side: conflict.get(side) for side in ("base", "ours", "theirs")}
     if not any(states.values()):
         return
     for name in conflict.get("properties", ()):
-        told = [
+        values = [
             f"{side} {_value(state, name)}" if state else f"not in {side}"
             for side, state in states.items()
         ]
-        yield escape_controls(f"    {name}: {', '.join(told)}")
+        yield escape_controls(f"    {name}: {', '.join(values)}")
 
 
 def picked_lines(body: Mapping[str, Any], done: str, doing: str) -> Iterator[str]:
-    """What became of a commit that was reverted or picked; of a preview, what would."""
+    """Format the result or the preview of a revert or cherry-pick."""
     if not body.get("preview"):
         landed = body["commit"]
         yield f"{done}: {landed['graph_commit_id'] if landed else 'nothing to change'}"
@@ -154,9 +154,9 @@ def picked_lines(body: Mapping[str, Any], done: str, doing: str) -> Iterator[str
 def json_list(
     head: Mapping[str, Any], name: str, items: Iterable[Any], tail: Callable[[], dict[str, Any]]
 ) -> Iterator[str]:
-    """An object with one long list, printed as the list comes in. ``tail`` is asked at the end.
+    """Print an object with one long list incrementally; ``tail`` returns its last fields.
 
-    Nothing is printed before the first item is known: what is refused at once is refused alone.
+    The first item is fetched before anything is printed, so that an early error is the only output.
     """
     source = iter(items)
     first = [*islice(source, 1)]
@@ -180,7 +180,7 @@ def json_list(
 
 
 def _indented(value: Any, spaces: int) -> str:
-    text = json.dumps(value, indent=2, ensure_ascii=not spells_unicode(sys.stdout))
+    text = json.dumps(value, indent=2, ensure_ascii=not supports_unicode(sys.stdout))
     return "\n".join(f"{'':>{spaces}}{line}" for line in text.splitlines())
 
 

@@ -1,4 +1,4 @@
-"""What a machine must have for a graph to live on it, looked at one by one."""
+"""Check the requirements of a machine, one by one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from omnigraph.cli.config import read_config
 from omnigraph.cli.credentials import check_credentials
-from omnigraph.cli.terminal import spells_unicode
+from omnigraph.cli.terminal import supports_unicode
 from omnigraph.errors import GraphError
 from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Finding", "State", "check_machine", "check_place"]
+__all__ = ["Finding", "State", "check_directory", "check_machine"]
 
 _PYTHON_MIN = (3, 11)
 _FREE_BYTES_MIN = 2**30
@@ -35,17 +35,17 @@ _OPTIONAL = {
 
 
 class State(StrEnum):
-    """How a finding is meant."""
+    """Severity of a finding."""
 
     OK = "ok"
-    # Something is missing that not everybody needs.
+    # An optional requirement is missing.
     NOTE = "note"
     BAD = "bad"
 
 
 @frozen
 class Finding:
-    """One thing that was looked at."""
+    """Result of one check."""
 
     check: str
     state: State
@@ -54,7 +54,7 @@ class Finding:
 
 
 def check_machine() -> Iterator[Finding]:
-    """The program, its libraries, its files: what does not depend on a place."""
+    """Check the program, its libraries and its files."""
     for look in (
         _python,
         _system,
@@ -68,18 +68,18 @@ def check_machine() -> Iterator[Finding]:
         yield from look()
 
 
-def check_place(place: Path) -> Iterator[Finding]:
-    """What a directory can do for a graph in it."""
-    while not place.is_dir():
-        place = place.parent
+def check_directory(directory: Path) -> Iterator[Finding]:
+    """Check whether a directory can store a graph."""
+    while not directory.is_dir():
+        directory = directory.parent
     try:
-        with tempfile.TemporaryDirectory(prefix=".omnigraph-doctor-", dir=place) as scratch:
+        with tempfile.TemporaryDirectory(prefix=".omnigraph-doctor-", dir=directory) as scratch:
             for look in (_links, _sync, _letter_case):
                 yield look(Path(scratch))
     except OSError as error:
-        told = f"{place} cannot be written: {error.strerror or error}"
-        yield Finding("directory", State.NOTE, told, "reading works; writing needs another place")
-    yield _disk(place)
+        told = f"cannot write to {directory}: {error.strerror or error}"
+        yield Finding("directory", State.NOTE, told, "reads work; writes need another directory")
+    yield _disk(directory)
 
 
 def _python() -> Iterator[Finding]:
@@ -150,8 +150,8 @@ def _file(check: str, read: Callable[[], str]) -> Finding:
 
 def _output() -> Iterator[Finding]:
     encoding = getattr(sys.stdout, "encoding", None) or "none"
-    fine = spells_unicode(sys.stdout)
-    remedy = "" if fine else "set LC_ALL=C.UTF-8 to see every letter"
+    fine = supports_unicode(sys.stdout)
+    remedy = "" if fine else "set LC_ALL=C.UTF-8 for Unicode output"
     yield Finding("output", State.OK if fine else State.NOTE, encoding, remedy)
 
 
@@ -160,7 +160,7 @@ def _links(scratch: Path) -> Finding:
     try:
         (scratch / "link").hardlink_to(scratch / "file")
     except OSError as error:
-        told = f"none here: {error.strerror or errno.errorcode.get(error.errno or 0, '')}"
+        told = f"not supported: {error.strerror or errno.errorcode.get(error.errno or 0, '')}"
         remedy = "keep the graph on a file system with hard links, or in a bucket"
         return Finding("hard links", State.BAD, told, remedy)
     return Finding("hard links", State.OK, "yes")
@@ -177,12 +177,14 @@ def _sync(scratch: Path) -> Finding:
 
 def _letter_case(scratch: Path) -> Finding:
     (scratch / "case").write_bytes(b"")
-    told = "names that differ in case only are one" if (scratch / "CASE").exists() else "kept apart"
+    told = "case-insensitive" if (scratch / "CASE").exists() else "case-sensitive"
     return Finding("letter case", State.OK, told)
 
 
-def _disk(place: Path) -> Finding:
-    free = shutil.disk_usage(place).free
-    told = f"{free / 2**30:,.1f} GiB free at {place}"
+def _disk(directory: Path) -> Finding:
+    free = shutil.disk_usage(directory).free
+    told = f"{free / 2**30:,.1f} GiB free at {directory}"
     fine = free >= _FREE_BYTES_MIN
-    return Finding("disk", State.OK if fine else State.NOTE, told, "" if fine else "make room")
+    return Finding(
+        "disk", State.OK if fine else State.NOTE, told, "" if fine else "free some space"
+    )

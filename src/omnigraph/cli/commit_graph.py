@@ -1,8 +1,8 @@
-"""Drawing commits with their parents beside the text, newest first.
+"""Draw the commit graph beside the text of the commits, newest first.
 
-Each line of development has a lane, two columns wide. A lane waits for one commit: the parent of
-the last one drawn in it. Several lanes that wait for the same commit join just above it; a merge
-opens a lane, or points to one, just below it.
+Each line of development has a lane, two columns wide. A lane expects one commit: the parent of the
+last one drawn in it. Lanes that expect the same commit join above it; a merge opens or joins a lane
+below it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Node", "draw"]
 
 @frozen
 class Node:
-    """A commit to draw: who its parents are, and the lines that stand beside it."""
+    """A commit with its parents and the lines of text beside it."""
 
     id: str
     parents: tuple[str, ...]
@@ -27,7 +27,7 @@ class Node:
 
 
 def draw(nodes: Iterable[Node]) -> Iterator[str]:
-    """Lines for nodes that come in an order in which no parent stands before its child."""
+    """Draw nodes; children must precede their parents."""
     lanes: list[str | None] = []
     for node in nodes:
         waiting = [lane for lane, wanted in enumerate(lanes) if wanted == node.id]
@@ -36,7 +36,7 @@ def draw(nodes: Iterable[Node]) -> Iterator[str]:
             yield _link(lanes, home, lane, ending=True).rstrip()
             lanes[lane] = None
         lanes[home] = node.id
-        _forget_free_end(lanes)
+        _trim_free_lanes(lanes)
         text = iter(node.text)
         yield _beside(_row(lanes, {2 * home: "*"}), next(text, ""))
         lanes[home] = node.parents[0] if node.parents else None
@@ -56,13 +56,13 @@ def _free_lane(lanes: list[str | None]) -> int:
     return lanes.index(None)
 
 
-def _forget_free_end(lanes: list[str | None]) -> None:
+def _trim_free_lanes(lanes: list[str | None]) -> None:
     while lanes[-1] is None:
         lanes.pop()
 
 
 def _row(lanes: Sequence[str | None], marks: dict[int, str] | None = None) -> str:
-    """One character per lane and one between; ``marks`` are drawn over them."""
+    """Draw one character per lane and one between; ``marks`` overwrite them."""
     cells = [" "] * (2 * len(lanes) - 1)
     for lane, wanted in enumerate(lanes):
         cells[2 * lane] = "|" if wanted is not None else " "
@@ -72,7 +72,7 @@ def _row(lanes: Sequence[str | None], marks: dict[int, str] | None = None) -> st
 
 
 def _link(lanes: Sequence[str | None], home: int, lane: int, *, ending: bool = False) -> str:
-    """A line between two lanes: down from ``home`` to ``lane``, or, when that one ends, back."""
+    """Draw a line from ``home`` down to ``lane``, or back if ``lane`` ends."""
     left, right = sorted((home, lane))
     falls_right = lane > home and not ending
     between = range(2 * left + 1, 2 * right - 1)

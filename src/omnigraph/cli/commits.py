@@ -1,4 +1,4 @@
-"""Commits for people: in one row, in a few lines, with the names that point to them."""
+"""Format commits as rows or lines, with the branches and tags that point to them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.cli.commit_graph import Node, draw
-from omnigraph.cli.terminal import escape_controls, paint
+from omnigraph.cli.terminal import colorize, escape_controls
 from omnigraph.errors import NotFound
 from omnigraph.runtime.clock import format_micros
 
@@ -26,14 +26,14 @@ __all__ = [
     "commit_row",
     "draw_commits",
     "names_by_commit",
-    "weave",
+    "walk_ancestors",
 ]
 
 COMMIT_COLUMNS = ("commit", "time", "kind", "actor", "changed", "message")
 
 
 def commit_row(commit: Commit) -> tuple[Any, ...]:
-    """A commit under ``COMMIT_COLUMNS``."""
+    """Return a row with ``COMMIT_COLUMNS``."""
     return (
         commit.id,
         format_micros(commit.time_micros),
@@ -45,7 +45,7 @@ def commit_row(commit: Commit) -> tuple[Any, ...]:
 
 
 def commit_fields(commit: Commit) -> list[tuple[str, Any]]:
-    """Everything that a person may want to know of one commit; None where it has nothing."""
+    """Return the fields of a commit; missing ones are None."""
     return [
         ("commit", commit.id),
         ("branch", commit.branch),
@@ -61,24 +61,24 @@ def commit_fields(commit: Commit) -> list[tuple[str, Any]]:
 
 
 def commit_lines(commit: Commit, names: Mapping[str, list[str]]) -> list[str]:
-    """A commit as ``log`` shows it, narrow enough for a narrow terminal."""
+    """Format a commit for ``log``, for narrow terminals."""
     pointing = f" ({', '.join(names[commit.id])})" if commit.id in names else ""
-    who = f" by {escape_controls(commit.actor)}" if commit.actor else ""
+    author = f" by {escape_controls(commit.actor)}" if commit.actor else ""
     changes = _changes(commit.counts)
-    said = [
-        f"{paint(commit.id, 'yellow', sys.stdout)}{pointing}",
+    lines = [
+        f"{colorize(commit.id, 'yellow', sys.stdout)}{pointing}",
         format_micros(commit.time_micros),
-        f"{commit.kind.value}{who}{': ' if changes else ''}{changes}",
+        f"{commit.kind.value}{author}{': ' if changes else ''}{changes}",
         *map(escape_controls, (commit.message or "").splitlines()),
     ]
-    return [*filter(None, said), ""]
+    return [*filter(None, lines), ""]
 
 
 def cause_line(cause: Mapping[str, Any]) -> str:
-    """The commit behind a block of changes, in one line."""
-    who = f" by {cause['actor_id']}" if "actor_id" in cause else ""
-    told = f"{format_micros(cause['authored_at'])} on {cause['authored_branch']}{who}"
-    return f"{paint(cause['graph_commit_id'], 'yellow', sys.stdout)} {escape_controls(told)}"
+    """Format the commit of a block of changes in one line."""
+    author = f" by {cause['actor_id']}" if "actor_id" in cause else ""
+    origin = f"{format_micros(cause['authored_at'])} on {cause['authored_branch']}{author}"
+    return f"{colorize(cause['graph_commit_id'], 'yellow', sys.stdout)} {escape_controls(origin)}"
 
 
 class History:
@@ -124,7 +124,7 @@ def names_by_commit(history: History) -> dict[str, list[str]]:
 def weave(history: History, heads: Iterable[Commit], count: int) -> list[Commit]:
     """Commits with all their ancestors, newest first, at most ``count``.
 
-    A commit is always later than its parents, so no parent comes before its child.
+    A commit is later than its parents, so children precede their parents.
     """
     known = {commit.id: commit for commit in map(history.visible, heads)}
     waiting = [(-commit.time_micros, commit.id) for commit in known.values()]
@@ -136,8 +136,8 @@ def weave(history: History, heads: Iterable[Commit], count: int) -> list[Commit]
         for parent in history.parents(commit):
             if parent.id not in known:
                 known[parent.id] = parent
-                heapq.heappush(waiting, (-parent.time_micros, parent.id))
-    return woven
+                heapq.heappush(pending, (-parent.time_micros, parent.id))
+    return ordered
 
 
 def draw_commits(
@@ -155,7 +155,7 @@ def _parent_ids(history: History, commit: Commit) -> tuple[str, ...]:
 
 
 def _find(graph: Graph, commit_id: str) -> Commit | None:
-    """None for a commit that cleanup has removed without a trace."""
+    """Return a commit, or None if cleanup has removed it."""
     try:
         return graph.commits.show(commit_id)
     except NotFound:
@@ -163,7 +163,7 @@ def _find(graph: Graph, commit_id: str) -> Commit | None:
 
 
 def _changes(counts: Counts) -> str:
-    """``+2 ~1 nodes, +3 edges``: inserted, updated, deleted; empty when nothing was."""
+    """Format counts as ``+2 ~1 nodes, +3 edges``: inserted, updated, deleted."""
     nodes = _change("node", counts.nodes_inserted, counts.nodes_updated, counts.nodes_deleted)
     edges = _change("edge", counts.edges_inserted, counts.edges_updated, counts.edges_deleted)
     return ", ".join(filter(None, (nodes, edges)))

@@ -1,7 +1,7 @@
-"""The operator's file: ``config.yaml`` in ``~/.omnigraph``, or where ``OMNIGRAPH_HOME`` says.
+"""Read the configuration file: ``config.yaml`` in ``~/.omnigraph``, or in ``OMNIGRAPH_HOME``.
 
-A file that is not there says nothing. A key that nobody knows is told and ignored, so that an older
-program can live with a newer file. Profiles and aliases are checked when they are used.
+A missing file is empty. An unknown key causes a warning, so that an older release can read a newer
+file. Profiles and aliases are validated on use.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Alias", "Config", "Defaults", "Profile", "home_directory", "read_con
 
 HOME_VARIABLE = "OMNIGRAPH_HOME"
 _FILE = "config.yaml"
-# As systems say of users that have none.
+# The conventional home of users without one.
 _NO_HOME = Path("/nonexistent/.omnigraph")
 _KNOWN = {
     "operator": frozenset({"actor"}),
@@ -41,14 +41,14 @@ _KNOWN = {
     "profiles": frozenset({"server", "cluster", "store", "default_graph"}),
     "aliases": frozenset({"server", "graph", "query", "args", "params", "format"}),
 }
-# Sections of named entries, rather than of keys.
+# Sections of named entries.
 _NAMED = frozenset({"servers", "clusters", "profiles", "aliases"})
 _LAYOUTS = ("truncate", "wrap")
 
 
 @frozen
 class Defaults:
-    """What holds when a command line does not say."""
+    """Defaults of the command line."""
 
     output: Format | None = None
     server: str | None = None
@@ -60,7 +60,7 @@ class Defaults:
 
 @frozen
 class Profile:
-    """A name for an address; exactly one of the three is set."""
+    """A named address: exactly one of server, cluster and store."""
 
     name: str
     server: str | None = None
@@ -79,7 +79,7 @@ class Profile:
 
 @frozen
 class Alias:
-    """A name for a stored query of a server, with some of its parameters."""
+    """A named stored query of a server, with some of its parameters."""
 
     name: str
     server: str
@@ -92,7 +92,7 @@ class Alias:
 
 @frozen
 class Config:
-    """The file, read."""
+    """The parsed configuration file."""
 
     path: Path
     actor: str | None = None
@@ -111,51 +111,51 @@ class Config:
         return sorted(self._aliases)
 
     def profile(self, name: str) -> Profile:
-        """A profile by its name, or an error that says what is wrong with it."""
+        """Return a validated profile by name."""
         body = self._entry("profile", self._profiles, name)
-        words = {key: _text(self.path, f"profiles.{name}.{key}", body[key]) for key in body}
-        bound = [key for key in ("server", "cluster", "store") if words.get(key)]
+        fields = {key: _text(self.path, f"profiles.{name}.{key}", body[key]) for key in body}
+        bound = [key for key in ("server", "cluster", "store") if fields.get(key)]
         if len(bound) != 1:
             raise InvalidInput(
                 "config.bad_profile",
                 f"{self.path}: profile {name!r} binds {' and '.join(bound) or 'nothing'}",
                 remedy="a profile has exactly one of server, cluster and store",
             )
-        if "store" in bound and words.get("default_graph"):
+        if "store" in bound and fields.get("default_graph"):
             raise _graph_of_store(self.path, f"profiles.{name}")
         return Profile(
             name,
-            words.get("server"),
-            words.get("cluster"),
-            words.get("store"),
-            words.get("default_graph"),
+            fields.get("server"),
+            fields.get("cluster"),
+            fields.get("store"),
+            fields.get("default_graph"),
         )
 
     def alias(self, name: str) -> Alias:
-        """An alias by its name, or an error that says what is wrong with it."""
+        """Return a validated alias by name."""
         body = self._entry("alias", self._aliases, name)
-        place = f"aliases.{name}"
-        words = {
-            key: _text(self.path, f"{place}.{key}", body[key])
+        key_path = f"aliases.{name}"
+        fields = {
+            key: _text(self.path, f"{key_path}.{key}", body[key])
             for key in ("server", "graph", "query", "format")
             if body.get(key) is not None
         }
-        missing = [key for key in ("server", "query") if not words.get(key)]
+        missing = [key for key in ("server", "query") if not fields.get(key)]
         if missing:
-            raise _bad(self.path, f"{place}.{missing[0]}", "is missing")
+            raise _bad(self.path, f"{key_path}.{missing[0]}", "is missing")
         args, params = body.get("args") or [], body.get("params") or {}
         if not isinstance(args, list) or not all(isinstance(each, str) for each in args):
-            raise _bad(self.path, f"{place}.args", "is not a list of names")
+            raise _bad(self.path, f"{key_path}.args", "is not a list of names")
         if not isinstance(params, dict):
-            raise _bad(self.path, f"{place}.params", "is not a mapping")
+            raise _bad(self.path, f"{key_path}.params", "is not a mapping")
         return Alias(
             name,
-            words["server"],
-            words["query"],
-            words.get("graph"),
+            fields["server"],
+            fields["query"],
+            fields.get("graph"),
             tuple(args),
             params,
-            _format(self.path, f"{place}.format", words.get("format")),
+            _format(self.path, f"{key_path}.format", fields.get("format")),
         )
 
     def _entry(self, what: str, entries: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Config:
             known = ", ".join(sorted(entries)) or "none"
             raise InvalidInput(
                 f"config.{what}_missing",
-                f"there is no {what} {name!r} in {self.path}",
+                f"{what} {name!r} does not exist in {self.path}",
                 remedy=f"known: {known}",
             )
         body = entries[name]
@@ -174,17 +174,17 @@ class Config:
 
 
 def home_directory() -> Path:
-    """Where the operator's files are."""
-    said = Path(os.environ.get(HOME_VARIABLE) or "~/.omnigraph")
+    """Return the directory of configuration and credentials."""
+    configured = Path(os.environ.get(HOME_VARIABLE) or "~/.omnigraph")
     try:
-        return said.expanduser()
+        return configured.expanduser()
     except RuntimeError:
-        # A user without a home, as in a container: there is nothing to read, and writing fails.
+        # A user without a home, as in a container: reads find nothing, and writes fail.
         return _NO_HOME
 
 
 def read_config() -> Config:
-    """The operator's file; empty when there is none."""
+    """Read the configuration file; a missing one is empty."""
     path = home_directory() / _FILE
     try:
         text = path.read_text(encoding="utf-8")
@@ -192,13 +192,13 @@ def read_config() -> Config:
         return Config(path)
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InvalidInput("config.unreadable", f"{path} cannot be read: {why}") from error
+        raise InvalidInput("config.unreadable", f"cannot read {path}: {why}") from error
     return parse_config(path, text)
 
 
 def parse_config(path: Path, text: str) -> Config:
-    """The file from its text; ``path`` is for messages."""
-    import yaml  # noqa: PLC0415 - only who has such a file pays for it
+    """Parse a configuration; ``path`` is for messages."""
+    import yaml  # noqa: PLC0415 - imported only if the file exists
 
     try:
         body = yaml.safe_load(text) or {}
@@ -244,7 +244,7 @@ def _servers(path: Path, section: dict[str, Any]) -> dict[str, str]:
             path, f"servers.{name}.url", body.get("url") if isinstance(body, dict) else None
         )
         if not url.startswith(("http://", "https://")):
-            raise _bad(path, f"servers.{name}.url", "is no http:// or https:// address")
+            raise _bad(path, f"servers.{name}.url", "is not an http:// or https:// address")
         found[str(name)] = url.rstrip("/")
     return found
 
@@ -256,14 +256,14 @@ def _defaults(path: Path, section: dict[str, Any]) -> Defaults:
     if server and store:
         raise InvalidInput(
             "config.two_addresses",
-            f"{path}: defaults name both a server and a store",
-            remedy="keep one; profiles can hold the other",
+            f"{path}: defaults contain both a server and a store",
+            remedy="keep one; use a profile for the other",
         )
     if store and graph:
         raise _graph_of_store(path, "defaults")
     width = section.get("table_max_column_width")
     if width is not None and (not isinstance(width, int) or isinstance(width, bool) or width < 1):
-        raise _bad(path, "defaults.table_max_column_width", "is no positive number")
+        raise _bad(path, "defaults.table_max_column_width", "is not a positive integer")
     layout = section.get("table_cell_layout") or _LAYOUTS[0]
     if layout not in _LAYOUTS:
         raise _bad(
@@ -275,30 +275,30 @@ def _defaults(path: Path, section: dict[str, Any]) -> Defaults:
     )
 
 
-def _graph_of_store(path: Path, place: str) -> InvalidInput:
+def _graph_of_store(path: Path, key_path: str) -> InvalidInput:
     return InvalidInput(
         "config.graph_of_store",
-        f"{path}: {place} has a store and a default_graph",
+        f"{path}: {key_path} has a store and a default_graph",
         remedy="a store is one graph: leave default_graph out",
     )
 
 
-def _format(path: Path, place: str, said: str | None) -> Format | None:
+def _format(path: Path, key_path: str, given: str | None) -> Format | None:
     known = [each.value for each in Format]
-    if said is not None and said not in known:
-        raise _bad(path, place, f"is {said!r}, not one of {', '.join(known)}")
-    return Format(said) if said is not None else None
+    if given is not None and given not in known:
+        raise _bad(path, key_path, f"is {given!r}, not one of {', '.join(known)}")
+    return Format(given) if given is not None else None
 
 
-def _optional(path: Path, place: str, value: Any) -> str | None:
-    return None if value is None else _text(path, place, value)
+def _optional(path: Path, key_path: str, value: Any) -> str | None:
+    return None if value is None else _text(path, key_path, value)
 
 
-def _text(path: Path, place: str, value: Any) -> str:
+def _text(path: Path, key_path: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise _bad(path, place, "is no text")
+        raise _bad(path, key_path, "is not a non-empty string")
     return value
 
 
-def _bad(path: Path, place: str, what: str) -> InvalidInput:
-    return InvalidInput("config.bad_value", f"{path}: {place} {what}")
+def _bad(path: Path, key_path: str, what: str) -> InvalidInput:
+    return InvalidInput("config.bad_value", f"{path}: {key_path} {what}")

@@ -1,11 +1,11 @@
-"""Tokens for servers: from the environment, or from the operator's file ``credentials``.
+"""Find tokens for servers in the environment or in the file ``credentials``.
 
-The file has a section per server and is readable for its owner alone::
+The file has a section per server, and only its owner may read it::
 
     [staging]
     token = …
 
-A token that belongs to a server never goes to another address.
+A token of a server is never sent to another address.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["check_credentials", "drop_token", "find_token", "keep_token", "server_of"]
+__all__ = ["check_credentials", "delete_token", "find_token", "server_of", "store_token"]
 
 ANY_SERVER_VARIABLE = "OMNIGRAPH_BEARER_TOKEN"
 _FILE = "credentials"
@@ -33,7 +33,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def find_token(url: str, servers: Mapping[str, str]) -> str | None:
-    """The token for an address: that of the server which it belongs to, else that for any."""
+    """Return the token of the server at an address, else the token for any server."""
     name = server_of(url, servers)
     if name is not None:
         keyed = os.environ.get(variable_of(name)) or _sections(_path()).get(name)
@@ -43,7 +43,7 @@ def find_token(url: str, servers: Mapping[str, str]) -> str | None:
 
 
 def server_of(url: str, servers: Mapping[str, str]) -> str | None:
-    """The known server with the longest address that ``url`` begins with, at the end of a part."""
+    """Return the configured server whose URL is the longest path prefix of ``url``."""
     wanted = url.rstrip("/")
     fitting = [
         (len(known), name)
@@ -54,16 +54,16 @@ def server_of(url: str, servers: Mapping[str, str]) -> str | None:
 
 
 def variable_of(name: str) -> str:
-    """The variable that holds the token of a server."""
+    """Return the environment variable with the token of a server."""
     return f"OMNIGRAPH_TOKEN_{re.sub(r'[^A-Za-z0-9]', '_', name).upper()}"
 
 
-def keep_token(name: str, token: str) -> Path:
-    """Write the token of a server down, for the owner's eyes."""
+def store_token(name: str, token: str) -> Path:
+    """Store the token of a server in a file that only its owner can read."""
     require_server_name(name)
     if not token or not token.isprintable() or token != token.strip():
         raise InvalidInput(
-            "credentials.bad_token", "the token is empty, or holds spaces or control characters"
+            "credentials.bad_token", "the token is empty, or contains spaces or control characters"
         )
     path = _path()
     try:
@@ -71,16 +71,16 @@ def keep_token(name: str, token: str) -> Path:
     except OSError as error:
         raise InvalidInput(
             "credentials.unwritable",
-            f"{path.parent} cannot be made: {error.strerror or error}",
-            remedy=f"name another directory by {HOME_VARIABLE}, or give the token by "
+            f"cannot create {path.parent}: {error.strerror or error}",
+            remedy=f"set another directory with {HOME_VARIABLE}, or pass the token in "
             f"{variable_of(name)}",
         ) from error
     _write(path, {**_sections(path), name: token})
     return path
 
 
-def drop_token(name: str) -> bool:
-    """Forget the token of a server; whether there was one."""
+def delete_token(name: str) -> bool:
+    """Delete the token of a server; return whether there was one."""
     path = _path()
     sections = _sections(path)
     if name not in sections:
@@ -90,7 +90,7 @@ def drop_token(name: str) -> bool:
 
 
 def check_credentials() -> Path:
-    """Read the file, and raise what is wrong with it; where it is."""
+    """Validate the file and return its path."""
     _sections(_path())
     return _path()
 
@@ -99,8 +99,8 @@ def require_server_name(name: str) -> None:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
         raise InvalidInput(
             "credentials.bad_name",
-            f"{name!r} is no name of a server",
-            remedy="letters, digits, dots, dashes and underscores, at most 64",
+            f"{name!r} is not a valid server name",
+            remedy="use at most 64 letters, digits, dots, dashes and underscores",
         )
 
 
@@ -122,15 +122,15 @@ def _sections(path: Path) -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InvalidInput("credentials.unreadable", f"{path} cannot be read: {why}") from error
+        raise InvalidInput("credentials.unreadable", f"cannot read {path}: {why}") from error
     parser = configparser.RawConfigParser()
     try:
         parser.read_string(text)
     except configparser.Error:
-        # What the parser says quotes the line, and the line may be a token.
+        # The message of the parser quotes the line, which may contain a token.
         raise InvalidInput(
             "credentials.malformed",
-            f"{path} is not made of sections with a token each",
+            f"{path} is malformed: it must contain sections with a token each",
             remedy="write [server] and below it token = …, or use `omnigraph login`",
         ) from None
     return {name: parser[name].get(_KEY, "") for name in parser.sections()}

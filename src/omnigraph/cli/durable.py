@@ -1,4 +1,4 @@
-"""Putting a file where somebody will rely on it: whole, safe from a power cut, one at a time."""
+"""Write files atomically and durably."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ if TYPE_CHECKING:
 
 __all__ = ["install"]
 
-# LOCK_EX | LOCK_NB, as POSIX has them.
-_EXCLUSIVE_AT_ONCE = 2 | 4
+# LOCK_EX | LOCK_NB of POSIX.
+_EXCLUSIVE_NONBLOCKING = 2 | 4
 
 
 def install(path: Path, chunks: Iterable[bytes], *, mode: int | None = None) -> None:
-    """Write a file beside its place, sync it, move it there, sync the directory.
+    """Write a temporary file, sync it, rename it to ``path`` and sync the directory.
 
-    ``mode`` are its permissions, from the first byte on. Whoever reads the place sees the old file
-    or the new one. Two who install at once do so one after the other: the second is refused. A link
-    stays, and what it points to is replaced; what is no file is written to as it is.
+    ``mode`` sets the permissions on creation. Readers see the old file or the new one. A lock file
+    refuses a second concurrent writer. A symbolic link is kept and its target is replaced; a stream
+    is written directly.
     """
     try:
-        import fcntl  # noqa: PLC0415 - not there on every system
+        import fcntl  # noqa: PLC0415 - POSIX only
     except ImportError as error:
         raise Unsupported(
-            "file.not_posix", "a file cannot be installed durably on this system"
+            "file.not_posix",
+            "cannot write a file durably on this system: POSIX file locks are missing",
         ) from error
     try:
         if is_stream(path):
@@ -43,7 +44,7 @@ def install(path: Path, chunks: Iterable[bytes], *, mode: int | None = None) -> 
             _replace(real, chunks, mode)
     except OSError as error:
         raise InvalidInput(
-            "file.unwritable", f"{path} cannot be written: {error.strerror or error}"
+            "file.unwritable", f"cannot write {path}: {error.strerror or error}"
         ) from error
 
 
@@ -51,12 +52,12 @@ def install(path: Path, chunks: Iterable[bytes], *, mode: int | None = None) -> 
 def _locked(path: Path, flock: Callable[[IO[bytes], int], None]) -> Iterator[None]:
     with path.open("wb") as lock:
         try:
-            flock(lock, _EXCLUSIVE_AT_ONCE)
+            flock(lock, _EXCLUSIVE_NONBLOCKING)
         except BlockingIOError as error:
             raise Conflict(
                 "file.locked",
-                f"somebody else is writing beside {path}",
-                remedy="wait for them, or choose another file",
+                f"another process holds the lock {path}",
+                remedy="wait until it has finished, or choose another file",
             ) from error
         try:
             yield
@@ -65,8 +66,8 @@ def _locked(path: Path, flock: Callable[[IO[bytes], int], None]) -> Iterator[Non
 
 
 def _sync(descriptor: int) -> None:
-    """On macOS fsync stops at the drive's cache; the full sync does not."""
-    import fcntl  # noqa: PLC0415 - install has made sure that it is there
+    """Sync a file; on macOS only a full sync flushes the cache of the drive."""
+    import fcntl  # noqa: PLC0415 - checked by the caller
 
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is None:
@@ -74,7 +75,7 @@ def _sync(descriptor: int) -> None:
         return
     try:
         fcntl.fcntl(descriptor, full)
-    except OSError:  # a file system that knows no full sync
+    except OSError:  # a file system without full sync
         os.fsync(descriptor)
 
 
@@ -98,4 +99,4 @@ def _replace(path: Path, chunks: Iterable[bytes], mode: int | None) -> None:
     finally:
         os.close(directory)
     if path.stat().st_ino != written:
-        raise Conflict("file.replaced", f"somebody else has replaced {path} meanwhile")
+        raise Conflict("file.replaced", f"another process has replaced {path}")

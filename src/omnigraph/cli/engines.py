@@ -1,4 +1,4 @@
-"""The flags that say which engine works, and the line that tells how far it is."""
+"""Define the flags that select an engine, and the progress line."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _BAR = 24
 
 
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--engine``, and which Spark: ``--master``, ``--remote``, ``--conf``."""
+    """Declare ``--engine``, and for Spark ``--master``, ``--remote`` and ``--conf``."""
     for option in (
         click.option(
             "--conf",
             "conf",
             metavar="KEY=VALUE",
             multiple=True,
-            help="A setting of Spark. May be given again.",
+            help="A Spark setting; repeatable.",
         ),
         click.option("--remote", metavar="URL", help="A Spark Connect server, sc://… or local[*]."),
         click.option(
@@ -49,14 +49,14 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def find_spark(master: str | None, remote: str | None, conf: Sequence[str]) -> SparkOptions | None:
-    """The Spark that the flags name; None when they name none."""
-    from omnigraph.pipeline.session import SparkOptions  # noqa: PLC0415 - only where it is asked for
+    """Return the Spark options of the flags, or None without any."""
+    from omnigraph.pipeline.session import SparkOptions  # noqa: PLC0415 - imported only for Spark
 
     settings = {}
     for setting in conf:
         key, equals, value = setting.partition("=")
         if not (key.strip() and equals):
-            # What stands behind the sign may be a secret.
+            # The value may be a secret.
             raise InvalidInput(
                 "usage.bad_conf",
                 f"--conf {key!r} is not a setting",
@@ -69,19 +69,19 @@ def find_spark(master: str | None, remote: str | None, conf: Sequence[str]) -> S
 
 
 def stage_meter(call: Invocation) -> Callable[[Stage], None] | None:
-    """A line with a bar, the stage, rows and rate, for a person who waits."""
+    """Return a callback that prints a progress line, if stderr is a terminal."""
     if call.quiet or call.json or sys.stderr is None or not sys.stderr.isatty():
         return None
 
-    def tell(stage: Stage) -> None:
+    def show(stage: Stage) -> None:
         end = "\n" if stage.done else "\r"
         print(f"\r{meter_line(stage)}\033[K", end=end, file=sys.stderr, flush=True)
 
-    return tell
+    return show
 
 
 def meter_line(stage: Stage) -> str:
-    """A bar, the stage, rows and rate; of a stage that is under way, as far as they are known."""
+    """Format a progress bar with stage, rows and rate, as far as known."""
     filled = round(_BAR * stage.share)
     bar = "#" * filled + "-" * (_BAR - filled)
     rows = f", {stage.rows:,} rows, {stage.rate:,.0f} rows/s" if stage.rows else ""
@@ -89,10 +89,10 @@ def meter_line(stage: Stage) -> str:
 
 
 def stage_lines(stages: Sequence[Stage]) -> list[str]:
-    """What took how long."""
-    told = []
+    """Format the duration of each stage."""
+    lines = []
     for stage in stages:
         rate = f" ({stage.rate:,.0f}/s)" if stage.rate >= 1 else ""
         rows = f", {plural(stage.rows, 'row')}{rate}" if stage.rows else ""
-        told.append(f"  {stage.name:<8} {stage.seconds:6.1f} s{rows}")
-    return told
+        lines.append(f"  {stage.name:<8} {stage.seconds:6.1f} s{rows}")
+    return lines

@@ -1,4 +1,4 @@
-"""Telling what went wrong: for people on stderr, and with ``--json`` for programs on stdout."""
+"""Report errors as text on stderr, and with ``--json`` also as JSON on stdout."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ import click
 
 from omnigraph.cli.exits import FAILED, exit_code_of
 from omnigraph.cli.invocation import Invocation
-from omnigraph.cli.terminal import paint, write_error
+from omnigraph.cli.terminal import colorize, write_error
 from omnigraph.errors import GraphError, InvalidInput, PreconditionFailed
 
 __all__ = ["report", "usage_failure"]
 
 
 def usage_failure(error: click.ClickException) -> InvalidInput:
-    """What click found wrong with the command line, as one of our errors."""
+    """Convert a usage error of click."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     path = context.command_path if context is not None else "omnigraph"
-    # Click spreads the choices of an option over lines; a failure is one line.
+    # Click wraps the choices of an option; an error is one line.
     message = " ".join(error.format_message().split())
     return InvalidInput("usage.bad", message, remedy=f"see `{path} --help`")
 
 
 def report(error: BaseException, *, as_json: bool) -> int:
-    """Print an error; the exit code that goes with it."""
+    """Print an error and return its exit code."""
     match error:
         case GraphError():
             lines, body, code = _lines_of(error), _body_of(error), exit_code_of(error)
         case OSError():
-            lines, body, code = _unforeseen("io.failed", f"{error}")
+            lines, body, code = _unexpected("io.failed", f"{error}")
         case _:
-            lines, body, code = _unforeseen("internal", _internal_message(error))
+            lines, body, code = _unexpected("internal", _internal_message(error))
     if os.environ.get("OMNIGRAPH_DEBUG") == "1":
         lines += traceback.format_exception(error)
     for line in lines:
         write_error(line)
     if as_json:
-        # A reader that has gone does not make a success of it, and a full disk no other failure.
+        # A failed write must not replace the reported error.
         with contextlib.suppress(OSError):
             print(Invocation.to_json(body), flush=True)
     return code
 
 
 def _body_of(error: GraphError) -> dict[str, Any]:
-    """The error as JSON. A lost ``--if-commit`` has the detail object of the HTTP interface."""
+    """Serialise an error; a failed ``--if-commit`` has the details of the HTTP interface."""
     body = error.to_json()
     if isinstance(error, PreconditionFailed):
         body["precondition_failure"] = dict(error.details)
@@ -56,21 +56,21 @@ def _body_of(error: GraphError) -> dict[str, Any]:
 
 
 def _lines_of(error: GraphError) -> list[str]:
-    label = paint("error", "red", sys.stderr)
-    # Findings in a text say for themselves what they are, each with its place and remedy.
+    label = colorize("error", "red", sys.stderr)
+    # Diagnostics contain their own code, position and remedy.
     found = "diagnostics" in error.details
     lines = [error.message if found else f"{label} [{error.code}] {error.message}"]
     return [*lines, f"help: {error.remedy}"] if error.remedy else lines
 
 
-def _unforeseen(code: str, message: str) -> tuple[list[str], dict[str, Any], int]:
-    label = paint("error", "red", sys.stderr)
+def _unexpected(code: str, message: str) -> tuple[list[str], dict[str, Any], int]:
+    label = colorize("error", "red", sys.stderr)
     return [f"{label} [{code}] {message}"], {"error": message, "code": code}, FAILED
 
 
 def _internal_message(error: BaseException) -> str:
-    said = " ".join(str(error).split())
+    description = " ".join(str(error).split())
     return (
-        f"internal error, please report it: {type(error).__name__}: {said} "
-        "(OMNIGRAPH_DEBUG=1 shows where)"
+        f"internal error, please report it: {type(error).__name__}: {description} "
+        "(OMNIGRAPH_DEBUG=1 prints the traceback)"
     )

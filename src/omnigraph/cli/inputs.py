@@ -1,4 +1,4 @@
-"""What a command line points at: files, queries, parameters, times."""
+"""Read the inputs of a command line: files, queries, parameters, times."""
 
 from __future__ import annotations
 
@@ -33,38 +33,38 @@ _STDIN = "-"
 
 @frozen
 class QueryText:
-    """A query text, and what to call it in messages."""
+    """A query text and its name in messages."""
 
     text: str
     name: str
 
 
 def query_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--query FILE`` or ``-e GQ``."""
+    """Declare ``--query FILE`` and ``-e GQ``."""
     command = click.option(
-        "-e", "--query-string", "query_string", metavar="GQ", help="The query itself."
+        "-e", "--query-string", "query_string", metavar="GQ", help="The query text."
     )(command)
     return click.option(
-        "--query", "query_file", metavar="FILE", help="The file that holds the query; - is stdin."
+        "--query", "query_file", metavar="FILE", help="A file with the query; - is stdin."
     )(command)
 
 
 def params_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--params JSON`` or ``--params-file FILE``."""
+    """Declare ``--params JSON`` and ``--params-file FILE``."""
     command = click.option(
-        "--params-file", metavar="FILE", help="The file that holds the parameters; - is stdin."
+        "--params-file", metavar="FILE", help="A file with the parameters; - is stdin."
     )(command)
     return click.option("--params", metavar="JSON", help="Parameters, as one JSON object.")(command)
 
 
 def read_text(path: str) -> str:
-    """The text of a file, or of stdin for ``-``."""
+    """Read the text of a file, or of stdin for ``-``."""
     try:
         data = open_stdin().read() if path == _STDIN else Path(path).read_bytes()
         return data.decode("utf-8-sig")
     except OSError as error:
         raise InvalidInput(
-            "file.unreadable", f"{path} cannot be read: {error.strerror or error}"
+            "file.unreadable", f"cannot read {path}: {error.strerror or error}"
         ) from error
     except UnicodeDecodeError as error:
         raise InvalidInput(
@@ -75,14 +75,14 @@ def read_text(path: str) -> str:
 
 
 def open_stdin() -> BinaryIO:
-    """Stdin, as bytes."""
+    """Return stdin as a binary stream."""
     if sys.stdin is None:
-        raise InvalidInput("file.unreadable", "- cannot be read: stdin is closed")
+        raise InvalidInput("file.unreadable", "cannot read -: stdin is closed")
     return sys.stdin.buffer
 
 
 def find_query(file: str | None, text: str | None) -> QueryText:
-    """The query that the command line gives."""
+    """Return the query of the command line."""
     if file is not None and text is not None:
         raise InvalidInput("usage.two_queries", "both --query and -e are given", remedy="give one")
     if text is not None:
@@ -92,12 +92,12 @@ def find_query(file: str | None, text: str | None) -> QueryText:
     raise InvalidInput(
         "usage.no_query",
         "no query given",
-        remedy="give --query FILE or -e GQ; stored queries are asked for on a server",
+        remedy="pass --query FILE or -e GQ; stored queries need a server",
     )
 
 
 def find_params(text: str | None, file: str | None) -> dict[str, Any]:
-    """The parameters that the command line gives, none by default."""
+    """Return the parameters of the command line; the default is none."""
     if text is not None and file is not None:
         raise InvalidInput(
             "usage.two_params", "both --params and --params-file are given", remedy="give one"
@@ -107,19 +107,19 @@ def find_params(text: str | None, file: str | None) -> dict[str, Any]:
     return _parse_params(text, "--params") if text is not None else {}
 
 
-def _parse_params(text: str, place: str) -> dict[str, Any]:
+def _parse_params(text: str, origin: str) -> dict[str, Any]:
     try:
         params = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(
             "params.bad_json",
-            f"{place} is not JSON: {error}",
+            f"{origin} is not JSON: {error}",
             remedy="""write an object, such as --params '{"name": "Ada"}'""",
         ) from error
     if not isinstance(params, dict):
         raise InvalidInput(
             "params.not_object",
-            f"{place} is not a JSON object",
+            f"{origin} is not a JSON object",
             remedy="""write an object, such as --params '{"name": "Ada"}'""",
         )
     return params
@@ -130,7 +130,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def parse_time(flag: str, text: str | None) -> int | None:
-    """Microseconds of an ISO 8601 time; without an offset it is UTC."""
+    """Parse an ISO 8601 time to microseconds; without an offset it is UTC."""
     if text is None:
         return None
     try:

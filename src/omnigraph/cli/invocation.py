@@ -1,7 +1,7 @@
-"""The flags that every verb understands, and how a verb is declared.
+"""Define the shared flags and the declaration of verbs.
 
-The shared flags may stand before the verb, between a group and its verb, or after it. Each place
-declares the same options; all of them write into one ``Invocation``.
+The shared flags may precede the verb, stand between a group and its verb, or follow it. Each
+position declares the same options; all of them write into one ``Invocation``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import click
 
 from omnigraph.cli.config import Config, read_config
 from omnigraph.cli.render import Format, Page, Rows, page_of, render_rows
-from omnigraph.cli.terminal import spells_unicode, write_error, write_lines
+from omnigraph.cli.terminal import supports_unicode, write_error, write_lines
 from omnigraph.errors import InvalidInput, Unsupported
 from omnigraph.frozen import frozen
 
@@ -29,7 +29,7 @@ CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 @dataclass(slots=True)
 class Invocation:
-    """What the shared flags said, wherever they stood, and where the verb can go."""
+    """The values of the shared flags, and the kinds of addresses that the verb accepts."""
 
     stores: list[str] = field(default_factory=list)
     servers: list[str] = field(default_factory=list)
@@ -42,21 +42,21 @@ class Invocation:
     json: bool = False
     quiet: bool = False
     yes: bool = False
-    # Of the verb: may it work on storage, may it ask a server, and what is it called?
+    # Properties of the verb: storage and server support, and its command path.
     stored: bool = True
     served: bool = True
     path: str = "omnigraph"
-    # Who writes when no flag says; known when a graph is opened.
+    # The actor without --as; set when a graph is opened.
     default_actor: str | None = None
     _config: Config | None = None
 
     @property
     def config(self) -> Config:
-        """The operator's file, read when it is first needed; what is odd about it is told then."""
+        """Return the configuration; the first access reads the file and prints its warnings."""
         if self._config is None:
             self._config = read_config()
             for warning in self._config.warnings:
-                self.remark(f"warning: {warning}")
+                self.notice(f"warning: {warning}")
         return self._config
 
     @property
@@ -66,35 +66,35 @@ class Invocation:
 
     @property
     def policy(self) -> str | None:
-        """The bundle, or the preset, that everything is asked about."""
+        """Return the policy bundle or preset of ``--policy``."""
         return self._only("--policy", self.policies, "usage.two_policies", "name one policy")
 
     @property
     def graph(self) -> str | None:
-        """Which graph of a server."""
+        """Return the graph of a server that ``--graph`` selects."""
         return self._only("--graph", self.graphs, "usage.two_graphs", "name one graph")
 
     @staticmethod
-    def _only(flag: str, said: list[str], code: str, remedy: str) -> str | None:
-        if len(set(said)) > 1:
+    def _only(flag: str, values: list[str], code: str, remedy: str) -> str | None:
+        if len(set(values)) > 1:
             raise InvalidInput(
-                code, f"{flag} is given more than once: {', '.join(said)}", remedy=remedy
+                code, f"{flag} is given more than once: {', '.join(values)}", remedy=remedy
             )
-        return said[0] if said else None
+        return values[0] if values else None
 
     def layout(self, preferred: Format | None = None) -> Format:
-        """``--json`` before ``--format`` before what is preferred before the operator's file."""
+        """Return the output format: ``--json``, ``--format``, ``preferred``, the configuration."""
         if self.json:
             return Format.JSON
         if self.formats:
             return Format(self.formats[-1])
         return preferred or self.config.defaults.output or Format.TABLE
 
-    def answer(self, body: dict[str, Any], lines: Iterable[str]) -> None:
-        """Print an answer: ``body`` with ``--json``, else ``lines``."""
+    def print_result(self, body: dict[str, Any], lines: Iterable[str]) -> None:
+        """Print a result: ``body`` with ``--json``, else ``lines``."""
         write_lines([self.to_json(body)] if self.json else lines)
 
-    def answer_rows(
+    def print_rows(
         self,
         body: dict[str, Any],
         rows: Rows,
@@ -102,8 +102,7 @@ class Invocation:
         lines: Iterable[str] | None = None,
         preferred: Format | None = None,
     ) -> None:
-        """Print rows in the format that is wanted: JSON is ``body``; a table is ``lines``, if they
-        are given."""
+        """Print rows in the output format: ``body`` as JSON, ``lines``, if given, as a table."""
         layout = self.layout(preferred)
         if layout is Format.JSON:
             write_lines([self.to_json(body)])
@@ -116,20 +115,20 @@ class Invocation:
         page, defaults = page_of(sys.stdout), self.config.defaults
         return Page(page.columns, page.unicode, defaults.column_width, defaults.wraps)
 
-    def remark(self, line: str) -> None:
-        """Tell a person something on stderr, unless ``--quiet``."""
+    def notice(self, line: str) -> None:
+        """Print a notice to stderr, unless ``--quiet``."""
         if not self.quiet:
             write_error(line)
 
     @staticmethod
     def to_json(body: dict[str, Any]) -> str:
-        """Pretty JSON; escaped where the output cannot spell every character."""
-        return json.dumps(body, indent=2, ensure_ascii=not spells_unicode(sys.stdout))
+        """Return pretty JSON, escaped if the output is not Unicode."""
+        return json.dumps(body, indent=2, ensure_ascii=not supports_unicode(sys.stdout))
 
 
 @frozen
-class Senses:
-    """Which of the shared flags make sense for a verb."""
+class FlagSupport:
+    """The shared flags that apply to a verb."""
 
     stored: bool = True
     served: bool = True
@@ -138,47 +137,52 @@ class Senses:
     tabular: bool = False
 
 
-def shared_options(senses: Senses) -> list[click.Parameter]:
-    """The shared flags. Those that a verb refuses are understood all the same, and hidden."""
+def shared_options(supports: FlagSupport) -> list[click.Parameter]:
+    """Return the shared flags; those that do not apply are parsed, hidden and refused."""
     listed: list[tuple[list[str], str, str, bool]] = [
         (
             ["--store", "--uri", "stores"],
             "URI",
             "The graph: a path, file:// or s3://.",
-            senses.stored,
+            supports.stored,
         ),
-        (["--server", "servers"], "URL", "A server: its address, or its name.", senses.served),
-        # Understood everywhere, so that whoever knows it from elsewhere is told what to do.
-        (["--cluster", "clusters"], "CLUSTER", "Not there yet.", False),
-        (["--graph", "--graph-id", "graphs"], "ID", "Which graph of the server.", senses.served),
+        (
+            ["--server", "servers"],
+            "URL",
+            "A server: its address or configured name.",
+            supports.served,
+        ),
+        # Parsed everywhere, so that the error can name an alternative.
+        (["--cluster", "clusters"], "CLUSTER", "Not supported yet.", False),
+        (["--graph", "--graph-id", "graphs"], "ID", "Which graph of the server.", supports.served),
         (
             ["--profile", "profiles"],
             "NAME",
             "A named address of the configuration.",
-            senses.stored or senses.served,
+            supports.stored or supports.served,
         ),
-        (["--as", "actors"], "ACTOR", "Who writes.", senses.writes),
+        (["--as", "actors"], "ACTOR", "The actor of the commit.", supports.writes),
         (
             ["--policy", "policies"],
             "FILE",
-            "Ask this policy first, for --as: a bundle, or preset:NAME.",
-            senses.stored,
+            "Check this policy for --as: a bundle, or preset:NAME.",
+            supports.stored,
         ),
     ]
     options: list[click.Parameter] = [
         click.Option(
-            names, multiple=True, metavar=metavar, help=told, hidden=not sensible, **_noted
+            names, multiple=True, metavar=metavar, help=help_text, hidden=not applies, **_recorded
         )
-        for names, metavar, told, sensible in listed
+        for names, metavar, help_text, applies in listed
     ]
-    if senses.tabular:
+    if supports.tabular:
         options.append(
             click.Option(
                 ["--format", "formats"],
                 multiple=True,
                 type=click.Choice([each.value for each in Format]),
-                help="How rows are shown; --json wins.",
-                **_noted,
+                help="Output format of rows; --json overrides it.",
+                **_recorded,
             )
         )
     return [
@@ -186,16 +190,16 @@ def shared_options(senses: Senses) -> list[click.Parameter]:
         click.Option(
             ["--yes"],
             is_flag=True,
-            hidden=not senses.destroys,
-            help="Do it without asking, on a bucket or a server too.",
-            **_noted,
+            hidden=not supports.destroys,
+            help="Skip the confirmation, on a bucket or a server too.",
+            **_recorded,
         ),
-        click.Option(["--json"], is_flag=True, help="Answer in JSON.", **_noted),
-        click.Option(["--quiet"], is_flag=True, help="No remarks on stderr.", **_noted),
+        click.Option(["--json"], is_flag=True, help="Print JSON.", **_recorded),
+        click.Option(["--quiet"], is_flag=True, help="Print no notices to stderr.", **_recorded),
     ]
 
 
-def _note(context: click.Context, param: click.Parameter, value: Any) -> None:
+def _record(context: click.Context, param: click.Parameter, value: Any) -> None:
     call = context.find_object(Invocation)
     if call is None or param.name is None:
         return
@@ -205,11 +209,11 @@ def _note(context: click.Context, param: click.Parameter, value: Any) -> None:
         setattr(call, param.name, True)
 
 
-_noted: dict[str, Any] = {"expose_value": False, "callback": _note}
+_recorded: dict[str, Any] = {"expose_value": False, "callback": _record}
 
 
 def _without_taken(shared: list[click.Parameter], own: list[click.Parameter]) -> list[Any]:
-    """The shared flags but for spellings that a verb uses itself, as ``log`` does ``--graph``."""
+    """Remove the spellings that a verb declares itself, as ``log`` does with ``--graph``."""
     taken = {spelling for param in own for spelling in param.opts}
     kept = []
     for param in shared:
@@ -220,7 +224,7 @@ def _without_taken(shared: list[click.Parameter], own: list[click.Parameter]) ->
 
 
 class _WithExamples(click.Command):
-    """Help that ends with examples, printed as they are written."""
+    """A command whose help ends with verbatim examples."""
 
     examples: tuple[str, ...] = ()
 
@@ -233,74 +237,79 @@ class _WithExamples(click.Command):
 
 
 class Verb(_WithExamples):
-    """A verb, with the shared flags that make sense for it."""
+    """A verb with the shared flags that apply to it."""
 
     def __init__(
-        self, *args: Any, senses: Senses, examples: tuple[str, ...] = (), **kwargs: Any
+        self, *args: Any, supports: FlagSupport, examples: tuple[str, ...] = (), **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.params += _without_taken(shared_options(senses), self.params)
+        self.params += _without_taken(shared_options(supports), self.params)
         self.examples = examples
-        self._senses = senses
+        self._supports = supports
 
     def invoke(self, ctx: click.Context) -> Any:
         call = ctx.find_object(Invocation)
         if call is not None:
-            call.stored, call.served = self._senses.stored, self._senses.served
+            call.stored, call.served = self._supports.stored, self._supports.served
             call.path = ctx.command_path
-            self._require_sense(call)
+            self._require_applicable(call)
         return super().invoke(ctx)
 
-    def _require_sense(self, call: Invocation) -> None:
-        """The first flag that means nothing here is refused."""
-        senses, path = self._senses, call.path
+    def _require_applicable(self, call: Invocation) -> None:
+        """Refuse the first flag that does not apply."""
+        supports, path = self._supports, call.path
         if call.clusters:
             raise Unsupported(
                 "usage.no_clusters",
-                f"--cluster {call.clusters[0]}: this release has no clusters",
+                f"--cluster {call.clusters[0]}: this release does not support clusters",
                 remedy="serve graphs with `omnigraph serve` and address them by --server and "
                 "--graph, or address the storage of one by --store",
             )
-        for said, sensible, code, message in (
+        for given, applies, code, message in (
             (
                 call.servers,
-                senses.served,
+                supports.served,
                 "server_refused",
-                f"`{path}` asks no server and takes no --server",
+                f"`{path}` does not use a server and does not take --server",
             ),
-            (call.graphs, senses.served, "graph_refused", f"`{path}` takes no --graph"),
-            (call.stores, senses.stored, "store_refused", f"`{path}` takes no --store"),
-            (call.policies, senses.stored, "policy_refused", f"`{path}` asks no policy"),
+            (call.graphs, supports.served, "graph_refused", f"`{path}` does not take --graph"),
+            (call.stores, supports.stored, "store_refused", f"`{path}` does not take --store"),
+            (call.policies, supports.stored, "policy_refused", f"`{path}` does not take --policy"),
             (
                 call.actors,
-                # Under a policy a reader has a name as well.
-                senses.writes or bool(call.policies),
+                # A policy also needs the actor of a read.
+                supports.writes or bool(call.policies),
                 "actor_refused",
-                f"--as names who writes, and `{path}` writes nothing to a graph",
+                f"--as names the actor of a write, and `{path}` does not write to a graph",
             ),
             (
                 call.profiles,
-                senses.stored or senses.served,
+                supports.stored or supports.served,
                 "profile_refused",
-                f"`{path}` takes no --profile",
+                f"`{path}` does not take --profile",
             ),
-            (call.yes, senses.destroys, "yes_refused", f"`{path}` asks nothing"),
+            (
+                call.yes,
+                supports.destroys,
+                "yes_refused",
+                f"`{path}` does not ask for confirmation and does not take --yes",
+            ),
         ):
-            if said and not sensible:
+            if given and not applies:
                 raise InvalidInput(
-                    f"usage.{code}", message, remedy=f"see `{path} --help` for what it takes"
+                    f"usage.{code}", message, remedy=f"see `{path} --help` for its flags"
                 )
 
 
 class VerbGroup(click.Group):
-    """A verb with verbs of its own, such as ``branch create``."""
+    """A group of verbs, such as ``branch``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params += shared_options(Senses())
+        self.params += shared_options(FlagSupport())
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The flags that make sense for one of its verbs."""
+        """List the flags that apply to one of its verbs."""
         shown = {
             spelling
             for verb in self.commands.values()
@@ -335,20 +344,20 @@ def verb(
 ) -> Callable[[Callable[..., Any]], Verb]:
     """Declare a verb. The function's docstring is its help.
 
-    ``stored``: it works on storage. ``served``: it can ask a server; like ``stored`` unless said.
-    ``writes``: an actor may be named. ``destroys``: it may ask for consent. ``tabular``: it answers
-    with rows, in any ``--format``.
+    ``stored``: it supports storage. ``served``: it supports a server; the default is ``stored``.
+    ``writes``: it takes an actor. ``destroys``: it may ask for confirmation. ``tabular``: it prints
+    rows, in any ``--format``.
     """
-    reach = stored if served is None else served
+    uses_server = stored if served is None else served
     return click.command(
         name,
         cls=Verb,
         context_settings=CONTEXT_SETTINGS,
-        senses=Senses(stored, reach, writes, destroys, tabular),
+        supports=FlagSupport(stored, uses_server, writes, destroys, tabular),
         examples=examples,
     )
 
 
 def verb_group(name: str) -> Callable[[Callable[..., Any]], VerbGroup]:
-    """Declare a verb that has verbs of its own; add them with ``add_command``."""
+    """Declare a group of verbs; add them with ``add_command``."""
     return click.group(name, cls=VerbGroup, context_settings=CONTEXT_SETTINGS)

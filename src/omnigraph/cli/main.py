@@ -1,7 +1,7 @@
-"""The entry of ``omnigraph``.
+"""Entry point of ``omnigraph``.
 
-This module imports nothing but ``gc``, ``os`` and ``sys``, which the interpreter has anyway: asking
-for the version or for help must not wait for click, and click must not wait for Lance.
+This module imports only ``gc``, ``os`` and ``sys``, which are already loaded: version and help must
+not wait for click, and click must not wait for Lance.
 """
 
 from __future__ import annotations
@@ -21,39 +21,38 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-# Objects made and not freed until the collector looks for circles among them.
-_COLLECT_AFTER = 100_000
-_VERSION_ASKED = (["--version"], ["-v"], ["version"])
-_HELP_ASKED: tuple[list[str], ...] = ([], ["--help"], ["-h"], ["help"])
+# Net allocations before the garbage collector runs.
+_GC_THRESHOLD = 100_000
+_VERSION_ARGUMENTS = (["--version"], ["-v"], ["version"])
+_HELP_ARGUMENTS: tuple[list[str], ...] = ([], ["--help"], ["-h"], ["help"])
 
 
 def main() -> int:
-    """Run the command line of this process; its exit code."""
-    code = _guarded(_answer)
-    # Flushed now rather than at exit, where a failure could only be shown by the interpreter.
-    code = _guarded(_flush) or code
-    _say()
-    # Nothing comes after this but the end of the process. It would look for circles among all that
-    # was ever loaded, several times, for a seventh of the time of a query: the system takes it all.
+    """Run the command line of this process and return its exit code."""
+    code = _run_step(_dispatch)
+    # Flush now: at exit only the interpreter could report a failure.
+    code = _run_step(_flush) or code
+    _write_stderr()
+    # The final collections over all loaded modules would take a seventh of the time of a query.
     gc.freeze()
     return code
 
 
-def _answer() -> int:
+def _dispatch() -> int:
     arguments = sys.argv[1:]
     if "_OMNIGRAPH_COMPLETE" not in os.environ:
-        if arguments in _VERSION_ASKED:
+        if arguments in _VERSION_ARGUMENTS:
             print(version_text(__version__))
             return 0
-        if arguments in _HELP_ASKED:
+        if arguments in _HELP_ARGUMENTS:
             print(HELP)
             return 0
-    # A command loads hundreds of modules, and nothing of them is garbage: at its usual pace the
-    # collector would look through all of them again and again, for a tenth of the time.
-    gc.set_threshold(_COLLECT_AFTER)
-    from omnigraph.cli.program import heed_termination, run  # noqa: PLC0415 - the door to click
+    # A command loads hundreds of modules without garbage: the default threshold costs a tenth of
+    # the time.
+    gc.set_threshold(_GC_THRESHOLD)
+    from omnigraph.cli.program import handle_sigterm, run  # noqa: PLC0415 - imports click
 
-    heed_termination()
+    handle_sigterm()
     return run(arguments)
 
 
@@ -63,38 +62,38 @@ def _flush() -> int:
     return 0
 
 
-def _guarded(step: Callable[[], int]) -> int:
-    """Do a step; its exit code, whatever becomes of the streams meanwhile."""
+def _run_step(step: Callable[[], int]) -> int:
+    """Run a step and return its exit code, also when a stream fails."""
     try:
         return step()
     except KeyboardInterrupt:
-        _say("interrupted")
+        _write_stderr("interrupted")
         return 130
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
-        _forget(sys.stdout)
+        # The reader closed the pipe.
+        _discard(sys.stdout)
         return 0
     except OSError as error:
-        _say(f"error [output.failed] the output cannot be written: {error.strerror or error}")
-        _forget(sys.stdout)
+        _write_stderr(f"error [output.failed] cannot write the output: {error.strerror or error}")
+        _discard(sys.stdout)
         return 1
 
 
-def _say(*lines: str) -> None:
-    """Lines for stderr, and whatever is still waiting to be written there."""
+def _write_stderr(*lines: str) -> None:
+    """Write lines to stderr and flush it."""
     if sys.stderr is None:
-        # Here print would fall back to stdout.
+        # Here print would write to stdout.
         return
     try:
         for line in lines:
             print(line, file=sys.stderr)
         sys.stderr.flush()
     except OSError:
-        _forget(sys.stderr)
+        _discard(sys.stderr)
 
 
-def _forget(stream: TextIO) -> None:
-    """Point a stream nowhere, so that the interpreter does not fail to flush it when it exits."""
+def _discard(stream: TextIO) -> None:
+    """Redirect a stream to the null device, so that the flush at exit succeeds."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except (OSError, AttributeError, ValueError):

@@ -1,4 +1,4 @@
-"""What ``revert`` and ``cherry-pick`` have in common: one commit, applied to a branch."""
+"""Apply a single commit to a branch, for ``revert`` and ``cherry-pick``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from omnigraph.cli.address import announce, open_to_read, open_to_write
-from omnigraph.cli.changes import decision_options, find_resolutions, picked_lines
+from omnigraph.cli.changes import find_resolutions, picked_lines, resolution_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,21 +16,19 @@ if TYPE_CHECKING:
 
 __all__ = ["pick", "pick_options"]
 
-# What is being done, what was done, and where.
-_WORDS = {
+# Progressive form, past form and preposition for messages.
+_VERB_FORMS = {
     "revert": ("reverting", "reverted", "on"),
     "cherry-pick": ("picking", "picked", "onto"),
 }
 
 
 def pick_options(flag: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``COMMIT``, the branch under ``flag``, how conflicts are decided, a message."""
+    """Declare ``COMMIT``, the branch as ``flag``, the resolution flags and ``--message``."""
 
     def declare(command: Callable[..., Any]) -> Callable[..., Any]:
-        command = click.option("--message", metavar="TEXT", help="What the commit says of itself.")(
-            command
-        )
-        command = decision_options(command)
+        command = click.option("--message", metavar="TEXT", help="The commit message.")(command)
+        command = resolution_options(command)
         command = click.option(
             flag, "branch", default="main", show_default=True, help="The branch to change."
         )(command)
@@ -49,7 +47,7 @@ def pick(
     preview: bool,
     **how: Any,
 ) -> None:
-    """Apply a commit, forwards or backwards, and tell what became of it."""
+    """Apply or revert a commit and print the result."""
     how |= {"resolutions": find_resolutions(resolve), "preview": preview, "actor": call.actor}
     with open_to_read(call) if preview else open_to_write(call) as graph:
         if not preview:
@@ -58,7 +56,7 @@ def pick(
             result = graph.revert(commit_id, branch=branch, **how)
         else:
             result = graph.cherry_pick(commit_id, into=branch, **how)
-    doing, done, where = _WORDS[verb]
+    doing, done, where = _VERB_FORMS[verb]
     what = f"{result.picked.id} {where} {branch}"
     body = result.to_json()
-    call.answer(body, picked_lines(body, f"{done} {what}", f"{doing} {what}"))
+    call.print_result(body, picked_lines(body, f"{done} {what}", f"{doing} {what}"))

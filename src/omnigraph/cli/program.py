@@ -1,4 +1,4 @@
-"""The command line as a click program: verbs are imported when they are named."""
+"""Define the click program, which imports a verb on demand."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from omnigraph.cli.verbs import HELP, VERBS, version_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["heed_termination", "program", "run"]
+__all__ = ["handle_sigterm", "program", "run"]
 
 _NAME = "omnigraph"
 
 
 class _Program(VerbGroup):
-    """All verbs. Help comes from the same data as the fast path of ``main``."""
+    """The group of all verbs; its help is the text that ``main`` prints."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
         return list(VERBS)
@@ -60,20 +60,20 @@ program.params.append(
 )
 
 
-def heed_termination() -> None:
-    """From here on SIGTERM ends this process as Ctrl-C does: what is half written is taken away."""
+def handle_sigterm() -> None:
+    """Make SIGTERM end this process like Ctrl-C, which removes partial files."""
     signal.signal(signal.SIGTERM, _terminate)
 
 
 def _terminate(number: int, _: object) -> NoReturn:
-    # Written past the streams, in the middle of whose work this may be.
+    # A direct write: the signal may interrupt a write to the stream.
     with contextlib.suppress(OSError):
         os.write(2, b"terminated\n")
     raise SystemExit(128 + number)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line; its exit code. Errors have been told when this returns."""
+    """Run one command line, report its errors and return its exit code."""
     prepare_streams()
     if f"_{_NAME.upper()}_COMPLETE" in os.environ:
         program.main(list(arguments), prog_name=_NAME)
@@ -93,6 +93,6 @@ def run(arguments: Sequence[str]) -> int:
         raise
     except click.ClickException as error:
         return report(usage_failure(error), as_json=as_json)
-    except Exception as error:  # noqa: BLE001 - the last place that can tell the user
+    except Exception as error:  # noqa: BLE001 - reported to the user
         return report(error, as_json=as_json)
     return OK

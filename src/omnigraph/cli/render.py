@@ -1,4 +1,4 @@
-"""Laying out answers as tables, key-value blocks, CSV or JSON: values become lines."""
+"""Format results as tables, key-value blocks, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from omnigraph.cli.terminal import (
     cell_width,
-    columns_of,
     escape_controls,
     shorten,
-    spells_unicode,
+    supports_unicode,
+    terminal_width,
 )
 from omnigraph.frozen import frozen
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Format", "Page", "Rows", "block", "page_of", "plural", "render_rows", "table"]
 
-# A single long cell must not push its neighbours off the screen, however wide that is.
+# A single long cell must not take the whole screen.
 COLUMN_WIDTH_MAX = 80
-# Narrower than this a column says nothing; then each row becomes a block of its own.
+# Below this width, each row becomes a block.
 COLUMN_WIDTH_MIN = 6
 _GAP = "  "
 
 
 class Format(StrEnum):
-    """How rows are shown."""
+    """Output formats of rows."""
 
     TABLE = "table"
     KV = "kv"
@@ -43,13 +43,13 @@ class Format(StrEnum):
 
 @frozen
 class Page:
-    """What the lines are laid out for; ``columns`` is None where they may be of any length."""
+    """The output area of lines; ``columns`` None is unlimited."""
 
     columns: int | None = None
     unicode: bool = True
-    # The widest that a column may be; None is the default.
+    # Maximum width of a column; None is the default.
     cell_max: int | None = None
-    # Whether what is too long for its column goes on below, or is cut.
+    # Whether long cells are wrapped or truncated.
     wraps: bool = False
 
     @property
@@ -58,22 +58,22 @@ class Page:
 
 
 def page_of(stream: TextIO | None) -> Page:
-    """The page that a stream is."""
-    return Page(columns_of(stream), spells_unicode(stream))
+    """Return the page of a stream."""
+    return Page(terminal_width(stream), supports_unicode(stream))
 
 
 @frozen
 class Rows:
-    """Rows with what is known about them. ``values`` hold wire values (see ``to_wire``)."""
+    """Rows of wire values (see ``to_wire``) with their metadata."""
 
     names: Sequence[str]
     values: Sequence[Sequence[Any]]
-    # What JSON says beside the rows.
+    # The other fields of the JSON output.
     about: dict[str, Any]
 
 
 def render_rows(rows: Rows, layout: Format, page: Page) -> Iterator[str]:
-    """The rows in one of the formats."""
+    """Format rows."""
     match layout:
         case Format.TABLE:
             yield from table(rows.names, rows.values, page)
@@ -96,7 +96,7 @@ def render_rows(rows: Rows, layout: Format, page: Page) -> Iterator[str]:
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence[Any]], page: Page) -> Iterator[str]:
-    """Aligned columns under their names, as wide as the page allows; else one block per row."""
+    """Format aligned columns that fit the page, or else one block per row."""
     cells = [[_cell(value) for value in row] for row in rows]
     heads = [escape_controls(name) for name in names]
     natural = [_widest(column) for column in zip(heads, *cells, strict=True)]
@@ -113,7 +113,7 @@ def table(names: Sequence[str], rows: Sequence[Sequence[Any]], page: Page) -> It
 
 
 def _records(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """A block of ``name: value`` lines per row."""
+    """Format each row as a block of ``name: value`` lines."""
     for number, row in enumerate(rows, 1):
         yield f"-- {number}"
         for name, value in zip(names, row, strict=True):
@@ -121,28 +121,28 @@ def _records(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[st
 
 
 def block(pairs: Iterable[tuple[str, Any]], page: Page) -> Iterator[str]:
-    """One thing, described line by line; what is None is left out.
+    """Format named values line by line, without None.
 
-    What does not fit beside its name stands below it, whole: ids and places are there to be copied.
+    A value that does not fit beside its name follows below it in full, so that it can be copied.
     """
-    said = [(name, _cell(value)) for name, value in pairs if value is not None]
-    width = max((len(name) for name, _ in said), default=0)
-    for name, text in said:
+    shown = [(name, _cell(value)) for name, value in pairs if value is not None]
+    width = max((len(name) for name, _ in shown), default=0)
+    for name, text in shown:
         if page.columns is None or width + len(_GAP) + cell_width(text) <= page.columns:
             yield f"{name:<{width}}{_GAP}{text}"
             continue
         yield name
-        for piece in _pieces(text, max(1, page.columns - len(_GAP))):
-            yield _GAP + piece
+        for line in _wrap_cell(text, max(1, page.columns - len(_GAP))):
+            yield _GAP + line
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 row``, ``2,000 rows``."""
+    """Format a count with its noun: ``1 row``, ``2,000 rows``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _cell(value: Any) -> str:
-    """A wire value on one line."""
+    """Format a wire value on one line."""
     match value:
         case None:
             return "null"
@@ -161,7 +161,7 @@ def _widest(cells: Iterable[str]) -> int:
 
 
 def _fit(natural: Sequence[int], columns: int | None, cell_max: int) -> list[int] | None:
-    """Widths that fit, taken from the widest columns first; None where none are left to take."""
+    """Shrink the widest columns until all fit; None if they cannot."""
     widths = [min(width, cell_max) for width in natural]
     if columns is None:
         return widths
@@ -176,14 +176,14 @@ def _fit(natural: Sequence[int], columns: int | None, cell_max: int) -> list[int
 
 
 def _wrapped(cells: Sequence[str], layout: Sequence[tuple[int, bool]], page: Page) -> Iterator[str]:
-    """A row as so many lines as its longest cell needs."""
-    pieces = [[*_pieces(cell, width)] for cell, (width, _) in zip(cells, layout, strict=True)]
-    for line in zip_longest(*pieces, fillvalue=""):
+    """Format a row with wrapped cells."""
+    wrapped = [[*_wrap_cell(cell, width)] for cell, (width, _) in zip(cells, layout, strict=True)]
+    for line in zip_longest(*wrapped, fillvalue=""):
         yield _line(line, layout, page)
 
 
-def _pieces(cell: str, width: int) -> Iterator[str]:
-    """A cell in pieces that fit; a character wider than its column stands alone."""
+def _wrap_cell(cell: str, width: int) -> Iterator[str]:
+    """Split a cell by width; a character wider than its column is a line."""
     while cell_width(cell) > width:
         head = shorten(cell, width, mark="") or cell[:1]
         yield head
@@ -201,16 +201,16 @@ def _line(cells: Sequence[str], layout: Sequence[tuple[int, bool]], page: Page) 
 
 
 def _is_numeric(column: Sequence[Any]) -> bool:
-    said = [value for value in column if value is not None]
-    return bool(said) and all(
-        isinstance(value, int | float) and not isinstance(value, bool) for value in said
+    present = [value for value in column if value is not None]
+    return bool(present) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in present
     )
 
 
 def _csv(rows: Rows) -> Iterator[str]:
     for row in (rows.names, *rows.values):
         buffer = io.StringIO()
-        # The writer quotes what holds a character of its own line end, so that has to be both.
+        # The writer quotes only the characters of its own line terminator, so it needs both.
         csv.writer(buffer, lineterminator="\r\n").writerow([_csv_cell(value) for value in row])
         yield buffer.getvalue().removesuffix("\r\n")
 

@@ -1,4 +1,4 @@
-"""Which graph a command line means: flags before the environment before the operator's file.
+"""Resolve the addressed graph: flags, then the environment, then the configuration.
 
 In order: exactly one of an argument, ``--store``, ``--server`` and ``--profile``; then
 ``OMNIGRAPH_STORE`` or ``OMNIGRAPH_PROFILE``; then ``defaults.server``; then ``defaults.store``.
@@ -26,14 +26,14 @@ _WEB = ("http://", "https://")
 
 @frozen
 class StoreScope:
-    """The storage of one graph."""
+    """Storage of one graph."""
 
     uri: str
 
 
 @frozen
 class ServerScope:
-    """A server, and which of its graphs; None leaves the choice to the server."""
+    """A server and one of its graphs; None leaves the choice to the server."""
 
     url: str
     graph: str | None = None
@@ -43,18 +43,18 @@ Scope = StoreScope | ServerScope
 
 
 def find_scope(call: Invocation, uri: str | None = None) -> Scope:
-    """The one graph that is addressed, if the verb can go there."""
-    return _require_reach(call, _find(call, uri))
+    """Return the address of the graph, if the verb supports its kind."""
+    return _require_supported(call, _find(call, uri))
 
 
 def _find(call: Invocation, uri: str | None) -> Scope:
     named = [*([uri] if uri is not None else []), *call.stores, *call.servers]
     profiles = list(dict.fromkeys(call.profiles))
     if len(named) + len(profiles) > 1:
-        told = [*named, *(f"profile {name}" for name in profiles)]
+        addresses = [*named, *(f"profile {name}" for name in profiles)]
         raise InvalidInput(
             "usage.two_addresses",
-            f"the command line names {len(told)} graphs: {', '.join(told)}",
+            f"the command line names {len(addresses)} graphs: {', '.join(addresses)}",
             remedy="name one, as an argument or by --store, --server or --profile",
         )
     if call.servers:
@@ -87,7 +87,7 @@ def _by_defaults(call: Invocation) -> Scope:
         return _store(call, str(Path(defaults.store).expanduser()))
     raise InvalidInput(
         "usage.no_address",
-        "no graph addressed",
+        "no graph given",
         remedy=f"name one by --store URI or --server URL, or set {STORE_VARIABLE}",
     )
 
@@ -99,7 +99,7 @@ def _bound(call: Invocation, profile: Profile) -> Scope:
         return _store(call, str(Path(profile.store).expanduser()))
     raise InvalidInput(
         "usage.cluster_refused",
-        f"profile {profile.name!r} is a cluster, and `{call.path}` works on one graph",
+        f"profile {profile.name!r} is a cluster, and `{call.path}` needs one graph",
         remedy="address the graph by --server or --store",
     )
 
@@ -120,41 +120,41 @@ def _store(call: Invocation, uri: str) -> StoreScope:
     return StoreScope(uri)
 
 
-def _server(call: Invocation, said: str, graph: str | None) -> ServerScope:
-    return ServerScope(server_url(call.config, said), call.graph or graph)
+def _server(call: Invocation, given: str, graph: str | None) -> ServerScope:
+    return ServerScope(server_url(call.config, given), call.graph or graph)
 
 
-def server_url(config: Config, said: str) -> str:
-    """The address of a server that is named, or given as an address."""
-    if "://" in said:
-        if not said.lower().startswith(_WEB):
+def server_url(config: Config, given: str) -> str:
+    """Return the URL of a server, given by name or URL."""
+    if "://" in given:
+        if not given.lower().startswith(_WEB):
             raise InvalidInput(
                 "usage.bad_server",
-                f"{said} is no address of a server",
+                f"{given} is not the address of a server",
                 remedy="write http://… or https://…; storage is addressed by --store",
             )
-        return said.rstrip("/")
-    if said not in config.servers:
+        return given.rstrip("/")
+    if given not in config.servers:
         known = ", ".join(sorted(config.servers)) or "none"
         raise InvalidInput(
             "config.server_missing",
-            f"there is no server {said!r} in {config.path}",
-            remedy=f"known: {known}; or give an address, http://…",
+            f"server {given!r} does not exist in {config.path}",
+            remedy=f"known: {known}; or pass a URL, http://…",
         )
-    return config.servers[said]
+    return config.servers[given]
 
 
-def _require_reach(call: Invocation, scope: Scope) -> Scope:
+def _require_supported(call: Invocation, scope: Scope) -> Scope:
     if isinstance(scope, ServerScope) and not call.served:
         raise InvalidInput(
             "usage.server_refused",
-            f"`{call.path}` works on storage, and {scope.url} is a server",
+            f"`{call.path}` needs storage, and {scope.url} is a server",
             remedy="address the storage by --store URI",
         )
     if isinstance(scope, StoreScope) and not call.stored:
         raise InvalidInput(
             "usage.store_refused",
-            f"`{call.path}` asks a server, and {scope.uri} is storage",
+            f"`{call.path}` needs a server, and {scope.uri} is storage",
             remedy="address a server by --server URL",
         )
     return scope

@@ -1,4 +1,4 @@
-"""Stored queries: asked for by name, on the server that keeps them."""
+"""Run stored queries of a server by name."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from omnigraph.cli.render import Format
     from omnigraph.operations.mutate import MutationResult
 
-__all__ = ["answer_query", "change_stored", "is_stored", "require_server", "run_stored"]
+__all__ = ["is_stored", "mutate_stored", "print_query_result", "require_server", "run_stored"]
 
 
 def is_stored(name: str | None, file: str | None, text: str | None) -> bool:
-    """A name without a text is the name of a stored query."""
+    """Return whether the arguments name a stored query: a name without a text."""
     return name is not None and file is None and text is None
 
 
 def run_stored(
     call: Invocation, name: str, params: dict[str, Any], *, scope: ServerScope, target: str
 ) -> dict[str, Any]:
-    """Ask a server for a stored read; its answer as JSON."""
+    """Run a stored read query on a server and return its JSON result."""
     with connect_remote(call, scope) as graph:
         result = graph.invoke_query(name, params, target=target, expect_mutation=False)
     return result.to_json()
 
 
-def change_stored(
+def mutate_stored(
     call: Invocation, name: str, params: dict[str, Any], *, branch: str, if_commit: str | None
 ) -> MutationResult:
-    """Have a server run a stored mutation."""
+    """Run a stored mutation on a server."""
     scope = require_server(call, name)
     refuse_actor(call, scope)
     with connect_remote(call, scope) as graph:
@@ -45,19 +45,21 @@ def change_stored(
 
 
 def require_server(call: Invocation, name: str) -> ServerScope:
-    """The server that keeps a query; storage keeps none."""
+    """Return the server of a stored query; storage has none."""
     found = find_scope(call)
     if not isinstance(found, ServerScope):
         raise InvalidInput(
             "usage.no_query",
-            f"no query given, and only a server keeps a query named {name!r}",
-            remedy="give --query FILE or -e GQ, or ask a server by --server URL",
+            f"no query given, and only a server can run the stored query {name!r}",
+            remedy="pass --query FILE or -e GQ, or address a server with --server URL",
         )
     return found
 
 
-def answer_query(call: Invocation, body: dict[str, Any], preferred: Format | None = None) -> None:
-    """Print the rows of a query, in the format that is wanted."""
+def print_query_result(
+    call: Invocation, body: dict[str, Any], preferred: Format | None = None
+) -> None:
+    """Print the rows of a query in the output format."""
     about = {key: value for key, value in body.items() if key != "rows"}
     values = [[row.get(name) for name in body["columns"]] for row in body["rows"]]
-    call.answer_rows(body, Rows(body["columns"], values, about), preferred=preferred)
+    call.print_rows(body, Rows(body["columns"], values, about), preferred=preferred)

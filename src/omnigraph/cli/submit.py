@@ -1,4 +1,4 @@
-"""What ``spark-submit`` starts: the command line, on the Spark that it was submitted to.
+"""Run the command line under ``spark-submit``.
 
 ``spark-submit --master yarn $(python -m omnigraph.cli.submit) load g.omni --data … --mode merge``
 """
@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 if __name__ == "__main__":
     if len(sys.argv) == 1:
-        # Asked for by nobody but a shell that wants to know where it is.
+        # A shell asks for the path of this script.
         print(__file__)
     else:
         sys.exit(main())

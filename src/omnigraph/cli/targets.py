@@ -1,4 +1,4 @@
-"""The flags that say which point of history to read."""
+"""Define the flags that select a point in history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAIN = "main"
 
 
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--branch B`` or ``--at TARGET``, also spelled ``--snapshot``."""
+    """Declare ``--branch B`` and ``--at TARGET``, alias ``--snapshot``."""
     command = click.option(
         "--at",
         "--snapshot",
@@ -29,7 +29,7 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def find_target(branch: str | None, at: str | None) -> str:
-    """The target that the flags name; main by default."""
+    """Return the target of the flags; the default is main."""
     if branch is not None and at is not None:
         raise InvalidInput(
             "usage.two_targets",

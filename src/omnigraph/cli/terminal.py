@@ -1,4 +1,4 @@
-"""What the place that we print to can show: letters, width, colours."""
+"""Adapt output to the encoding, width and colours of the terminal."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ if TYPE_CHECKING:
 __all__ = [
     "BytesOutput",
     "OutputFailed",
+    "adapt_drawing",
     "cell_width",
-    "columns_of",
-    "draw_plainly",
+    "colorize",
     "escape_controls",
     "is_terminal",
-    "paint",
     "prepare_streams",
     "shorten",
-    "spells_unicode",
+    "supports_unicode",
+    "terminal_width",
     "write_error",
     "write_lines",
 ]
 
-# Characters that turn the direction of writing: what follows them is not what it seems.
-_DIRECTIONS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-# What a tree is drawn with, and what stands for it where only ASCII can be shown.
-_PLAIN_STROKES = str.maketrans("│├└─", "||`-")
+# Bidirectional controls, which change the apparent order of the following text.
+_BIDI_CONTROLS = frozenset(
+    "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+# Box-drawing characters and their ASCII replacements.
+_ASCII_STROKES = str.maketrans("│├└─", "||`-")
 _STYLES = {"bold": "1", "dim": "2", "red": "1;31", "yellow": "33", "green": "32", "cyan": "36"}
 
 
 def prepare_streams() -> None:
-    """What the terminal cannot spell is escaped, never a crash."""
+    """Escape characters that the terminal encoding lacks, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 class OutputFailed(OSError):
-    """Stdout cannot be written: no verb is to blame, and nothing more can be said there."""
+    """A write to stdout failed."""
 
 
 @contextlib.contextmanager
@@ -58,14 +60,14 @@ def _to_stdout() -> Iterator[None]:
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Print lines to stdout, each as soon as it is known."""
+    """Print lines to stdout, each as soon as it is available."""
     for line in lines:
         with _to_stdout():
             print(line)
 
 
 class BytesOutput(io.RawIOBase):
-    """Stdout as a binary file. When nobody listens there, bytes go the way of texts: nowhere."""
+    """Stdout as a binary file; a closed stdout discards the bytes."""
 
     def writable(self) -> bool:
         return True
@@ -83,33 +85,33 @@ class BytesOutput(io.RawIOBase):
 
 
 def write_error(line: str) -> None:
-    """Print a line to stderr. Nobody listening there changes nothing about the outcome."""
+    """Print a line to stderr, ignoring failures."""
     if sys.stderr is None:
         return
     with contextlib.suppress(OSError):
         print(line, file=sys.stderr, flush=True)
 
 
-def spells_unicode(stream: TextIO | None) -> bool:
-    """Whether the stream can carry every character."""
+def supports_unicode(stream: TextIO | None) -> bool:
+    """Return whether the stream encodes all of Unicode."""
     encoding = getattr(stream, "encoding", None) or "ascii"
     return encoding.lower().replace("-", "").startswith("utf")
 
 
-def draw_plainly(lines: Iterable[str], stream: TextIO | None) -> Iterator[str]:
-    """Lines of a drawing, in strokes that the stream can carry."""
-    plain = not spells_unicode(stream)
-    return (line.translate(_PLAIN_STROKES) if plain else line for line in lines)
+def adapt_drawing(lines: Iterable[str], stream: TextIO | None) -> Iterator[str]:
+    """Replace box-drawing characters that the stream cannot encode."""
+    plain = not supports_unicode(stream)
+    return (line.translate(_ASCII_STROKES) if plain else line for line in lines)
 
 
-def columns_of(stream: TextIO | None) -> int | None:
-    """How many columns there are; None where lines may be as long as they like.
+def terminal_width(stream: TextIO | None) -> int | None:
+    """Return the number of columns, or None without a limit.
 
-    ``COLUMNS`` wins, as it does for other programs.
+    ``COLUMNS`` takes precedence, as in other programs.
     """
-    said = os.environ.get("COLUMNS", "")
-    if said.isdecimal() and int(said) > 0:
-        return int(said)
+    configured = os.environ.get("COLUMNS", "")
+    if configured.isdecimal() and int(configured) > 0:
+        return int(configured)
     if not is_terminal(stream) or stream is None:
         return None
     try:
@@ -118,8 +120,8 @@ def columns_of(stream: TextIO | None) -> int | None:
         return None
 
 
-def paint(text: str, style: str, stream: TextIO | None) -> str:
-    """The text in a style, on a terminal that wants colours."""
+def colorize(text: str, style: str, stream: TextIO | None) -> str:
+    """Return the text in a style, if the terminal supports colours."""
     wanted = is_terminal(stream) and "NO_COLOR" not in os.environ
     if not wanted or os.environ.get("TERM") == "dumb":
         return text
@@ -127,14 +129,14 @@ def paint(text: str, style: str, stream: TextIO | None) -> str:
 
 
 def escape_controls(text: str) -> str:
-    """One line without control characters: data must not move the cursor of whoever reads it."""
+    """Escape control characters: data must not move the cursor."""
     if text.isprintable():
         return text
     return "".join(_escape(char) if _is_control(char) else char for char in text)
 
 
 def _is_control(char: str) -> bool:
-    return unicodedata.category(char) in {"Cc", "Zl", "Zp"} or char in _DIRECTIONS
+    return unicodedata.category(char) in {"Cc", "Zl", "Zp"} or char in _BIDI_CONTROLS
 
 
 def _escape(char: str) -> str:
@@ -142,12 +144,12 @@ def _escape(char: str) -> str:
 
 
 def cell_width(text: str) -> int:
-    """How many columns a text takes: wide characters two, combining ones none."""
+    """Return the width of a text: wide characters take two columns, combining ones none."""
     return len(text) if text.isascii() else sum(map(_char_width, text))
 
 
 def shorten(text: str, width: int, *, mark: str = "…") -> str:
-    """The text, cut to a width; ``mark`` says that something is missing."""
+    """Truncate the text to a width and append ``mark``."""
     if cell_width(text) <= width:
         return text
     room = max(0, width - cell_width(mark))
@@ -166,5 +168,5 @@ def _char_width(char: str) -> int:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person looks at it."""
+    """Return whether the stream is a terminal."""
     return stream is not None and stream.isatty()

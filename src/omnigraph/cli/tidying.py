@@ -1,4 +1,4 @@
-"""What a command does after its answer, so that the next ones stay as fast."""
+"""Run a slice of maintenance after a write."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ __all__ = ["tidy_up"]
 
 
 def tidy_up(graph: GraphAt, branch: str) -> None:
-    """A bounded slice of maintenance. The answer was given: nothing here is a failure of it, and
-    whoever does not want to wait may interrupt."""
-    # Help of a verb must not wait for storage.
+    """Run a bounded slice of maintenance.
+
+    The result is already printed: errors and interrupts do not affect it."""
+    # The help of a verb must not import storage.
     from omnigraph.graph.facade import Graph  # noqa: PLC0415
     from omnigraph.operations.upkeep import upkeep  # noqa: PLC0415
 
     if not isinstance(graph, Graph):
-        # A server looks after its graphs by itself.
+        # A server maintains its graphs itself.
         return
     if sys.stdout is not None:
-        # Who has stopped listening is dealt with at the end.
+        # The entry point handles a closed pipe.
         with suppress(OSError, ValueError):
             sys.stdout.flush()
     with suppress(GraphError, KeyboardInterrupt):

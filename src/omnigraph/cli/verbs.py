@@ -1,11 +1,11 @@
-"""The verbs and the help of the program, as data: imported before anything else is."""
+"""Define the table of verbs and the help text, without imports."""
 
 from __future__ import annotations
 
 __all__ = ["HELP", "INTERNAL_SCHEMA_VERSION", "VERBS", "version_text"]
 
-# The newest format that this build writes; a test holds it equal to versioning.stamp.FORMAT, which
-# would cost 25 ms to import.
+# The storage format that this release writes. A test compares it with versioning.stamp.FORMAT,
+# whose import takes 25 ms.
 INTERNAL_SCHEMA_VERSION = 2
 
 _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
@@ -14,24 +14,24 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("new", "start a project in a directory"),
             ("init", "create a graph from a schema"),
-            ("status", "what a graph is, and what needs attention"),
-            ("schema", "show, plan, apply, draft a schema"),
-            ("clone", "copy a graph, or bring a copy up to date"),
+            ("status", "show size and state of a graph"),
+            ("schema", "show, plan, apply or infer a schema"),
+            ("clone", "copy a graph, or update a copy"),
             ("serve", "serve graphs over HTTP"),
         ),
     ),
     (
         "Read and write",
         (
-            ("shell", "ask and change at a prompt"),
-            ("query", "answer a read query"),
-            ("explain", "how a read query would be answered"),
-            ("profile", "what each step of a read query costs"),
+            ("shell", "start an interactive shell"),
+            ("query", "run a read query"),
+            ("explain", "show the plan of a read query"),
+            ("profile", "measure each operator of a read query"),
             ("mutate", "run a mutation as one commit"),
-            ("index", "build indexes, see what they cover"),
-            ("load", "load many entities as one commit"),
-            ("export", "write nodes and edges out"),
-            ("blob", "read a blob, whole or in part"),
+            ("index", "build and list indexes"),
+            ("load", "load files as one commit"),
+            ("export", "export nodes and edges"),
+            ("blob", "read a blob"),
         ),
     ),
     (
@@ -40,15 +40,15 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("branch", "create, list, merge, reset, delete branches"),
             ("tag", "create, list and delete tags"),
             ("commit", "list and show commits and their changes"),
-            ("log", "the history of a branch, or a graph of all"),
-            ("show", "one commit and what it changed"),
-            ("diff", "what differs between two targets"),
-            ("blame", "the commits that changed one entity"),
-            ("changes", "follow what changes on a branch"),
-            ("revert", "undo what one commit did"),
-            ("cherry-pick", "do what one commit did elsewhere"),
-            ("snapshot", "the dataset versions behind a target"),
-            ("recovery", "what recovery did and left alone"),
+            ("log", "show the history of a branch, or the graph"),
+            ("show", "show one commit and its changes"),
+            ("diff", "compare two targets"),
+            ("blame", "list the commits that changed an entity"),
+            ("changes", "follow the changes of a branch"),
+            ("revert", "undo one commit"),
+            ("cherry-pick", "apply one commit to a branch"),
+            ("snapshot", "list the dataset versions of a target"),
+            ("recovery", "list recovered and unfinished writes"),
         ),
     ),
     (
@@ -62,20 +62,20 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Servers",
         (
-            ("graphs", "the graphs of a server"),
-            ("queries", "the stored queries of a server"),
-            ("alias", "ask a stored query by a short name"),
-            ("login", "keep the token of a server"),
-            ("logout", "forget it"),
-            ("profiles", "the named addresses"),
+            ("graphs", "list the graphs of a server"),
+            ("queries", "list the stored queries of a server"),
+            ("alias", "run a stored query by a short name"),
+            ("login", "store the token of a server"),
+            ("logout", "delete the token of a server"),
+            ("profiles", "list the named addresses"),
         ),
     ),
     (
         "Program",
         (
             ("doctor", "check this machine and a graph"),
-            ("completion", "make a shell complete verbs and flags"),
-            ("version", "release and internal schema version"),
+            ("completion", "print the completion script of a shell"),
+            ("version", "print release and internal schema version"),
         ),
     ),
 )
@@ -102,19 +102,19 @@ HELP = "\n".join(
         "Options, before or after the verb:",
         "  --store URI    the graph: a path, file:// or s3://",
         "  --server URL   a server: address or configured name",
-        "  --graph ID     which graph of the server",
+        "  --graph ID     a graph of the server",
         "  --profile NAME a named address",
-        "  --as ACTOR     who writes",
-        "  --yes          destroy without asking",
-        "  --json         answer in JSON",
-        "  --quiet        no remarks on stderr",
+        "  --as ACTOR     the actor of the commit",
+        "  --yes          skip the confirmation",
+        "  --json         print JSON",
+        "  --quiet        no notices on stderr",
         "  -v, --version  print release and format",
         "  -h, --help     print this, or help of a verb",
         "",
         "Environment:",
-        "  OMNIGRAPH_STORE    the graph, if no option says",
-        "  OMNIGRAPH_PROFILE  the profile, likewise",
-        "  OMNIGRAPH_HOME     where config.yaml is",
+        "  OMNIGRAPH_STORE    the default graph",
+        "  OMNIGRAPH_PROFILE  the default profile",
+        "  OMNIGRAPH_HOME     the directory of config.yaml",
         "  OMNIGRAPH_BEARER_TOKEN  the token for a server",
         "  OMNIGRAPH_DEBUG    1 prints tracebacks",
         "  NO_COLOR           no colours",
@@ -125,5 +125,5 @@ HELP = "\n".join(
 
 
 def version_text(release: str) -> str:
-    """Two lines: which release this is, and which format it writes."""
+    """Return two lines: the release and its storage format."""
     return f"omnigraph {release}\ninternal-schema {INTERNAL_SCHEMA_VERSION}"

@@ -74,10 +74,10 @@ class Gate:
         guard = self._guard
 
         def sees_type(name: str) -> bool:
-            return all(guard.sees(action, branch, name) for branch in branches)
+            return all(guard.can_see(action, branch, name) for branch in branches)
 
         def sees_property(name: str, prop: str) -> bool:
-            return all(guard.sees(action, branch, name, prop) for branch in branches)
+            return all(guard.can_see(action, branch, name, prop) for branch in branches)
 
         return self._engine.seen_through(
             (policy, guard.actor, action, branches),

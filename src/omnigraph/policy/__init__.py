@@ -1,7 +1,13 @@
-"""Who may do what: the words, the question, the bundle and the guard that asks.
+"""Authorisation: actions, policy bundles and the checks of one actor.
 
-``actions`` names what can be asked about, ``questions`` is the question and its answer, ``bundle``
-what an operator writes down, ``reading`` how it is read from YAML with positions, ``presets`` the
-bundles that come along, ``cases`` the tests of a bundle, ``guard`` what a facade holds. Nothing in
-here decides: that is left to an adapter behind ``guard.Decider``.
+An adapter evaluates the rules (``adapters.cedar``). Modules in reading order:
+
+- ``actions``: the actions that a rule allows or denies.
+- ``questions``: an authorisation request and its decision.
+- ``bundle``: groups, protected branches and rules.
+- ``yaml_tree``: YAML nodes with positions.
+- ``reading``: parses and validates a bundle.
+- ``presets``: built-in bundles.
+- ``guard``: the authorisation checks of one actor.
+- ``cases``: test cases of a bundle.
 """

@@ -1,4 +1,4 @@
-"""The actions that a policy knows, and what a rule may say about each."""
+"""Define the actions of a policy and the scopes that apply to each."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = [
 
 
 class Action(StrEnum):
-    """What an actor wants to do.
+    """Actions that require authorisation.
 
-    ``read``, ``export`` and ``change`` are about a branch. ``branch_create`` and ``branch_merge``
-    go from a branch to a target; ``branch_delete`` and ``schema_apply`` are about a target only.
-    Tags are branches that do not move, so making and deleting one are ``branch_create`` and
-    ``branch_delete``. Upkeep, recovery and other people's operations are ``admin``.
+    ``read``, ``export`` and ``change`` apply to a branch. ``branch_create`` and ``branch_merge``
+    have a source and a target branch; ``branch_delete`` and ``schema_apply`` have a target only.
+    Creating and deleting a tag are ``branch_create`` and ``branch_delete``. Maintenance, recovery
+    and operations of other actors are ``admin``.
     """
 
     READ = "read"
@@ -35,12 +35,12 @@ class Action(StrEnum):
     GRAPH_LIST = "graph_list"
 
 
-# Which of them a scope of a rule can speak about.
+# The actions that each scope of a rule applies to.
 BRANCH_ACTIONS = frozenset({Action.READ, Action.EXPORT, Action.CHANGE})
 TARGET_ACTIONS = frozenset(
     {Action.BRANCH_CREATE, Action.BRANCH_MERGE, Action.BRANCH_DELETE, Action.SCHEMA_APPLY}
 )
 TYPED_ACTIONS = frozenset({Action.READ, Action.EXPORT, Action.CHANGE})
-# A bundle is about a graph or about a server, never about both.
+# A bundle governs a graph or a server, never both.
 SERVER_ACTIONS = frozenset({Action.GRAPH_LIST})
 GRAPH_ACTIONS = frozenset(Action) - SERVER_ACTIONS

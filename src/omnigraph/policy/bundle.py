@@ -1,4 +1,4 @@
-"""A bundle: groups of actors, protected branches, and the rules about them."""
+"""Define a policy bundle: groups of actors, protected branches and rules."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 __all__ = ["EVERYONE", "Bundle", "Effect", "Rule", "Scope"]
 
-# The group that every actor with a name is in; it is not listed.
+# The implicit group of all named actors.
 EVERYONE = "everyone"
 
 
 class Effect(StrEnum):
-    """What a rule does when it matches. A denial beats every permission."""
+    """Effect of a matching rule; deny overrides allow."""
 
     ALLOW = "allow"
     DENY = "deny"
 
 
 class Scope(StrEnum):
-    """Which branches a rule is about."""
+    """Branches that a rule applies to."""
 
     ANY = "any"
     PROTECTED = "protected"
@@ -37,7 +37,7 @@ class Scope(StrEnum):
 
 @frozen
 class Rule:
-    """One rule: a group, actions, and where it holds. An empty tuple says "whichever"."""
+    """A rule: a group, actions and scopes; an empty tuple matches everything."""
 
     id: str
     effect: Effect
@@ -52,7 +52,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Bundle:
-    """Everything that one policy says."""
+    """The content of one policy file."""
 
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     protected_branches: tuple[str, ...] = ()
@@ -61,22 +61,22 @@ class Bundle:
 
     @property
     def actors(self) -> frozenset[str]:
-        """Everybody who is named."""
+        """Return all actors listed in groups."""
         return frozenset(actor for members in self.groups.values() for actor in members)
 
     @property
-    def knows_everyone(self) -> bool:
-        """Whether a rule is about actors that are not listed."""
+    def applies_to_everyone(self) -> bool:
+        """Return whether a rule applies to actors outside the listed groups."""
         return any(rule.group == EVERYONE for rule in self.rules)
 
     @property
-    def is_about_servers(self) -> bool:
-        """Whether it governs a server rather than a graph."""
+    def governs_server(self) -> bool:
+        """Return whether the bundle governs a server rather than a graph."""
         return any(action in SERVER_ACTIONS for rule in self.rules for action in rule.actions)
 
     @cached_property
     def filters_reads(self) -> bool:
-        """Whether some reader may see less than everything."""
+        """Return whether a rule restricts reads to some types or properties."""
         filtered = {Action.READ, Action.EXPORT}
         return any(
             (rule.types or rule.properties) and not filtered.isdisjoint(rule.actions)
@@ -84,7 +84,7 @@ class Bundle:
         )
 
     def is_protected(self, branch: str | None) -> bool:
-        """Whether a branch is one of the protected ones; ``release/*`` protects by pattern."""
+        """Return whether a branch matches a pattern such as ``release/*``."""
         return branch is not None and any(
             fnmatchcase(branch, pattern) for pattern in self.protected_branches
         )

@@ -1,4 +1,4 @@
-"""The tests of a bundle: questions with the answers that are expected."""
+"""Test a bundle with requests and their expected decisions."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _OPTIONAL = ("branch", "target_branch", "query", "types", "properties")
 
 @frozen
 class Case:
-    """A question and what it should be answered with."""
+    """A request and its expected decision."""
 
     id: str
-    question: Question
+    request: Question
     expect: bool
 
 
 @frozen
 class Outcome:
-    """A case and what it was answered with."""
+    """A case and its decision."""
 
     case: Case
     decision: Decision
@@ -52,10 +52,10 @@ class Outcome:
 
 
 def parse_cases(text: str, file: str = "<tests>") -> tuple[Case, ...]:
-    """The cases of a test file, or ``policy.bad_bundle`` with file, line and column."""
+    """Parse a test file; raise ``policy.bad_bundle`` with file, line and column."""
     fields = parse_tree(text, file).fields(["version", "cases"])
     fields["version"].require_version(1)
-    # No case at all would pass, and so would a file whose cases got lost.
+    # An empty file would pass.
     items = fields["cases"].items(empty=False)
     cases = tuple(map(_case, items))
     seen: set[str] = set()
@@ -67,8 +67,8 @@ def parse_cases(text: str, file: str = "<tests>") -> tuple[Case, ...]:
 
 
 def run_cases(policy: Policy, cases: Sequence[Case]) -> list[Outcome]:
-    """Ask them all."""
-    return [Outcome(case, policy.decide(case.question)) for case in cases]
+    """Evaluate all cases."""
+    return [Outcome(case, policy.decide(case.request)) for case in cases]
 
 
 def _case(tree: Tree) -> Case:
@@ -79,7 +79,7 @@ def _case(tree: Tree) -> Case:
 
     types = fields["types"].texts(empty=False) if "types" in fields else ()
     properties = fields["properties"].texts(empty=False) if "properties" in fields else ()
-    question = Question(
+    request = Question(
         fields["actor"].text(),
         Action(fields["action"].choice([action.value for action in Action])),
         branch=text("branch"),
@@ -89,6 +89,4 @@ def _case(tree: Tree) -> Case:
         types=types,
         properties=properties,
     )
-    return Case(
-        fields["id"].text(), question, fields["expect"].choice(["allow", "deny"]) == "allow"
-    )
+    return Case(fields["id"].text(), request, fields["expect"].choice(["allow", "deny"]) == "allow")

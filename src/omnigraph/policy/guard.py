@@ -1,4 +1,4 @@
-"""The guard: what a facade asks, for one actor."""
+"""Check the authorisation of one actor on one graph."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ __all__ = ["OPEN", "Decider", "Guard", "Policy", "denied"]
 
 _log = logging.getLogger("omnigraph.policy")
 
-_REMEMBERED_MAX = 8_192
+_CACHED_MAX = 8_192
 _UNKNOWN_ACTOR = Decision(allowed=False)
 
 
 class Decider(Protocol):
-    """Decides by the rules of one bundle; the same question has the same answer for ever."""
+    """Evaluates the rules of one bundle; equal requests have equal decisions."""
 
-    def decide(self, question: Question) -> Decision: ...
+    def decide(self, request: Question) -> Decision: ...
 
 
 class Policy:
-    """A bundle and who decides by it. Thread-safe; one serves any number of graphs and actors."""
+    """A bundle with its engine and a cache of decisions, for any graph and actor; thread-safe."""
 
-    def __init__(self, bundle: Bundle, decider: Decider) -> None:
+    def __init__(self, bundle: Bundle, engine: Decider) -> None:
         self.bundle = bundle
-        self._decider = decider
-        self._actors = None if bundle.knows_everyone else bundle.actors
-        self._answers: OrderedDict[Question, Decision] = OrderedDict()
+        self._engine = engine
+        self._actors = None if bundle.applies_to_everyone else bundle.actors
+        self._decisions: OrderedDict[Question, Decision] = OrderedDict()
         self._lock = threading.Lock()
 
-    def decide(self, question: Question) -> Decision:
-        """The answer to a question. It depends on nothing else, so it is remembered."""
-        if self._actors is not None and question.actor not in self._actors:
+    def decide(self, request: Question) -> Decision:
+        """Return the decision on a request, from the cache if it is there."""
+        if self._actors is not None and request.actor not in self._actors:
             return _UNKNOWN_ACTOR
         with self._lock:
-            found = self._answers.get(question)
+            found = self._decisions.get(request)
             if found is not None:
-                self._answers.move_to_end(question)
+                self._decisions.move_to_end(request)
                 return found
-        found = self._decider.decide(question)
+        found = self._engine.decide(request)
         with self._lock:
-            self._answers[question] = found
-            while len(self._answers) > _REMEMBERED_MAX:
-                self._answers.popitem(last=False)
+            self._decisions[request] = found
+            while len(self._decisions) > _CACHED_MAX:
+                self._decisions.popitem(last=False)
         return found
 
 
 class Guard:
-    """Asks for one actor of one graph. Cheap to make: one per request is fine."""
+    """Checks the authorisation of one actor on one graph; cheap enough to create per request."""
 
     __slots__ = ("actor", "graph", "policy")
 
@@ -70,12 +70,12 @@ class Guard:
         self.graph = graph
 
     def acting_as(self, actor: str | None) -> Guard:
-        """The same policy, asked for somebody else."""
+        """Return the checks of another actor under the same policy."""
         if actor is None or actor == self.actor:
             return self
         return Guard(self.policy, actor=actor, graph=self.graph)
 
-    def ask(
+    def check(
         self,
         action: Action,
         *,
@@ -85,7 +85,7 @@ class Guard:
         types: Sequence[str] | Extent = Extent.OPEN,
         properties: Sequence[str] = (),
     ) -> Decision:
-        """Whether the actor may; nobody in particular may nothing."""
+        """Return the decision on an action, and log it; without an actor it is denied."""
         if self.policy is None:
             return Decision(allowed=True)
         if not self.actor:
@@ -121,12 +121,12 @@ class Guard:
             )
         return decision
 
-    def sees(
+    def can_see(
         self, action: Action, branch: str | None, type_name: str, prop: str | None = None
     ) -> bool:
-        """Whether a type, or a property of it, is there for the actor.
+        """Return whether a type, or a property of it, is visible to the actor.
 
-        What may not be read cannot be exported either, even by who may export and not read.
+        A denied read also denies the export.
         """
         if self.policy is None:
             return True
@@ -159,10 +159,10 @@ class Guard:
         query: str | None = None,
         types: Sequence[str] | Extent = Extent.OPEN,
     ) -> None:
-        """Go on, or ``policy.denied``."""
+        """Raise ``policy.denied`` unless the action is allowed."""
         if self.policy is None:
             return
-        decision = self.ask(
+        decision = self.check(
             action, branch=branch, target_branch=target_branch, query=query, types=types
         )
         if not decision.allowed:
@@ -177,7 +177,7 @@ class Guard:
             )
 
 
-# For graphs without a policy: everybody may everything.
+# Allows everything, for graphs without a policy.
 OPEN = Guard()
 
 
@@ -190,8 +190,8 @@ def denied(
     target_branch: str | None = None,
     types: Sequence[str] = (),
 ) -> Forbidden:
-    """The refusal, in words that name the action, the place and what to do."""
-    place = _place(branch, target_branch, types)
+    """Return the error of a denied action."""
+    target = _object_of(branch, target_branch, types)
     details: dict[str, Any] = {
         "action": action.value,
         "actor": actor,
@@ -204,26 +204,27 @@ def denied(
     if not actor:
         return Forbidden(
             "policy.denied",
-            f"nobody in particular may not {action.value}{place}: a policy is set and no actor",
+            f"anonymous access denied: cannot {action.value}{target}, because this graph has a "
+            "policy and no actor was given",
             details=details,
-            remedy="say who acts: actor=…, or --as ACTOR",
+            remedy="pass actor=…, --as ACTOR or a token",
         )
     if decision.rule is not None:
-        remedy = f"the rule {decision.rule!r} of the policy forbids it"
+        remedy = f"rule {decision.rule!r} of the policy denies it"
     else:
         remedy = (
-            f"whoever keeps the policy can allow `{action.value}`{place} to a group of {actor!r}; "
-            "`omnigraph policy explain` shows what it says"
+            f"ask the administrator to allow `{action.value}`{target} for a group of {actor!r}; "
+            "`omnigraph policy explain` shows the matching rules"
         )
     return Forbidden(
-        "policy.denied", f"{actor!r} may not {action.value}{place}", details=details, remedy=remedy
+        "policy.denied", f"{actor!r} may not {action.value}{target}", details=details, remedy=remedy
     )
 
 
-def _place(branch: str | None, target_branch: str | None, types: Sequence[str]) -> str:
-    said = f" {', '.join(types)}" if types else ""
+def _object_of(branch: str | None, target_branch: str | None, types: Sequence[str]) -> str:
+    types_text = f" {', '.join(types)}" if types else ""
     if branch is not None and target_branch is not None:
-        return f"{said} from {branch!r} to {target_branch!r}"
+        return f"{types_text} from {branch!r} to {target_branch!r}"
     if branch is not None or target_branch is not None:
-        return f"{said} on branch {branch or target_branch!r}"
-    return said
+        return f"{types_text} on branch {branch or target_branch!r}"
+    return types_text

@@ -1,4 +1,4 @@
-"""Bundles that come along: ``preset:team`` and its kin."""
+"""Built-in bundles, such as ``preset:team``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["PRESETS", "PRESET_PREFIX", "preset_text"]
 PRESET_PREFIX = "preset:"
 
 _READ_ONLY = """\
-# Everybody with a name reads; nobody changes anything.
+# Every named actor may read; no actor may change anything.
 version: 1
 rules:
   - id: everyone-reads
@@ -19,9 +19,8 @@ rules:
 """
 
 _TEAM = """\
-# A small team that trusts its members: everybody with a name works on every branch. Protected
-# branches cannot be deleted, and upkeep is left to the administrators. `default` is the actor of a
-# server with a single token.
+# A small team: every named actor may work on every branch. Only administrators may delete protected
+# branches and run maintenance. `default` is the actor of a server with a single token.
 version: 1
 groups:
   administrators: [admin, default]
@@ -43,8 +42,8 @@ rules:
 """
 
 _REVIEW = """\
-# Work on branches, merge by review: everybody with a name reads everything and changes unprotected
-# branches; into `main` and `release/*` only maintainers merge.
+# Work on branches, merge by review: every named actor may read everything and change unprotected
+# branches; only maintainers may merge into `main` and `release/*`.
 version: 1
 groups:
   maintainers: [admin, default, maintainer]
@@ -74,12 +73,12 @@ PRESETS = {"read-only": _READ_ONLY, "review": _REVIEW, "team": _TEAM}
 
 
 def preset_text(name: str) -> str:
-    """The text of a preset by its name, with or without ``preset:``."""
+    """Return the text of a preset by name, with or without ``preset:``."""
     found = PRESETS.get(name.removeprefix(PRESET_PREFIX))
     if found is None:
         raise InvalidInput(
             "policy.unknown_preset",
-            f"there is no preset {name!r}",
+            f"preset {name!r} does not exist",
             remedy=f"one of: {', '.join(PRESET_PREFIX + each for each in sorted(PRESETS))}",
         )
     return found

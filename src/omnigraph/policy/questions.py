@@ -1,4 +1,4 @@
-"""The question that a facade asks before it does anything, and the answer."""
+"""Define authorisation requests and decisions."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ __all__ = ["Decision", "Extent", "Question"]
 
 
 class Extent(StrEnum):
-    """How much is known of the types that an operation touches."""
+    """Which types an operation concerns."""
 
-    # Not known yet: whoever may do it to some type may go on, and is asked again with the types.
+    # Not known yet: allowed if any type is; the operation checks again with the types.
     OPEN = "open"
-    # Exactly these.
+    # Exactly the given types.
     SOME = "some"
-    # Any of them: only a rule without types can allow it, and every rule with types can forbid it.
+    # All types: only a rule without types can allow it, and every rule with types can deny it.
     ALL = "all"
 
 
 @frozen
 class Question:
-    """May this actor do this? Names are those of the graph: checked, not as they were typed."""
+    """A request of an actor for an action; names are resolved ones of the graph."""
 
     actor: str
     action: Action
     graph: str = ""
     branch: str | None = None
     target_branch: str | None = None
-    # The stored query that is invoked.
+    # The invoked stored query.
     query: str | None = None
     extent: Extent = Extent.OPEN
     types: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Question:
 
 @frozen
 class Decision:
-    """The answer, and the rule that gave it; no rule when nothing allowed it."""
+    """The decision and the deciding rule; no rule when no rule matched."""
 
     allowed: bool
     rule: str | None = None

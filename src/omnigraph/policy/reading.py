@@ -1,4 +1,4 @@
-"""Reading a bundle: YAML in, a checked bundle out, or the place of what is wrong."""
+"""Parse and validate a bundle, with positions in error messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BODY = ("branch_scope", "target_branch_scope", "queries", "types", "properties"
 
 
 def parse_bundle(text: str, file: str = "<policy>") -> Bundle:
-    """A bundle, or ``policy.bad_bundle`` with file, line and column."""
+    """Parse a bundle; raise ``policy.bad_bundle`` with file, line and column."""
     tree = parse_tree(text, file)
     fields = tree.fields(["version", "rules"], ["groups", "protected_branches"])
     fields["version"].require_version(1)
@@ -40,7 +40,7 @@ def _groups(tree: Tree) -> dict[str, tuple[str, ...]]:
     groups = {}
     for name, members in tree.entries().items():
         if name == EVERYONE:
-            members.fail(f"{EVERYONE!r} is the group of all actors and has no list")
+            members.fail(f"{EVERYONE!r} is the implicit group of all actors and cannot be listed")
         groups[name] = members.texts(empty=False)
     return groups
 
@@ -57,7 +57,7 @@ def _rule(tree: Tree, groups: Mapping[str, object]) -> Rule:
     group = group_tree.text()
     if group not in groups and group != EVERYONE:
         known = ", ".join([*groups, EVERYONE])
-        group_tree.fail(f"names no group: {group!r}", remedy=f"one of: {known}")
+        group_tree.fail(f"names an unknown group: {group!r}", remedy=f"one of: {known}")
     actions = _actions(parts["actions"])
     rule = Rule(
         fields["id"].text(),
@@ -70,7 +70,7 @@ def _rule(tree: Tree, groups: Mapping[str, object]) -> Rule:
         _names(parts, "types", actions, TYPED_ACTIONS),
         _names(parts, "properties", actions, [Action.READ, Action.EXPORT]),
     )
-    _require_sense(body, parts, rule)
+    _require_valid(body, parts, rule)
     return rule
 
 
@@ -78,7 +78,7 @@ def _actions(tree: Tree) -> tuple[Action, ...]:
     names = [action.value for action in Action]
     actions = tuple(Action(item.choice(names)) for item in tree.items(empty=False))
     if len(set(actions)) != len(actions):
-        tree.fail("has an action twice")
+        tree.fail("repeats an action")
     return actions
 
 
@@ -87,7 +87,7 @@ def _scope(
 ) -> Scope:
     if key not in parts:
         return Scope.ANY
-    _require_fits(parts[key], key, actions, allowed)
+    _require_applicable(parts[key], key, actions, allowed)
     return Scope(parts[key].choice([scope.value for scope in Scope]))
 
 
@@ -96,11 +96,11 @@ def _names(
 ) -> tuple[str, ...]:
     if key not in parts:
         return ()
-    _require_fits(parts[key], key, actions, allowed)
+    _require_applicable(parts[key], key, actions, allowed)
     return parts[key].texts(empty=False)
 
 
-def _require_fits(
+def _require_applicable(
     tree: Tree, key: str, actions: Iterable[Action], allowed: Iterable[Action]
 ) -> None:
     allowed = frozenset(allowed)
@@ -108,25 +108,25 @@ def _require_fits(
         if action not in allowed:
             fitting = ", ".join(sorted(allowed))
             tree.fail(
-                f"says nothing about {action.value!r}",
-                remedy=f"`{key}` goes with {fitting}; write two rules",
+                f"does not apply to {action.value!r}",
+                remedy=f"`{key}` applies to {fitting}; write two rules",
             )
 
 
-def _require_sense(body: Tree, parts: Mapping[str, Tree], rule: Rule) -> None:
+def _require_valid(body: Tree, parts: Mapping[str, Tree], rule: Rule) -> None:
     if all(key in parts for key in _SCOPES):
         body.fail("has both `branch_scope` and `target_branch_scope`", remedy="write two rules")
     if rule.properties and rule.effect is Effect.ALLOW:
-        parts["properties"].fail("only stands in `deny`", remedy="deny the others")
+        parts["properties"].fail("is only allowed in `deny`", remedy="deny the other properties")
     for name in rule.properties:
         if name.count(".") != 1:
             parts["properties"].fail(f"is not `Type.property`: {name!r}")
-    hides = (rule.types or rule.properties) and rule.effect is Effect.DENY
-    if hides and rule.branch_scope is not Scope.ANY and rule.actions != (Action.CHANGE,):
-        # Whoever may make a branch could otherwise read there what is hidden here.
+    denies_types = (rule.types or rule.properties) and rule.effect is Effect.DENY
+    if denies_types and rule.branch_scope is not Scope.ANY and rule.actions != (Action.CHANGE,):
+        # Otherwise an actor could create a branch and read the hidden data there.
         parts["branch_scope"].fail(
-            "cannot narrow what is hidden: it would show on the next branch",
-            remedy="hide it on every branch",
+            "cannot limit a denied type or property to some branches: others contain the same data",
+            remedy="deny it on every branch",
         )
 
 
@@ -142,6 +142,6 @@ def _require_one_subject(tree: Tree, rules: tuple[Rule, ...]) -> None:
     actions = {action for rule in rules for action in rule.actions}
     if actions & SERVER_ACTIONS and actions - SERVER_ACTIONS:
         tree.fail(
-            "mix actions on graphs with `graph_list`, which is about the server",
-            remedy="write a bundle for the server of its own",
+            "mix actions on graphs with `graph_list`, which applies to a server",
+            remedy="write a separate bundle for the server",
         )

@@ -1,4 +1,4 @@
-"""YAML with positions: nodes that know where they stand, and complaints that say so."""
+"""Parse YAML into nodes with positions for error messages."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _KINDS = {yaml.MappingNode: "a mapping", yaml.SequenceNode: "a list", yaml.Scala
 
 @dataclass(frozen=True)
 class Tree:
-    """A node of a YAML text. What is not as it should be is ``policy.bad_bundle``."""
+    """A YAML node; its methods raise ``policy.bad_bundle`` for unexpected content."""
 
     node: yaml.Node
     file: str
-    # What the node is, for messages: ``rules[2].allow``.
+    # Path of the node for messages, such as ``rules[2].allow``.
     path: str = ""
 
     def fail(self, problem: str, *, remedy: str | None = None) -> NoReturn:
@@ -38,27 +38,27 @@ class Tree:
         )
 
     def fields(self, required: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Tree]:
-        """The values of a mapping that has these keys and no others."""
+        """Return the values of a mapping with exactly these keys."""
         entries = self.entries()
         required = list(required)
         known = [*required, *optional]
         for key, value in entries.items():
             if key not in known:
-                value.fail(f"is not known: {key!r}", remedy=f"known here: {', '.join(known)}")
+                value.fail(f"is an unknown key: {key!r}", remedy=f"one of: {', '.join(known)}")
         for key in required:
             if key not in entries:
                 self.fail(f"lacks {key!r}")
         return entries
 
     def entries(self) -> dict[str, Tree]:
-        """Key and value of a mapping; a key that stands twice is an error."""
+        """Return keys and values of a mapping; a duplicate key is an error."""
         if not isinstance(self.node, yaml.MappingNode):
             self.fail(f"must be a mapping, not {_KINDS[type(self.node)]}")
         found: dict[str, Tree] = {}
         for key_node, value_node in self.node.value:
             key = Tree(key_node, self.file, self.path).text()
             if key in found:
-                Tree(key_node, self.file, self.path).fail(f"has {key!r} twice")
+                Tree(key_node, self.file, self.path).fail(f"repeats the key {key!r}")
             path = f"{self.path}.{key}" if self.path else key
             found[key] = Tree(value_node, self.file, path)
         return found
@@ -69,21 +69,21 @@ class Tree:
         if not self.node.value and not empty:
             self.fail("must not be empty")
         return [
-            Tree(node, self.file, f"{self.path}[{place}]")
-            for place, node in enumerate(self.node.value)
+            Tree(node, self.file, f"{self.path}[{index}]")
+            for index, node in enumerate(self.node.value)
         ]
 
     def text(self) -> str:
-        """A non-empty text. ``yes`` and ``1`` are not texts unless they are quoted."""
+        """Return a non-empty string; ``yes`` and ``1`` must be quoted."""
         node = self.node
         if not isinstance(node, yaml.ScalarNode) or node.tag != "tag:yaml.org,2002:str":
-            self.fail("must be a text", remedy="quote it if it looks like something else")
+            self.fail("must be a string", remedy="quote it if it looks like another type")
         if not node.value.strip() or node.value != node.value.strip():
-            self.fail("must be a text without blanks around it")
+            self.fail("must be a non-empty string without surrounding blanks")
         return str(node.value)
 
     def texts(self, *, empty: bool = True) -> tuple[str, ...]:
-        """Different texts, in their order."""
+        """Return a list of distinct strings."""
         found: list[str] = []
         for item in self.items(empty=empty):
             if item.text() in found:
@@ -93,7 +93,7 @@ class Tree:
 
     def require_version(self, number: int) -> None:
         if not isinstance(self.node, yaml.ScalarNode) or self.node.value != str(number):
-            self.fail(f"must be {number}", remedy="this build knows no other version")
+            self.fail(f"must be {number}", remedy="this release supports no other version")
 
     def choice(self, allowed: Iterable[str]) -> str:
         allowed = list(allowed)
@@ -103,7 +103,7 @@ class Tree:
 
 
 def parse_tree(text: str, file: str) -> Tree:
-    """The tree of a YAML text, or ``policy.bad_bundle`` where it stops being YAML."""
+    """Parse a YAML text; raise ``policy.bad_bundle`` at a syntax error."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError) as error:
@@ -112,5 +112,5 @@ def parse_tree(text: str, file: str) -> Tree:
         problem = getattr(error, "problem", None) or "not YAML"
         raise InvalidInput("policy.bad_bundle", f"{where}: {problem}") from error
     if node is None:
-        raise InvalidInput("policy.bad_bundle", f"{file}:1:1: the file says nothing")
+        raise InvalidInput("policy.bad_bundle", f"{file}:1:1: the file is empty")
     return Tree(node, file)

@@ -64,7 +64,7 @@ def test_two_addresses_are_one_too_many(cli: Cli, arguments: tuple[str, ...]) ->
 def test_no_address_says_how_to_give_one(cli: Cli) -> None:
     outcome = cli("status")
     assert outcome.code == 2
-    assert "error [usage.no_address] no graph addressed" in outcome.err
+    assert "error [usage.no_address] no graph given" in outcome.err
     assert "help: name one by --store URI or --server URL, or set OMNIGRAPH_STORE" in outcome.err
 
 
@@ -83,7 +83,7 @@ def test_a_write_has_one_actor(cli: Cli, prepared_graph: Path) -> None:
 def test_init_takes_its_graph_as_an_argument(cli: Cli, schema_file: Path) -> None:
     outcome = cli("init", "x.omni", "--schema", schema_file, "--store", "y.omni")
     assert outcome.code == 2
-    assert "[usage.store_refused] `omnigraph init` takes no --store" in outcome.err
+    assert "[usage.store_refused] `omnigraph init` does not take --store" in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_destroying_in_a_bucket_needs_consent(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("click.prompt", lambda *_, **__: "Yes")
     require_consent(Invocation(), "s3://b/g", action="deleting")
     monkeypatch.setattr("click.prompt", lambda *_, **__: "no")
-    with pytest.raises(InvalidInput, match="nothing was done"):
+    with pytest.raises(InvalidInput, match="nothing was changed"):
         require_consent(Invocation(), "s3://b/g", action="deleting")
     with pytest.raises(InvalidInput, match="cannot be undone"):
         require_consent(Invocation(json=True), "s3://b/g", action="deleting")

@@ -99,7 +99,7 @@ def test_doctor_finds_what_is_bad(
     (operator_home / "credentials").write_text("", encoding="utf-8")
     (operator_home / "credentials").chmod(0o644)
     found = {
-        each.check: each for each in (*checkup.check_machine(), *checkup.check_place(tmp_path))
+        each.check: each for each in (*checkup.check_machine(), *checkup.check_directory(tmp_path))
     }
     bad = {name for name, each in found.items() if each.state is checkup.State.BAD}
     assert bad == {"configuration", "credentials", "hard links"}

@@ -122,7 +122,7 @@ def test_log_draws_all_branches(ask: Cli, tell: Cli) -> None:
 
 def test_recovery_list_of_a_healthy_graph_is_empty(ask: Cli, tell: Cli) -> None:
     assert ask("recovery", "list") == {"recoveries": [], "pending": []}
-    assert tell("recovery", "list") == "nothing was ever recovered\n"
+    assert tell("recovery", "list") == "no recoveries\n"
 
 
 def test_a_query_answers_in_every_format(tell: Cli, ask: Cli) -> None:

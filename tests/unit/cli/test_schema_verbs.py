@@ -39,7 +39,7 @@ def test_a_schema_is_planned_and_applied(
     assert planned.code == 0
     assert "Person.label: String, name in existing rows" in planned.out
     rehearsed = cli("schema", "apply", *call, "--dry-run")
-    assert rehearsed.out.endswith("The data allows it; nothing was written.\n")
+    assert rehearsed.out.endswith("The data passes all checks; nothing was written.\n")
     done = cli("schema", "apply", *call, "--as", "ada", "--message", "more", "--json")
     assert done.code == 0, done.err
     assert done.err.startswith(f"omnigraph schema apply → {graph_copy} (direct, local)")

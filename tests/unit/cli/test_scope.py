@@ -161,7 +161,7 @@ def test_a_profile_of_a_server_does_not_suit_a_verb_on_storage(
 ) -> None:
     configure(f"profiles: {{there: {{server: '{SERVER}'}}, many: {{cluster: /x}}}}")
     outcome = cli("recovery", "list", "--profile", "there")
-    assert "[usage.server_refused] `omnigraph recovery list` works on storage" in outcome.err
+    assert "[usage.server_refused] `omnigraph recovery list` needs storage" in outcome.err
     assert "[usage.cluster_refused]" in cli("status", "--profile", "many").err
 
 

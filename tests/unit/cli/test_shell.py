@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.cli.conftest import SCHEMA
 
-from omnigraph.cli.shell.statements import as_command, as_document, is_whole
+from omnigraph.cli.shell.statements import as_command, as_document, is_complete
 from omnigraph.cli.shell.words import complete, vocabulary_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ WORDS = vocabulary_of(SCHEMA, branches=["main", "review"], commands=[":branch", 
     ],
 )
 def test_a_statement_is_whole(text: str) -> None:
-    assert is_whole(text)
+    assert is_complete(text)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_statement_is_whole(text: str) -> None:
     ],
 )
 def test_a_statement_goes_on(text: str) -> None:
-    assert not is_whole(text)
+    assert not is_complete(text)
 
 
 @pytest.mark.parametrize(

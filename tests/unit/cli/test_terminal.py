@@ -9,11 +9,11 @@ import pytest
 
 from omnigraph.cli.terminal import (
     cell_width,
-    columns_of,
+    colorize,
     escape_controls,
-    paint,
     shorten,
-    spells_unicode,
+    supports_unicode,
+    terminal_width,
 )
 
 
@@ -55,14 +55,14 @@ def test_control_characters_are_spelled_and_letters_are_kept() -> None:
 def test_colours_need_a_terminal_that_wants_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    assert paint("x", "red", _Terminal()) == "\x1b[1;31mx\x1b[0m"
-    assert paint("x", "red", io.StringIO()) == "x"
-    assert paint("x", "red", None) == "x"
+    assert colorize("x", "red", _Terminal()) == "\x1b[1;31mx\x1b[0m"
+    assert colorize("x", "red", io.StringIO()) == "x"
+    assert colorize("x", "red", None) == "x"
     monkeypatch.setenv("TERM", "dumb")
-    assert paint("x", "red", _Terminal()) == "x"
+    assert colorize("x", "red", _Terminal()) == "x"
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("NO_COLOR", "")
-    assert paint("x", "red", _Terminal()) == "x"
+    assert colorize("x", "red", _Terminal()) == "x"
 
 
 @pytest.mark.parametrize(("said", "columns"), [("40", 40), ("0", None), ("wide", None)])
@@ -70,7 +70,7 @@ def test_columns_says_how_wide_the_page_is(
     monkeypatch: pytest.MonkeyPatch, said: str, columns: int | None
 ) -> None:
     monkeypatch.setenv("COLUMNS", said)
-    assert columns_of(io.StringIO()) == columns
+    assert terminal_width(io.StringIO()) == columns
 
 
 @pytest.mark.parametrize(
@@ -78,5 +78,5 @@ def test_columns_says_how_wide_the_page_is(
 )
 def test_only_unicode_encodings_spell_everything(encoding: str, spells: bool) -> None:
     stream: TextIO = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    assert spells_unicode(stream) is spells
-    assert not spells_unicode(None)
+    assert supports_unicode(stream) is spells
+    assert not supports_unicode(None)

@@ -113,7 +113,7 @@ def test_a_file_is_installed_whole_or_not_at_all(tmp_path: Path) -> None:
 
     def breaking() -> Any:
         yield b"new"
-        with pytest.raises(Conflict, match="somebody else"):
+        with pytest.raises(Conflict, match="another process"):
             install(place, [b"other"])
         raise ValueError
 
@@ -123,7 +123,7 @@ def test_a_file_is_installed_whole_or_not_at_all(tmp_path: Path) -> None:
     install(place, [b"a", b"b"])
     assert place.read_bytes() == b"ab"
     assert list(tmp_path.iterdir()) == [place]
-    with pytest.raises(InvalidInput, match="cannot be written"):
+    with pytest.raises(InvalidInput, match="cannot write"):
         install(tmp_path / "nowhere" / "file", [b""])
 
 
@@ -132,7 +132,7 @@ def test_a_file_is_installed_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_a_branch_is_merged_and_deleted(cli: Cli, graph_copy: Path) -> None:
     preview = cli("branch", "merge", "review", "--preview", "--store", graph_copy)
-    assert preview.out.splitlines()[1] == "  node Person  +1  ~0  -0  (taken over as it is)"
+    assert preview.out.splitlines()[1] == "  node Person  +1  ~0  -0  (taken over unchanged)"
     people = ask(cli, "snapshot", graph_copy)["datasets"]
     (before,) = [part["entity_count"] for part in people if part["type_name"] == "Person"]
     done = cli("branch", "merge", "review", "--delete-branch", "--store", graph_copy, "--as", "ada")
@@ -140,7 +140,7 @@ def test_a_branch_is_merged_and_deleted(cli: Cli, graph_copy: Path) -> None:
     lines = done.out.splitlines()
     assert lines[0].startswith("merged review into main: fast_forward as ")
     sizes = f"{before} => {before + 1} entities"
-    assert lines[1] == f"  node Person  {sizes}  (taken over as it is)"
+    assert lines[1] == f"  node Person  {sizes}  (taken over unchanged)"
     assert "branch merge" in done.err
     assert ask(cli, "branch", "list", graph_copy)["branches"] == ["main"]
     shown = ask(cli, "log", graph_copy)["commits"][0]
@@ -221,7 +221,7 @@ def test_a_commit_is_reverted_picked_and_a_branch_reset(cli: Cli, graph_copy: Pa
     assert done["commit"] is not None
     assert ask(cli, "diff", "review", "main", *here)["changes"] == []
     again = cli("branch", "reset", "main", "--to", "review", *here).out
-    assert "it holds that already" in again
+    assert "already up to date" in again
 
 
 def test_blame_tells_who_changed_an_entity(cli: Cli, graph_copy: Path) -> None:
@@ -231,7 +231,7 @@ def test_blame_tells_who_changed_an_entity(cli: Cli, graph_copy: Path) -> None:
     assert lines[5] == "+ Person Ada"
     assert "by ada" in lines[4]
     nobody = cli("blame", "Person", "Nobody", "--store", graph_copy).out
-    assert nobody == "Person Nobody is in no commit\n"
+    assert nobody == "Person Nobody does not occur in any commit\n"
 
 
 # --- long lists ----------------------------------------------------------------------------------

@@ -72,36 +72,36 @@ def with_rule(actions: str, rest: str = "", *, head: str = "") -> str:
 @pytest.mark.parametrize(
     ("text", "place", "problem"),
     [
-        ("", "1:1", "says nothing"),
+        ("", "1:1", "is empty"),
         ("version: 1\nrules: [", "2:9", ""),
         ("version: 2\nrules: []", "1:10", "must be 1"),
         ("rules: []", "1:1", "lacks 'version'"),
-        ("version: 1\nrules: []\nkind: server", "3:7", "not known: 'kind'"),
-        ("version: 1\nversion: 1\nrules: []", "2:1", "twice"),
+        ("version: 1\nrules: []\nkind: server", "3:7", "unknown key: 'kind'"),
+        ("version: 1\nversion: 1\nrules: []", "2:1", "repeats the key"),
         ("version: 1\nrules: {}", "2:8", "must be a list"),
-        (with_rule("read", ", when: x"), "3:71", "not known: 'when'"),
+        (with_rule("read", ", when: x"), "3:71", "unknown key: 'when'"),
         (with_rule("fly"), "3:58", "must not be 'fly'"),
-        (with_rule("read, read"), "3:57", "twice"),
+        (with_rule("read, read"), "3:57", "repeats an action"),
         (with_rule(""), "3:57", "must not be empty"),
         (with_rule("read", ", branch_scope: some"), "3:79", "must not be 'some'"),
-        (with_rule("read", ", target_branch_scope: any"), "3:86", "says nothing about 'read'"),
-        (with_rule("admin", ", branch_scope: any"), "3:80", "says nothing about 'admin'"),
-        (with_rule("read", ", queries: [a]"), "3:74", "says nothing about 'read'"),
-        (with_rule("admin", ", types: [A]"), "3:73", "says nothing about 'admin'"),
-        (with_rule("read", ", properties: [A.b]"), "3:77", "only stands in `deny`"),
-        (with_rule("read, graph_list"), "3:3", "about the server"),
+        (with_rule("read", ", target_branch_scope: any"), "3:86", "does not apply to 'read'"),
+        (with_rule("admin", ", branch_scope: any"), "3:80", "does not apply to 'admin'"),
+        (with_rule("read", ", queries: [a]"), "3:74", "does not apply to 'read'"),
+        (with_rule("admin", ", types: [A]"), "3:73", "does not apply to 'admin'"),
+        (with_rule("read", ", properties: [A.b]"), "3:77", "is only allowed in `deny`"),
+        (with_rule("read, graph_list"), "3:3", "applies to a server"),
         (with_rule("read", head="groups: {a: []}\n"), "2:13", "must not be empty"),
-        (with_rule("read", head="groups: {everyone: [a]}\n"), "2:20", "has no list"),
-        (with_rule("read", head="groups: {a: [1]}\n"), "2:14", "must be a text"),
-        (with_rule("read", head="groups: {a: ['x ']}\n"), "2:14", "without blanks"),
+        (with_rule("read", head="groups: {everyone: [a]}\n"), "2:20", "cannot be listed"),
+        (with_rule("read", head="groups: {a: [1]}\n"), "2:14", "must be a string"),
+        (with_rule("read", head="groups: {a: ['x ']}\n"), "2:14", "without surrounding blanks"),
         (with_rule("read", head="groups: {a: [x, x]}\n"), "2:17", "repeats 'x'"),
         (with_rule("read") + RULE % ("read", ""), "4:10", "repeats 'a'"),
-        (with_rule("read").replace("everyone", "ghosts"), "3:37", "names no group"),
-        (with_rule("read").replace("allow", "permit"), "3:21", "not known: 'permit'"),
+        (with_rule("read").replace("everyone", "ghosts"), "3:37", "names an unknown group"),
+        (with_rule("read").replace("allow", "permit"), "3:21", "unknown key: 'permit'"),
         (
             with_rule("read", ", types: [A], branch_scope: protected").replace("allow", "deny"),
             "3:90",
-            "cannot narrow what is hidden",
+            "cannot limit a denied type",
         ),
         (
             with_rule("read", ", properties: [email]").replace("allow", "deny"),
@@ -110,7 +110,9 @@ def with_rule(actions: str, rest: str = "", *, head: str = "") -> str:
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(text: str, place: str, problem: str) -> None:
+def test_an_invalid_bundle_is_reported_with_its_position(
+    text: str, place: str, problem: str
+) -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_bundle(text, "team.yaml")
     assert caught.value.code == "policy.bad_bundle"

@@ -1,1 +1,1 @@
-"""One module per verb; each has a ``command``. ``cli.verbs`` is the table of them."""
+"""One module per verb, each with a ``command``; ``cli.verbs`` lists them."""

@@ -10,7 +10,7 @@ from omnigraph.cli.inputs import find_params, params_options
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
 from omnigraph.cli.scope import ServerScope, server_url
-from omnigraph.cli.stored import answer_query, run_stored
+from omnigraph.cli.stored import print_query_result, run_stored
 from omnigraph.errors import InvalidInput
 from omnigraph.runtime.json_text import parse_json
 
@@ -41,17 +41,17 @@ def command(
     params: str | None,
     params_file: str | None,
 ) -> None:
-    """Ask the stored query that the configuration calls NAME.
+    """Run the stored query of the alias NAME in the configuration.
 
-    ARGS are its parameters in the order that the alias gives; each is JSON, or else a text.
-    --params wins over ARGS, and ARGS over what the alias fixes.
+    ARGS are its parameters in the order of the alias; each is JSON, or else a string. --params
+    overrides ARGS, and ARGS override the parameters of the alias.
     """
     alias = call.config.alias(name)
-    said = find_params(params, params_file)
-    values = {**alias.params, **_positional(alias, args), **said}
+    given = find_params(params, params_file)
+    values = {**alias.params, **_positional(alias, args), **given}
     scope = ServerScope(server_url(call.config, alias.server), alias.graph)
     body = run_stored(call, alias.query, values, scope=scope, target="main")
-    answer_query(call, body, preferred=alias.format)
+    print_query_result(call, body, preferred=alias.format)
 
 
 def _positional(alias: Alias, args: tuple[str, ...]) -> dict[str, Any]:

@@ -29,22 +29,22 @@ __all__ = ["command"]
 @click.argument("entity_id", metavar="ID")
 @target_options
 @click.option(
-    "--limit", type=int, default=1_000, show_default=True, metavar="N", help="At most so many."
+    "--limit", type=int, default=1_000, show_default=True, metavar="N", help="At most N commits."
 )
 @click.pass_obj
 def command(
     call: Invocation, type_name: str, entity_id: str, branch: str | None, at: str | None, limit: int
 ) -> None:
-    """Every commit that changed one entity, newest first."""
+    """List the commits that changed one entity, newest first."""
     with open_to_read(call) as graph:
         found = graph.blame(type_name, entity_id, target=find_target(branch, at), limit=limit)
     body = found.to_json()
-    call.answer(body, _lines(body))
+    call.print_result(body, _lines(body))
 
 
 def _lines(body: dict[str, Any]) -> Iterator[str]:
     if not body["history"]:
-        yield f"{body['type']} {body['id']} is in no commit"
+        yield f"{body['type']} {body['id']} does not occur in any commit"
     for entry in body["history"]:
         yield cause_line(entry["cause"])
         yield from change_lines(entry["change"])
@@ -52,4 +52,4 @@ def _lines(body: dict[str, Any]) -> Iterator[str]:
     if "reaches_back_to" in body:
         yield f"older than {body['reaches_back_to']}: removed by cleanup"
     if body.get("more"):
-        yield "and more: --limit"
+        yield "more commits exist; raise --limit"

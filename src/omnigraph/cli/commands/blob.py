@@ -24,11 +24,11 @@ __all__ = ["command"]
 
 @verb_group("blob")
 def command() -> None:
-    """Read the bytes of a Blob property, or what is known of them."""
+    """Read the bytes or the metadata of a Blob property."""
 
 
 def _selector(declared: Callable[..., Any]) -> Callable[..., Any]:
-    """``node|edge TYPE ID PROPERTY``, and at which target."""
+    """Declare ``node|edge TYPE ID PROPERTY`` and the target flags."""
     for name in ("property", "id", "type"):
         declared = click.argument(name)(declared)
     kind = click.argument("kind", metavar="node|edge", type=click.Choice(["node", "edge"]))
@@ -50,10 +50,12 @@ def _selector(declared: Callable[..., Any]) -> Callable[..., Any]:
     default=0,
     show_default=True,
     metavar="N",
-    help="Begin at this byte.",
+    help="Start at this byte.",
 )
-@click.option("--length", type=click.IntRange(min=1), metavar="N", help="At most so many bytes.")
-@click.option("--out", metavar="PATH", help="A file, replaced when all is read; else stdout.")
+@click.option("--length", type=click.IntRange(min=1), metavar="N", help="Read at most N bytes.")
+@click.option(
+    "--out", metavar="PATH", help="An output file, replaced atomically; the default is stdout."
+)
 @click.pass_obj
 def get(
     call: Invocation,
@@ -64,33 +66,33 @@ def get(
     out: str | None,
     **selector: Any,
 ) -> None:
-    """Write the bytes of PROPERTY of the entity ID, raw."""
+    """Write the raw bytes of PROPERTY of the entity ID."""
     if out is None and call.json:
         raise InvalidInput(
             "usage.blob_twice",
             "--json and the bytes cannot both go to stdout",
-            remedy="give --out PATH, or ask `omnigraph blob stat`",
+            remedy="pass --out PATH, or use `omnigraph blob stat`",
         )
     with open_to_read(call) as graph:
         blob = _find(graph, **selector)
-        part = _part(blob, offset, length)
+        wanted = _byte_range(blob, offset, length)
         if out is None:
-            BytesOutput().writelines(blob.chunks(part.start, part.stop))
+            BytesOutput().writelines(blob.chunks(wanted.start, wanted.stop))
             return
-        install(Path(out), blob.chunks(part.start, part.stop))
-    body = {"out": out, "offset": part.start, "bytes": len(part), **_body(blob, selector)}
-    call.answer(body, [f"wrote {len(part)} bytes to {out}"])
+        install(Path(out), blob.chunks(wanted.start, wanted.stop))
+    body = {"out": out, "offset": wanted.start, "bytes": len(wanted), **_body(blob, selector)}
+    call.print_result(body, [f"wrote {len(wanted)} bytes to {out}"])
 
 
 @verb("stat", examples=("omnigraph blob stat node Paper p1 scan --store library.omni",))
 @_selector
 @click.pass_obj
 def stat(call: Invocation, /, **selector: Any) -> None:
-    """Tell size and tag of a blob; its bytes are not read."""
+    """Print size and tag of a blob without reading it."""
     with open_to_read(call) as graph:
         blob = _find(graph, **selector)
     body = _body(blob, selector)
-    call.answer(body, _lines(body))
+    call.print_result(body, _lines(body))
 
 
 command.add_command(get)
@@ -102,19 +104,19 @@ def _find(graph: Any, *, branch: str | None, at: str | None, kind: str, **addres
     return found
 
 
-def _part(blob: Blob, offset: int, length: int | None) -> range:
-    """The bytes that are wanted; the end is that of the blob at the latest."""
+def _byte_range(blob: Blob, offset: int, length: int | None) -> range:
+    """Return the requested byte range, clipped to the blob."""
     if offset and offset >= blob.size:
         raise InvalidInput(
             "blob.offset_outside",
-            f"--offset {offset} is behind the end: the blob has {blob.size} bytes",
+            f"--offset {offset} is past the end: the blob has {blob.size} bytes",
         )
     return range(offset, blob.size if length is None else min(offset + length, blob.size))
 
 
 def _body(blob: Blob, selector: dict[str, Any]) -> dict[str, Any]:
     branch, at = selector["branch"], selector["at"]
-    asked = {"snapshot": at} if at is not None else {"branch": branch or "main"}
+    requested = {"snapshot": at} if at is not None else {"branch": branch or "main"}
     return {
         "selector": {
             "entity": selector["kind"],
@@ -125,7 +127,7 @@ def _body(blob: Blob, selector: dict[str, Any]) -> dict[str, Any]:
         "kind": "managed",
         "size": blob.size,
         "etag": blob.tag,
-        "target": {**asked, "resolved_snapshot": blob.commit_id},
+        "target": {**requested, "resolved_snapshot": blob.commit_id},
     }
 
 

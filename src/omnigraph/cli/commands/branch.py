@@ -40,11 +40,11 @@ def command() -> None:
     default="main",
     show_default=True,
     metavar="TARGET",
-    help="Where it begins: a branch, commit id, tag, BRANCH@TIME or BRANCH@vN.",
+    help="The base: a branch, commit id, tag, BRANCH@TIME or BRANCH@vN.",
 )
 @click.pass_obj
 def create(call: Invocation, name: str, source: str) -> None:
-    """Create the branch NAME. It costs one small write, however large the graph is."""
+    """Create the branch NAME with one small write, independent of the size of the graph."""
     with open_to_write(call) as graph:
         announce(call, "branch create", graph.uri)
         ref = graph.branches.create(name, source=source)
@@ -56,7 +56,7 @@ def create(call: Invocation, name: str, source: str) -> None:
         }
         if graph.actor is not None:
             body["actor_id"] = graph.actor
-        call.answer(body, [f"created branch {name} from {source} at {ref.fork_commit}"])
+        call.print_result(body, [f"created branch {name} from {source} at {ref.fork_commit}"])
 
 
 @verb("list", tabular=True, examples=("omnigraph branch list people.omni",))
@@ -76,7 +76,7 @@ def list_(call: Invocation, uri: str | None) -> None:
         (info.ref.name, info.head.commit.id, format_micros(info.head.commit.time_micros))
         for info in found
     ]
-    call.answer_rows(body, Rows(("branch", "head", "time"), rows, {"row_count": len(rows)}))
+    call.print_rows(body, Rows(("branch", "head", "time"), rows, {"row_count": len(rows)}))
 
 
 @verb(
@@ -86,10 +86,10 @@ def list_(call: Invocation, uri: str | None) -> None:
     examples=("omnigraph branch delete review --store people.omni",),
 )
 @click.argument("name")
-@click.option("--force", is_flag=True, help="Also while branches forked from it are open.")
+@click.option("--force", is_flag=True, help="Delete even if branches forked from it exist.")
 @click.pass_obj
 def delete(call: Invocation, name: str, force: bool) -> None:
-    """Delete the branch NAME. Commits that tags or other branches hold stay readable."""
+    """Delete the branch NAME. Commits of tags and other branches stay readable."""
     with open_to_write(call) as graph:
         announce(call, "branch delete", graph.uri)
         require_consent(call, graph.uri, action=f"deleting branch {name}")
@@ -97,7 +97,7 @@ def delete(call: Invocation, name: str, force: bool) -> None:
         body = {"uri": graph.uri, "name": name}
         if graph.actor is not None:
             body["actor_id"] = graph.actor
-        call.answer(body, [f"deleted branch {name}"])
+        call.print_result(body, [f"deleted branch {name}"])
 
 
 @verb(
@@ -111,9 +111,9 @@ def delete(call: Invocation, name: str, force: bool) -> None:
 )
 @click.argument("source")
 @click.option("--into", default="main", show_default=True, help="The branch to change.")
-@decision_options
-@click.option("--message", metavar="TEXT", help="What the commit says of itself.")
-@click.option("--delete-branch", is_flag=True, help="Delete SOURCE when it has been merged.")
+@resolution_options
+@click.option("--message", metavar="TEXT", help="The commit message.")
+@click.option("--delete-branch", is_flag=True, help="Delete SOURCE after the merge.")
 @click.pass_obj
 def merge(
     call: Invocation,
@@ -142,15 +142,15 @@ def merge(
             message=message,
         )
     body = result.to_json()
-    story = f"{source} into {into}: {body['outcome']}"
+    summary = f"{source} into {into}: {body['outcome']}"
     if result.commit is not None:
-        story += f" as {result.commit.id}"
-    done = f"would merge {story}" if preview else f"merged {story}"
+        summary += f" as {result.commit.id}"
+    done = f"would merge {summary}" if preview else f"merged {summary}"
     if result.conflicts:
-        done = f"would not merge {source} into {into}: {len(result.conflicts)} to be decided"
-    call.answer(body, [done, *merge_lines(body)])
+        done = f"would not merge {source} into {into}: {len(result.conflicts)} conflicts to resolve"
+    call.print_result(body, [done, *merge_lines(body)])
     if result.branch_delete_error is not None:
-        call.remark(f"warning: {source} was not deleted: {result.branch_delete_error}")
+        call.notice(f"warning: {source} was not deleted: {result.branch_delete_error}")
 
 
 @verb(
@@ -166,17 +166,17 @@ def merge(
     "--to",
     required=True,
     metavar="TARGET",
-    help="What it shall hold: a branch, commit id, tag, BRANCH@TIME or BRANCH@vN.",
+    help="The new content: a branch, commit id, tag, BRANCH@TIME or BRANCH@vN.",
 )
-@click.option("--message", metavar="TEXT", help="What the commit says of itself.")
+@click.option("--message", metavar="TEXT", help="The commit message.")
 @click.pass_obj
 def reset(call: Invocation, name: str, to: str, message: str | None) -> None:
-    """Move the branch NAME to another snapshot, as a new commit. Nothing is forgotten."""
+    """Reset the branch NAME to another snapshot, as a new commit that keeps the history."""
     with open_to_write(call) as graph:
         announce(call, "branch reset", graph.uri)
         result = graph.branches.reset(name, to=to, actor=call.actor, message=message)
-    done = result.commit.id if result.commit else "it holds that already"
-    call.answer(result.to_json(), [f"reset {name} to {result.snapshot.id}: {done}"])
+    done = result.commit.id if result.commit else "already up to date"
+    call.print_result(result.to_json(), [f"reset {name} to {result.snapshot.id}: {done}"])
 
 
 for each in (create, list_, merge, reset, delete):

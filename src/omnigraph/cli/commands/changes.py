@@ -33,7 +33,7 @@ __all__ = ["command"]
 
 @verb_group("changes")
 def command() -> None:
-    """Follow what changes on a branch."""
+    """Follow the changes of a branch."""
 
 
 @verb(
@@ -44,17 +44,17 @@ def command() -> None:
         "omnigraph changes poll --cursor eJyrVk… --store people.omni",
     ),
 )
-@click.option("--branch", default="main", show_default=True, help="Whose changes.")
-@click.option("--cursor", help="Go on behind what an earlier poll told.")
-@click.option("--start", metavar="PLACE", help="now (the default), beginning or after:COMMIT.")
-@click.option("--limit", type=int, metavar="N", help="So many changes are fetched at a time.")
+@click.option("--branch", default="main", show_default=True, help="The branch.")
+@click.option("--cursor", help="Continue after an earlier poll.")
+@click.option("--start", metavar="POSITION", help="now (the default), beginning or after:COMMIT.")
+@click.option("--limit", type=int, metavar="N", help="Page size in changes.")
 @click.option(
     "--commits",
     type=int,
     default=FEED_COMMITS,
     show_default=True,
     metavar="N",
-    help="At most so many commits.",
+    help="At most N commits.",
 )
 @filter_options
 @click.pass_obj
@@ -70,10 +70,10 @@ def poll(
     types: Sequence[str],
     ops: Sequence[str],
 ) -> None:
-    """Tell the commits of a branch with their changes, oldest first.
+    """List the commits of a branch with their changes, oldest first.
 
-    The cursor comes last, when everything before it has been told: keep it, and the next poll goes
-    on there.
+    The cursor is printed last, after all changes before it: store it, and the next poll continues
+    there.
     """
     with open_to_read(call) as graph:
         feed = _Feed(
@@ -87,16 +87,16 @@ def poll(
                 "ops": ops,
             },
         )
-        told = feed.blocks(cursor=cursor, start=start)
+        blocks = feed.blocks(cursor=cursor, start=start)
         if call.json:
-            write_lines(json_list({}, "blocks", told, feed.end))
+            write_lines(json_list({}, "blocks", blocks, feed.end))
             return
-        write_lines(_block_lines(told))
+        write_lines(_block_lines(blocks))
         write_lines(f"{name}: {json.dumps(value)}" for name, value in feed.end().items())
 
 
 class _Feed:
-    """One poll, page after page; a commit that is spread over pages is one block."""
+    """A poll over several pages; a commit split over pages is one block."""
 
     def __init__(self, graph: Graph, request: dict[str, Any]) -> None:
         self._graph = graph
@@ -104,12 +104,12 @@ class _Feed:
         self._last: FeedPage | None = None
 
     def blocks(self, **start: Any) -> Iterator[dict[str, Any]]:
-        waiting: dict[str, Any] | None = None
+        pending: dict[str, Any] | None = None
         for page in self._pages(start):
             for block in page.blocks:
                 changes = [change_to_json(change) for change in block.changes]
-                if waiting is not None and waiting["cause"]["graph_commit_id"] == block.commit.id:
-                    waiting["changes"] += changes
+                if pending is not None and pending["cause"]["graph_commit_id"] == block.commit.id:
+                    pending["changes"] += changes
                     continue
                 if waiting is not None:
                     yield waiting
@@ -118,22 +118,22 @@ class _Feed:
             yield waiting
 
     def _pages(self, start: dict[str, Any]) -> Iterator[FeedPage]:
-        """Pages until the branch has been told, or as many commits as were asked for."""
-        told: set[str] = set()
-        place = start
+        """Yield pages up to the head of the branch, or the requested number of commits."""
+        listed: set[str] = set()
+        position = start
         while True:
-            page = self._last = self._graph.changes.poll(**self._request, **place)
+            page = self._last = self._graph.changes.poll(**self._request, **position)
             yield page
-            told |= {block.commit.id for block in page.blocks}
+            listed |= {block.commit.id for block in page.blocks}
             if page.next_page_token is not None:
-                place = {"page_token": page.next_page_token}
-            elif page.caught_up or len(told) >= self._request["commits"]:
+                position = {"page_token": page.next_page_token}
+            elif page.caught_up or len(listed) >= self._request["commits"]:
                 return
             else:
-                place = {"cursor": page.cursor}
+                position = {"cursor": page.cursor}
 
     def end(self) -> dict[str, Any]:
-        """What is told behind the last block."""
+        """Return the fields after the last block."""
         if self._last is None:
             return {}
         return {"cursor": self._last.cursor, "caught_up": self._last.caught_up}
@@ -154,7 +154,7 @@ def _block_lines(blocks: Iterator[dict[str, Any]]) -> Iterator[str]:
     examples=("omnigraph changes baseline --out people.jsonl --store people.omni",),
 )
 @click.option("--out", required=True, metavar="PATH", help="The file to write.")
-@click.option("--branch", default="main", show_default=True, help="Of which branch.")
+@click.option("--branch", default="main", show_default=True, help="The branch.")
 @filter_options
 @click.pass_obj
 def baseline(
@@ -166,15 +166,15 @@ def baseline(
     types: Sequence[str],
     ops: Sequence[str],
 ) -> None:
-    """Write a branch out as a whole, with the cursor that goes on behind it.
+    """Export a whole branch, with a cursor that continues after it.
 
-    The file stands, durably, before the cursor is printed.
+    The file is durable before the cursor is printed.
     """
     with open_to_read(call) as graph:
         found = graph.changes.baseline(branch=branch, kinds=kinds, types=types, ops=ops)
         install(Path(out), found.records())
         body = found.to_json()
-    call.answer(body, (f"{name}: {value}" for name, value in body.items()))
+    call.print_result(body, (f"{name}: {value}" for name, value in body.items()))
 
 
 for each in (poll, baseline):

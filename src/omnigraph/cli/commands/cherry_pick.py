@@ -22,6 +22,6 @@ __all__ = ["command"]
 )
 @pick_options("--into")
 @click.pass_obj
-def command(call: Invocation, /, **asked: Any) -> None:
-    """Do on a branch what COMMIT did elsewhere, as a new commit."""
-    pick(call, "cherry-pick", **asked)
+def command(call: Invocation, /, **options: Any) -> None:
+    """Apply the changes of COMMIT to a branch, as a new commit."""
+    pick(call, "cherry-pick", **options)

@@ -35,21 +35,21 @@ __all__ = ["command"]
     "branches",
     multiple=True,
     metavar="NAME",
-    help="Only this branch and main; may be given again.",
+    help="Only this branch and main; repeatable.",
 )
-@click.option("--incremental", is_flag=True, help="Bring a copy that exists up to date.")
+@click.option("--incremental", is_flag=True, help="Update an existing copy.")
 @click.pass_obj
 def command(
     call: Invocation, source: str, target: str, branches: Sequence[str], incremental: bool
 ) -> None:
     """Copy the graph SOURCE to TARGET, on disk or in a bucket, with its whole history.
 
-    Others may go on writing. A clone that was interrupted goes on where it stopped; every version
-    is checked before anything refers to it. The copy is the same graph and has the same id.
+    Concurrent writes are safe. An interrupted clone resumes where it stopped; every version is
+    verified before it is referenced. The copy has the same graph id.
     """
     announce(call, "clone", target)
     result = omnigraph.clone(source, target, branches=branches, incremental=incremental)
-    call.answer(result.to_json(), [_line(result)])
+    call.print_result(result.to_json(), [_line(result)])
 
 
 def _line(result: CloneResult) -> str:

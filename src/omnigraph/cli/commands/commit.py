@@ -39,7 +39,7 @@ __all__ = ["command"]
 
 @verb_group("commit")
 def command() -> None:
-    """List and show commits, and what they changed."""
+    """List and show commits and their changes."""
 
 
 @verb(
@@ -52,13 +52,13 @@ def command() -> None:
     ),
 )
 @click.argument("uri", required=False)
-@click.option("--branch", default="main", show_default=True, help="Whose history.")
+@click.option("--branch", default="main", show_default=True, help="The branch.")
 @click.option("--actor", help="Only commits by this actor.")
 @click.option("--kind", help="Only commits of this kind, such as mutation or load.")
 @click.option("--since", metavar="TIME", help="Not older than this.")
 @click.option("--until", metavar="TIME", help="Not newer than this.")
-@click.option("--limit", type=int, metavar="N", help="At most so many; then comes a page token.")
-@click.option("--page-token", metavar="TOKEN", help="Go on where the page before ended.")
+@click.option("--limit", type=int, metavar="N", help="Page size; a page token follows.")
+@click.option("--page-token", metavar="TOKEN", help="Continue after the previous page.")
 @click.pass_obj
 def list_(
     call: Invocation,
@@ -87,7 +87,7 @@ def list_(
     body = page.to_json()
     rows = [commit_row(commit) for commit in page.commits]
     about = {key: value for key, value in body.items() if key != "commits"}
-    call.answer_rows(body, Rows(COMMIT_COLUMNS, rows, about), lines=_lines(page))
+    call.print_rows(body, Rows(COMMIT_COLUMNS, rows, about), lines=_lines(page))
 
 
 def _lines(page: CommitPage) -> Iterator[str]:
@@ -104,7 +104,7 @@ def show(call: Invocation, commit_id: str) -> None:
     """Show one commit."""
     with open_to_read(call) as graph:
         commit = graph.commits.show(commit_id.upper())
-    call.answer(commit_to_json(commit), block(commit_fields(commit), page_of(sys.stdout)))
+    call.print_result(commit_to_json(commit), block(commit_fields(commit), page_of(sys.stdout)))
 
 
 @verb(
@@ -115,8 +115,8 @@ def show(call: Invocation, commit_id: str) -> None:
     ),
 )
 @click.argument("commit_id", metavar="ID")
-@click.option("--limit", type=int, metavar="N", help="So many changes make a page.")
-@click.option("--page-token", metavar="TOKEN", help="Only the page that this token names.")
+@click.option("--limit", type=int, metavar="N", help="Page size in changes.")
+@click.option("--page-token", metavar="TOKEN", help="Print only the page of this token.")
 @filter_options
 @click.pass_obj
 def changes(
@@ -129,12 +129,12 @@ def changes(
     types: Sequence[str],
     ops: Sequence[str],
 ) -> None:
-    """What one commit changed, relative to its first parent."""
+    """List the changes of one commit, relative to its first parent."""
     wanted: dict[str, Any] = {"limit": limit, "kinds": kinds, "types": types, "ops": ops}
     with open_to_read(call) as graph:
         first = graph.changes.of_commit(commit_id.upper(), page_token=page_token, **wanted)
         if page_token is not None:
-            call.answer(first.to_json(), _page_lines([first]))
+            call.print_result(first.to_json(), _page_lines([first]))
             return
         pages = _pages(graph, first, wanted)
         if not call.json:

@@ -24,12 +24,12 @@ _NAME = "omnigraph"
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_obj
 def command(call: Invocation, shell: str) -> None:
-    """Print what makes a shell complete verbs and flags."""
+    """Print the completion script of a shell."""
     kind = get_completion_class(shell)
     if kind is None:
-        raise InvalidInput("completion.unknown_shell", f"there is no completion for {shell}")
+        raise InvalidInput("completion.unknown_shell", f"completion for {shell} is not supported")
     root = click.get_current_context().find_root().command
-    # Not source(): for bash that would start one to ask for its version.
+    # Not source(), which would start bash to check its version.
     complete = kind(root, {}, _NAME, f"_{_NAME.upper()}_COMPLETE")
     script = complete.source_template % complete.source_vars()
-    call.answer({"shell": shell, "script": script}, [script])
+    call.print_result({"shell": shell, "script": script}, [script])

@@ -47,14 +47,16 @@ def command(
     ops: Sequence[str],
     summary: bool,
 ) -> None:
-    """What differs between two targets, in the order nodes, edges, type, id.
+    """Compare two targets; changes are ordered by kind, type and id.
 
     FROM and TO are branches, commit ids, tags, BRANCH@TIME or BRANCH@vN.
     """
     with open_to_read(call) as graph:
         found = graph.diff(before, after, kinds=kinds, types=types, ops=ops)
         if summary:
-            call.answer({**found.head_json(), "summary": found.summary_json()}, _counts(found))
+            call.print_result(
+                {**found.head_json(), "summary": found.summary_json()}, _counts(found)
+            )
         elif call.json:
             changes = (change_to_json(change) for change in found)
             write_lines(json_list(found.head_json(), "changes", changes, dict))

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph.cli.address import is_local, open_to_read
-from omnigraph.cli.checkup import Finding, State, check_machine, check_place
+from omnigraph.cli.checkup import Finding, State, check_directory, check_machine
 from omnigraph.cli.exits import FAILED
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import Rows
 from omnigraph.cli.scope import StoreScope, find_scope
-from omnigraph.cli.terminal import paint
+from omnigraph.cli.terminal import colorize
 from omnigraph.errors import GraphError
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ _COLOURS = {State.OK: "green", State.NOTE: "yellow", State.BAD: "red"}
 def command(call: Invocation, uri: str | None) -> None:
     """Check this machine, the directory, and the graph at URI if one is addressed.
 
-    Exit code 1 when something is bad; what is only missing for some uses is noted.
+    The exit code is 1 if a required check fails; missing optional parts are notes.
     """
     found = [*check_machine(), *_addressed(call, uri)]
     bodies = [asdict(each) for each in found]
     bad = [each for each in found if each.state is State.BAD]
     rows = [list(body.values()) for body in bodies]
-    call.answer_rows(
+    call.print_rows(
         {"ok": not bad, "findings": bodies},
         Rows([*bodies[0]], rows, {"ok": not bad}),
         lines=_lines(found),
@@ -57,10 +57,10 @@ def _addressed(call: Invocation, uri: str | None) -> Iterator[Finding]:
     except GraphError as error:
         if error.code != "usage.no_address":
             raise
-        yield from check_place(Path.cwd())
+        yield from check_directory(Path.cwd())
         return
     if isinstance(scope, StoreScope) and is_local(scope.uri):
-        yield from check_place(Path(scope.uri.removeprefix("file://")))
+        yield from check_directory(Path(scope.uri.removeprefix("file://")))
     yield _graph(call, uri)
 
 
@@ -75,14 +75,14 @@ def _graph(call: Invocation, uri: str | None) -> Finding:
         return Finding("graph", State.BAD, first.fault.message, first.fault.remedy or "")
     if status.pending:
         told = f"{len(status.pending)} unfinished writes"
-        return Finding("graph", State.NOTE, told, "the next write looks after them")
+        return Finding("graph", State.NOTE, told, "the next write recovers them")
     return Finding("graph", State.OK, f"{status.nodes} nodes, {status.edges} edges")
 
 
 def _lines(found: Sequence[Finding]) -> Iterator[str]:
     width = max(len(each.check) for each in found)
     for each in found:
-        state = paint(f"{each.state.value:<4}", _COLOURS[each.state], sys.stdout)
+        state = colorize(f"{each.state.value:<4}", _COLOURS[each.state], sys.stdout)
         yield f"{state}  {each.check:<{width}}  {each.told}"
         if each.remedy:
             yield f"      {'':<{width}}  {each.remedy}"

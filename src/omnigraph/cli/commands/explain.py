@@ -10,7 +10,7 @@ from omnigraph.cli.address import open_to_read
 from omnigraph.cli.inputs import find_query, query_options
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.targets import find_target, target_options
-from omnigraph.cli.terminal import draw_plainly
+from omnigraph.cli.terminal import adapt_drawing
 
 __all__ = ["command"]
 
@@ -26,7 +26,7 @@ __all__ = ["command"]
 @query_options
 @target_options
 @click.option(
-    "--traversal", type=click.Choice(["csr", "indexed"]), help="Plan for one way of reading edges."
+    "--traversal", type=click.Choice(["csr", "indexed"]), help="Plan for this way of reading edges."
 )
 @click.pass_obj
 def command(
@@ -39,11 +39,10 @@ def command(
     at: str | None,
     traversal: str | None,
 ) -> None:
-    """Show how a read query would be answered; nothing is read.
+    """Show the plan of a read query without reading data.
 
-    NAME picks one of several queries in the text. Every operator is shown with what it reads, the
-    filters that it hands to the tables, the index that it uses or why it uses none, and the rows
-    that it expects.
+    NAME selects one of several queries in the text. Every operator is shown with its inputs, the
+    filters pushed down to the tables, its index or why it uses none, and the estimated rows.
     """
     query = find_query(query_file, query_string)
     target = find_target(branch, at)
@@ -51,4 +50,4 @@ def command(
         found = graph.at(target).explain(
             query.text, name=name, source_name=query.name, traversal=traversal
         )
-        call.answer(found.to_json(), draw_plainly(str(found).splitlines(), sys.stdout))
+        call.print_result(found.to_json(), adapt_drawing(str(found).splitlines(), sys.stdout))

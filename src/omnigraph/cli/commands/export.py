@@ -32,14 +32,14 @@ __all__ = ["command"]
 )
 @click.argument("uri", required=False)
 @target_options
-@click.option("--type", "types", metavar="TYPE", multiple=True, help="Only this type, or these.")
+@click.option("--type", "types", metavar="TYPE", multiple=True, help="Only this type; repeatable.")
 @click.option(
     "--format",
     "layout",
     type=click.Choice(["ndjson", "csv", "parquet", "arrow"]),
     default="ndjson",
     show_default=True,
-    help="JSON lines of everything, or a table per type.",
+    help="JSON lines of all types, or one table per type.",
 )
 @click.option("--out", metavar="PATH", help="A file, or a directory for several tables.")
 @engine_options
@@ -58,17 +58,17 @@ def command(
     remote: str | None,
     conf: Sequence[str],
 ) -> None:
-    """Write the nodes and edges of a target out, as `load` reads them.
+    """Export the nodes and edges of a target in the formats of `load`.
 
-    Spark writes a directory, with a directory of part files for every type.
+    Spark writes a directory with one directory of part files per type.
     """
-    from omnigraph import pipeline  # noqa: PLC0415 - Arrow, once the command line is known to be right
+    from omnigraph import pipeline  # noqa: PLC0415 - Arrow, after the command line is validated
 
     if out is None and call.json:
         raise InvalidInput(
             "usage.export_twice",
             "--json and the data cannot both go to stdout",
-            remedy="give --out PATH",
+            remedy="pass --out PATH",
         )
     spark = find_spark(master, remote, conf)
     with open_to_read(call, uri) as graph:
@@ -87,4 +87,4 @@ def command(
     total = f"{plural(done.total_nodes, 'node')}, {plural(done.total_edges, 'edge')}"
     lines = [f"exported {total} of {done.target} to {out}"]
     lines += stage_lines(getattr(result, "stages", ()))
-    call.answer({"out": out, **result.to_json()}, lines)
+    call.print_result({"out": out, **result.to_json()}, lines)

@@ -26,7 +26,7 @@ __all__ = ["command"]
 
 _FORMATTERS: dict[str, Callable[[Source], str]] = {".gq": format_queries, ".pg": format_schema}
 _STDIN = "-"
-# What a text of queries begins with, and a schema never does.
+# The start of a query file; a schema never starts like this.
 _QUERY = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*query\b", re.DOTALL)
 
 
@@ -40,16 +40,16 @@ _QUERY = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*query\b", re.DOTALL)
     ),
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILES...")
-@click.option("--check", is_flag=True, help="Change nothing; exit code 1 when something would.")
+@click.option("--check", is_flag=True, help="Change nothing; exit code 1 if a file would change.")
 @click.pass_obj
 def command(call: Invocation, files: tuple[str, ...], check: bool) -> None:
-    """Lay out schema (.pg) and query (.gq) files, comments included, in place.
+    """Format schema (.pg) and query (.gq) files in place, including comments.
 
-    When one of the files cannot be read or parsed, none is changed. A single - lays out the text
-    on stdin and prints it.
+    If one of the files cannot be read or parsed, none is changed. A single - formats stdin to
+    stdout.
     """
     if _STDIN in files:
-        _pass_on(call, files, check=check)
+        _format_stdin(call, files, check=check)
         return
     # All are formatted before the first is written.
     formatted = [(file, *_format(file)) for file in files]
@@ -58,38 +58,38 @@ def command(call: Invocation, files: tuple[str, ...], check: bool) -> None:
         for file, after in changed.items():
             _replace(Path(file), after)
     body = {"files": [{"file": file, "changed": file in changed} for file in files]}
-    call.answer(body, _lines(changed, len(files), check=check))
+    call.print_result(body, _lines(changed, len(files), check=check))
     if check and changed:
         raise click.exceptions.Exit(FAILED)
 
 
-def _pass_on(call: Invocation, files: tuple[str, ...], *, check: bool) -> None:
-    """From stdin to stdout, as editors like it."""
+def _format_stdin(call: Invocation, files: tuple[str, ...], *, check: bool) -> None:
+    """Format stdin to stdout, for editors."""
     if len(files) > 1:
         raise InvalidInput(
             "fmt.stdin_and_files",
-            "stdin is laid out to stdout, files are in place",
-            remedy="give either - or files",
+            "stdin is formatted to stdout, files in place",
+            remedy="pass either - or files",
         )
     before = read_text(_STDIN)
     formatter = format_queries if _QUERY.match(before) else format_schema
     after = formatter(Source(before, "<stdin>"))
     changed = after != before
-    laid_out = [after.removesuffix("\n")] if after else []
-    told = _lines({_STDIN: after} if changed else {}, 1, check=True) if check else laid_out
-    call.answer({"changed": changed, "text": after}, told)
+    formatted = [after.removesuffix("\n")] if after else []
+    lines = _lines({_STDIN: after} if changed else {}, 1, check=True) if check else formatted
+    call.print_result({"changed": changed, "text": after}, lines)
     if check and changed:
         raise click.exceptions.Exit(FAILED)
 
 
 def _format(file: str) -> tuple[str, str]:
-    """The text of a file, and the same laid out."""
+    """Return the text of a file before and after formatting."""
     formatter = _FORMATTERS.get(Path(file).suffix)
     if formatter is None:
         raise InvalidInput(
             "fmt.unknown_language",
             f"{file} is neither a .pg nor a .gq file",
-            remedy="the suffix says which language a file is written in",
+            remedy="rename it: the suffix determines the language",
         )
     before = read_text(file)
     return before, formatter(Source(before, file))
@@ -105,7 +105,7 @@ def _lines(changed: dict[str, Any], count: int, *, check: bool) -> Iterator[str]
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all, with the permissions that it had."""
+    """Replace a file atomically, keeping its permissions."""
     real = path.resolve()
     try:
         handle, scratch = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
@@ -113,11 +113,11 @@ def _replace(path: Path, text: str) -> None:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
             Path(scratch).chmod(real.stat().st_mode & 0o7777)
-            os.replace(scratch, real)  # noqa: PTH105 - Path.replace says the same
+            os.replace(scratch, real)  # noqa: PTH105 - equivalent to Path.replace
         except BaseException:
             Path(scratch).unlink(missing_ok=True)
             raise
     except OSError as error:
         raise InvalidInput(
-            "file.unwritable", f"{path} cannot be written: {error.strerror or error}"
+            "file.unwritable", f"cannot write {path}: {error.strerror or error}"
         ) from error

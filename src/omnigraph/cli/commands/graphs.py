@@ -20,7 +20,7 @@ __all__ = ["command"]
 
 @verb_group("graphs")
 def command() -> None:
-    """The graphs of a server."""
+    """List the graphs of a server."""
 
 
 @verb(
@@ -32,17 +32,17 @@ def command() -> None:
 )
 @click.pass_obj
 def list_(call: Invocation) -> None:
-    """List the graphs of a server that you may see."""
+    """List the graphs of a server that you may read."""
     scope = _bare(find_scope(call))
     with connect_remote(call, scope) as graph:
         names = graph.served_graphs()
     found = [{"graph_id": name, "uri": f"{scope.url}/graphs/{name}"} for name in names]
     rows = [[*each.values()] for each in found]
-    call.answer_rows({"graphs": found}, Rows(("graph_id", "uri"), rows, {"row_count": len(rows)}))
+    call.print_rows({"graphs": found}, Rows(("graph_id", "uri"), rows, {"row_count": len(rows)}))
 
 
 def _bare(scope: Scope) -> ServerScope:
-    """The server itself: a default graph does not narrow the list."""
+    """Return the server without a default graph, which would filter the list."""
     assert isinstance(scope, ServerScope)  # noqa: S101 - storage has been refused
     return replace(scope, graph=None)
 

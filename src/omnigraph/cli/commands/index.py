@@ -16,7 +16,7 @@ __all__ = ["command"]
 
 @verb_group("index")
 def command() -> None:
-    """Build indexes and see what they cover. No answer needs one; many are faster with them."""
+    """Build and list indexes, which speed up queries and never change results."""
 
 
 @verb(
@@ -29,14 +29,14 @@ def command() -> None:
     ),
 )
 @click.argument("uri", required=False)
-@click.option("--branch", default="main", show_default=True, help="The branch to look at.")
+@click.option("--branch", default="main", show_default=True, help="The branch.")
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type; repeatable.")
-@click.option("--force", is_flag=True, help="Also build what would not pay.")
+@click.option("--force", is_flag=True, help="Also build indexes that are not worthwhile.")
 @click.pass_obj
 def ensure(
     call: Invocation, uri: str | None, branch: str, types: tuple[str, ...], force: bool
 ) -> None:
-    """Build what is missing and extend what does not cover new rows, as one commit."""
+    """Build missing indexes and add new rows to existing ones, as one commit."""
     with open_to_write(call, uri) as graph:
         announce(call, "index ensure", graph.uri)
         done = graph.ensure_indices(
@@ -48,7 +48,7 @@ def ensure(
     ]
     commit = f"commit {done.commit.id}" if done.commit else "nothing to do"
     head = ("type", "property", "index", "done", "rows", "because")
-    call.answer(done.to_json(), [*table(head, rows, page_of(sys.stdout)), "", commit])
+    call.print_result(done.to_json(), [*table(head, rows, page_of(sys.stdout)), "", commit])
 
 
 @verb(
@@ -78,7 +78,7 @@ def list_(call: Invocation, uri: str | None, branch: str | None, at: str | None)
     ]
     head = ("type", "property", "index", "built as", "segments", "covers", "leaves out")
     body = {"indexes": [each.to_json() for each in found]}
-    call.answer_rows(body, Rows(head, rows, {"row_count": len(rows)}))
+    call.print_rows(body, Rows(head, rows, {"row_count": len(rows)}))
 
 
 for each in (ensure, list_):

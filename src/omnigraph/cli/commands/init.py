@@ -24,19 +24,19 @@ __all__ = ["command"]
 )
 @click.argument("uri")
 @click.option("--schema", "schema_file", required=True, metavar="FILE", help="The .pg file.")
-@click.option("--force", is_flag=True, help="Clear away a graph whose creation never finished.")
+@click.option("--force", is_flag=True, help="Remove a graph whose creation did not finish.")
 @click.option(
     "--durability",
     type=click.Choice(["power", "process"]),
     default="power",
     show_default=True,
-    help="What an acknowledged commit survives: a power cut, or a killed process.",
+    help="Failure that acknowledged commits survive: power loss or process crash.",
 )
 @click.pass_obj
 def command(call: Invocation, uri: str, schema_file: str, force: bool, durability: str) -> None:
     """Create a graph at URI from a schema.
 
-    An existing graph is never touched, --force or not.
+    An existing graph is never changed, even with --force.
     """
     call.default_actor = call.config.actor
     graph = omnigraph.init(
@@ -48,4 +48,4 @@ def command(call: Invocation, uri: str, schema_file: str, force: bool, durabilit
     )
     with graph:
         body = {"uri": graph.uri, "graph_id": graph.id, "durability": durability}
-        call.answer(body, [f"initialized {graph.uri}"])
+        call.print_result(body, [f"initialized {graph.uri}"])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-# Reading so many entities whole is felt; below it nobody misses an index.
+# Below this size, a full scan is fast enough without an index.
 LARGE_TYPE_ENTITIES = 10_000
 
 
@@ -41,7 +41,7 @@ def command(call: Invocation, uri: str | None, query_file: str, schema_file: str
     """Check the queries of a file against a schema.
 
     With --schema no graph is needed. With a graph, filters on large types without an index are
-    reported as well. Exit code 1 when there is an error; warnings are only told.
+    reported as well. The exit code is 1 on errors, and 0 with warnings only.
     """
     if schema_file is not None and is_addressed(call, uri):
         raise InvalidInput(
@@ -53,7 +53,7 @@ def command(call: Invocation, uri: str | None, query_file: str, schema_file: str
     else:
         catalog, large = _open_catalog(call, uri)
         report = lint(catalog, source, large_types=large)
-    call.answer(report.to_json(), [report.to_text()])
+    call.print_result(report.to_json(), [report.to_text()])
     if report.status == "error":
         raise click.exceptions.Exit(FAILED)
 
@@ -64,7 +64,7 @@ def _read_catalog(path: str) -> Catalog:
 
 
 def _open_catalog(call: Invocation, uri: str | None) -> tuple[Catalog, dict[str, int]]:
-    """The schema of main, and its types that are large."""
+    """Return the schema of main and the sizes of its large types."""
     with open_to_read(call, uri) as graph:
         sizes = {each["type_name"]: each["entity_count"] for each in graph.snapshot()["datasets"]}
         large = {name: count for name, count in sizes.items() if count >= LARGE_TYPE_ENTITIES}

@@ -46,52 +46,52 @@ _STDIN = "-"
     "files",
     metavar="FILE",
     multiple=True,
-    help="What to load, plain, gzip or zstd; - is stdin. A pattern or a directory for Spark. "
-    "May be given again.",
+    help="The input: plain, gzip or zstd; - is stdin. A pattern or a directory for Spark. "
+    "Repeatable.",
 )
 @click.option(
     "--mapping",
     metavar="FILE",
-    help="Instead of --data: a pipeline.yaml that says what becomes of which files.",
+    help="A pipeline.yaml that maps files to types, instead of --data.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["append", "merge", "overwrite"]),
     required=True,
-    help="Only new entities; replace existing ones; or replace whole types.",
+    help="Insert only; insert or replace; or replace whole types.",
 )
 @click.option("--branch", default="main", show_default=True, help="The branch to change.")
 @click.option(
-    "--from", "source", metavar="TARGET", help="Where the branch begins if it does not exist."
+    "--from", "source", metavar="TARGET", help="Create the branch from TARGET if it does not exist."
 )
-@click.option("--type", "type_name", metavar="TYPE", help="The one type of the data.")
+@click.option("--type", "type_name", metavar="TYPE", help="The type of all records.")
 @click.option(
     "--format",
     "layout",
     type=click.Choice(["ndjson", "csv", "parquet", "arrow", "lance"]),
-    help="What the data is; by default told from its name.",
+    help="Format of the data; the default follows its name.",
 )
 @click.option(
-    "--if-commit", metavar="ID", help="Only while the branch is at this commit; else exit code 4."
+    "--if-commit", metavar="ID", help="Require this commit as the head; else exit code 4."
 )
-@click.option("--message", metavar="TEXT", help="What the commit says of itself.")
+@click.option("--message", metavar="TEXT", help="The commit message.")
 @click.option(
-    "--idempotency-key", metavar="KEY", help="Repeating the request has no second effect."
+    "--idempotency-key", metavar="KEY", help="Key that makes retries of the request idempotent."
 )
-@click.option("--dry-run", is_flag=True, help="Check and count, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Validate and count without writing.")
 @click.option(
     "--on-error",
     type=click.Choice(["fail", "quarantine"]),
     default="fail",
     show_default=True,
-    help="Load nothing, or put bad records aside into --report (Spark).",
+    help="Load nothing, or quarantine invalid records in --report (Spark).",
 )
 @click.option(
     "--report",
     "--rejects",
     "report",
     metavar="DIR",
-    help="All violations, as Parquet, and records put aside (Spark).",
+    help="All violations and quarantined records, as Parquet (Spark).",
 )
 @engine_options
 @click.pass_obj
@@ -119,13 +119,13 @@ def command(
 ) -> None:
     """Load nodes and edges from files as one commit on a branch.
 
-    JSON records say what they are: {"type": "Person", "data": {…}} or {"edge": "Knows",
-    "from": …, "to": …, "data": {…}}. With --type they are plain objects of that type, and so are
-    the rows of CSV, Parquet and Arrow. Nothing is written when anything is wrong.
+    JSON records name their type: {"type": "Person", "data": {…}} or {"edge": "Knows",
+    "from": …, "to": …, "data": {…}}. With --type they are plain objects of that type, like the
+    rows of CSV, Parquet and Arrow. Any error aborts the load, and nothing is written.
     """
-    from omnigraph import pipeline  # noqa: PLC0415 - Arrow, once the command line is known to be right
+    from omnigraph import pipeline  # noqa: PLC0415 - Arrow, after the command line is validated
 
-    _require_one(files, mapping)
+    _require_one_input(files, mapping)
     source_files = [open_stdin() if file == _STDIN else file for file in files]
     spark = find_spark(master, remote, conf)
     with open_to_read(call, uri) if dry_run else open_to_write(call, uri) as graph:
@@ -154,40 +154,40 @@ def command(
             watch=stage_meter(call),
         )
         done = result.load if isinstance(result, pipeline.SparkLoadResult) else result
-        lines = [*_lines(done), *_told_by_spark(result)]
-        call.answer({"uri": graph.uri, **result.to_json()}, lines)
+        lines = [*_lines(done), *_spark_lines(result)]
+        call.print_result({"uri": graph.uri, **result.to_json()}, lines)
         if done.commit is not None:
             tidy_up(graph, branch)
 
 
 def _meter(call: Invocation) -> Callable[[Progress], None] | None:
-    """A line that counts along, for a person who waits."""
+    """Return a callback that prints a progress line, if stderr is a terminal."""
     if call.quiet or call.json or not is_terminal(sys.stderr):
         return None
 
-    def tell(progress: Progress) -> None:
+    def show(progress: Progress) -> None:
         read = f"read {progress.records:,} records, {progress.bytes / 1e6:,.1f} MB"
         print(f"\r{read}\033[K\r", end="", file=sys.stderr, flush=True)
 
-    return tell
+    return show
 
 
-def _require_one(files: Sequence[str], mapping: str | None) -> None:
+def _require_one_input(files: Sequence[str], mapping: str | None) -> None:
     if bool(files) is (mapping is not None):
         raise InvalidInput(
             "usage.what_to_load",
-            "give --data or --mapping, one of the two",
+            "exactly one of --data and --mapping is required",
             remedy="see `omnigraph load --help`",
         )
 
 
-def _told_by_spark(result: LoadResult | SparkLoadResult) -> list[str]:
+def _spark_lines(result: LoadResult | SparkLoadResult) -> list[str]:
     from omnigraph.pipeline import SparkLoadResult  # noqa: PLC0415 - as above
 
     if not isinstance(result, SparkLoadResult):
         return []
     rows, wrong = plural(result.put_aside, "row"), plural(result.violations, "violation")
-    aside = [f"{rows} put aside, {wrong}: see {result.report}"] if result.violations else []
+    aside = [f"{rows} quarantined, {wrong}: see {result.report}"] if result.violations else []
     return [*aside, *stage_lines(result.stages)]
 
 

@@ -33,7 +33,7 @@ _COUNT_DEFAULT = 30
     ),
 )
 @click.argument("uri", required=False)
-@click.option("--branch", metavar="TARGET", help="Whose history; main by default.")
+@click.option("--branch", metavar="TARGET", help="The branch; main by default.")
 @click.option(
     "-n",
     "count",
@@ -41,14 +41,14 @@ _COUNT_DEFAULT = 30
     default=_COUNT_DEFAULT,
     show_default=True,
     metavar="N",
-    help="At most so many commits.",
+    help="At most N commits.",
 )
 @click.option(
     "--graph",
     "drawn",
     is_flag=True,
-    help="Draw them, of all branches unless one is said. A graph of a server is chosen by "
-    "--graph-id here.",
+    help="Draw the commit graph, of all branches unless one is given. Select the graph of a "
+    "server with --graph-id here.",
 )
 @click.option(
     "--all", "shows_all", is_flag=True, help="Show commits of maintenance and recovery as well."
@@ -78,7 +78,7 @@ def command(
             commits = list(graph.commits.list(wanted).commits)
             lines = (line for commit in commits for line in commit_lines(commit, names))
     body = {"commits": [commit_to_json(commit) | _named(commit, names) for commit in commits]}
-    call.answer(body, lines)
+    call.print_result(body, lines)
 
 
 def _named(commit: Commit, names: Mapping[str, list[str]]) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from omnigraph.cli.credentials import keep_token
+from omnigraph.cli.credentials import store_token
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.errors import InvalidInput
 
@@ -22,21 +22,21 @@ __all__ = ["command"]
     ),
 )
 @click.argument("name")
-@click.option("--token", help="The token; other users of this machine may see it.")
+@click.option("--token", help="The token; visible to other users in the process list.")
 @click.pass_obj
 def command(call: Invocation, name: str, token: str | None) -> None:
-    """Keep the token for the server NAME, in a file that only you can read.
+    """Store the token of the server NAME in a file that only you can read.
 
-    Without --token it is one line of stdin, which nobody else sees.
+    Without --token, the token is read from one line of stdin, which other users cannot see.
     """
-    path = keep_token(name, token if token is not None else _ask(name))
+    path = store_token(name, token if token is not None else _read_token(name))
     body = {"server": name, "file": str(path)}
-    call.answer(body, [f"kept the token for {name} in {path}"])
+    call.print_result(body, [f"stored the token of {name} in {path}"])
 
 
-def _ask(name: str) -> str:
+def _read_token(name: str) -> str:
     if sys.stdin is None:
-        raise InvalidInput("usage.no_token", "no token given", remedy="give it on stdin")
+        raise InvalidInput("usage.no_token", "no token given", remedy="pass it on stdin")
     if sys.stdin.isatty():
         return str(click.prompt(f"token for {name}", hide_input=True, err=True))
     return sys.stdin.readline().strip()

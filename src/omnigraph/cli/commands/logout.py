@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from omnigraph.cli.credentials import drop_token
+from omnigraph.cli.credentials import delete_token
 from omnigraph.cli.invocation import Invocation, verb
 
 __all__ = ["command"]
@@ -14,7 +14,7 @@ __all__ = ["command"]
 @click.argument("name")
 @click.pass_obj
 def command(call: Invocation, name: str) -> None:
-    """Forget the token for the server NAME. Doing so twice is fine."""
-    removed = drop_token(name)
-    told = f"forgot the token for {name}" if removed else f"there was no token for {name}"
-    call.answer({"server": name, "removed": removed}, [told])
+    """Delete the token of the server NAME; without a token this does nothing."""
+    removed = delete_token(name)
+    line = f"deleted the token of {name}" if removed else f"no token stored for {name}"
+    call.print_result({"server": name, "removed": removed}, [line])

@@ -10,7 +10,7 @@ from omnigraph.cli.address import open_to_read, open_to_write
 from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
-from omnigraph.cli.stored import change_stored, is_stored
+from omnigraph.cli.stored import is_stored, mutate_stored
 from omnigraph.cli.tidying import tidy_up
 from omnigraph.errors import InvalidInput
 from omnigraph.versioning.manifest import Counts
@@ -36,13 +36,13 @@ __all__ = ["command"]
 @params_options
 @click.option("--branch", default="main", show_default=True, help="The branch to change.")
 @click.option(
-    "--if-commit", metavar="ID", help="Only while the branch is at this commit; else exit code 4."
+    "--if-commit", metavar="ID", help="Require this commit as the head; else exit code 4."
 )
-@click.option("--message", metavar="TEXT", help="What the commit says of itself.")
+@click.option("--message", metavar="TEXT", help="The commit message.")
 @click.option(
-    "--idempotency-key", metavar="KEY", help="Repeating the request has no second effect."
+    "--idempotency-key", metavar="KEY", help="Key that makes retries of the request idempotent."
 )
-@click.option("--dry-run", is_flag=True, help="Check and count, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Validate and count without writing.")
 @click.pass_obj
 def command(
     call: Invocation,
@@ -60,15 +60,15 @@ def command(
 ) -> None:
     """Run a mutation query as one commit on a branch.
 
-    NAME picks one of several queries in the text. Without a text it names a stored mutation of a
+    NAME selects one of several queries in the text. Without a text it names a stored mutation of a
     server.
     """
     values = find_params(params, params_file)
     if is_stored(name, query_file, query_string):
-        _refuse_more(message=message, idempotency_key=idempotency_key, dry_run=dry_run)
+        _refuse_flags(message=message, idempotency_key=idempotency_key, dry_run=dry_run)
         head = if_commit.upper() if if_commit else None
-        done = change_stored(call, str(name), values, branch=branch, if_commit=head)
-        call.answer(done.to_json(), [_line(done)])
+        done = mutate_stored(call, str(name), values, branch=branch, if_commit=head)
+        call.print_result(done.to_json(), [_line(done)])
         return
     query = find_query(query_file, query_string)
     with open_to_read(call) if dry_run else open_to_write(call) as graph:
@@ -84,20 +84,20 @@ def command(
             dry_run=dry_run,
             source_name=query.name,
         )
-        call.answer(result.to_json(), [_line(result)])
+        call.print_result(result.to_json(), [_line(result)])
         if result.commit is not None:
             tidy_up(graph, branch)
 
 
-def _refuse_more(**said: Any) -> None:
-    """What a stored query cannot be told."""
-    for name, value in said.items():
+def _refuse_flags(**flags: Any) -> None:
+    """Refuse flags that do not apply to a stored query."""
+    for name, value in flags.items():
         if value:
             flag = f"--{name.replace('_', '-')}"
             raise InvalidInput(
                 "usage.flag_refused",
-                f"{flag} goes with a text, not with a stored query",
-                remedy=f"leave {flag} out, or give --query FILE",
+                f"{flag} does not apply to a stored query",
+                remedy=f"omit {flag}, or pass --query FILE",
             )
 
 

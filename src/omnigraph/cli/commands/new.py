@@ -20,26 +20,26 @@ _FILES = ("README.md", "schema.pg", "queries.gq", "data.jsonl")
 @click.argument("directory", metavar="DIR")
 @click.pass_obj
 def command(call: Invocation, directory: str) -> None:
-    """Start a project in DIR: a schema, queries, a little data, and a README that goes on."""
-    place = Path(directory)
+    """Start a project in DIR: a schema, queries, sample data and a README with next steps."""
+    project = Path(directory)
     starter = resources.files("omnigraph.cli") / "starter"
     texts = {name: (starter / name).read_text(encoding="utf-8") for name in _FILES}
     try:
-        if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        if project.exists() and (not project.is_dir() or any(project.iterdir())):
             raise AlreadyExists(
                 "file.exists",
-                f"{directory} is there and not empty",
+                f"{directory} already exists and is not empty",
                 remedy="choose another directory",
             )
-        place.mkdir(parents=True, exist_ok=True)
+        project.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            (place / name).write_text(text, encoding="utf-8", newline="\n")
+            (project / name).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise InvalidInput(
-            "file.unwritable", f"{directory} cannot be written: {error.strerror or error}"
+            "file.unwritable", f"cannot write {directory}: {error.strerror or error}"
         ) from error
-    call.answer(
+    call.print_result(
         {"directory": directory, "files": [*_FILES]},
-        [f"wrote {os.path.join(directory, name)}" for name in _FILES]  # noqa: PTH118 - as it was said
+        [f"wrote {os.path.join(directory, name)}" for name in _FILES]  # noqa: PTH118 - as given by the user
         + [f"\nnext: cd {directory}, and see README.md"],
     )

@@ -24,9 +24,9 @@ _ACTIONS = click.Choice([action.value for action in Action])
 
 @verb_group("policy")
 def command() -> None:
-    """Check, test and explain who may do what.
+    """Validate, test and explain policies.
 
-    A BUNDLE is a YAML file, or preset:NAME for one that comes along.
+    A BUNDLE is a YAML file, or preset:NAME for a built-in one.
     """
 
 
@@ -38,7 +38,7 @@ def command() -> None:
 @click.argument("bundle")
 @click.pass_obj
 def validate(call: Invocation, bundle: str) -> None:
-    """Check BUNDLE and compile it; what is wrong is told with its line."""
+    """Validate and compile BUNDLE; errors have line and column."""
     found = _open(bundle).bundle
     body = {
         "policy": bundle,
@@ -46,11 +46,11 @@ def validate(call: Invocation, bundle: str) -> None:
         "actors": len(found.actors),
         "rules": len(found.rules),
         "protected_branches": list(found.protected_branches),
-        "about": "server" if found.is_about_servers else "graph",
+        "about": "server" if found.governs_server else "graph",
     }
-    everyone = " and everyone else" if found.knows_everyone else ""
-    told = f"{body['rules']} rules for {body['actors']} actors{everyone}"
-    call.answer(body, [f"{bundle}: {told}"])
+    everyone = " and everyone else" if found.applies_to_everyone else ""
+    summary = f"{body['rules']} rules for {body['actors']} actors{everyone}"
+    call.print_result(body, [f"{bundle}: {summary}"])
 
 
 @verb(
@@ -59,10 +59,12 @@ def validate(call: Invocation, bundle: str) -> None:
     examples=("omnigraph policy test team.yaml --tests team.tests.yaml",),
 )
 @click.argument("bundle")
-@click.option("--tests", "tests_file", required=True, metavar="FILE", help="The cases, as YAML.")
+@click.option(
+    "--tests", "tests_file", required=True, metavar="FILE", help="The test cases, as YAML."
+)
 @click.pass_obj
 def test(call: Invocation, bundle: str, tests_file: str) -> None:
-    """Ask BUNDLE every question of a file; exit code 1 when an answer is not the expected one."""
+    """Run the cases of a file against BUNDLE; the exit code is 1 if one fails."""
     outcomes = run_cases(_open(bundle), parse_cases(read_text(tests_file), tests_file))
     failed = [outcome for outcome in outcomes if not outcome.passed]
     body = {
@@ -72,12 +74,12 @@ def test(call: Invocation, bundle: str, tests_file: str) -> None:
         "cases": [outcome.to_json() for outcome in outcomes],
     }
     lines = [
-        f"{outcome.case.id}: expected {told['expect']}, got {told['decision']}"
+        f"{outcome.case.id}: expected {result['expect']}, got {result['decision']}"
         f"{_by(outcome.decision.rule)}"
         for outcome in failed
-        for told in [outcome.to_json()]
+        for result in [outcome.to_json()]
     ]
-    call.answer(body, [*lines, f"{body['passed']} passed, {body['failed']} failed"])
+    call.print_result(body, [*lines, f"{body['passed']} passed, {body['failed']} failed"])
     if failed:
         raise click.exceptions.Exit(FAILED)
 
@@ -88,12 +90,12 @@ def test(call: Invocation, bundle: str, tests_file: str) -> None:
     examples=("omnigraph policy explain team.yaml --actor ann --action change --branch main",),
 )
 @click.argument("bundle")
-@click.option("--actor", required=True, metavar="ACTOR", help="Who asks.")
-@click.option("--action", required=True, type=_ACTIONS, help="What for.")
+@click.option("--actor", required=True, metavar="ACTOR", help="The actor.")
+@click.option("--action", required=True, type=_ACTIONS, help="The action.")
 @click.option("--branch", metavar="B", help="The branch, or the source of a merge.")
-@click.option("--target-branch", metavar="B", help="The branch that is made, merged into, deleted.")
+@click.option("--target-branch", metavar="B", help="The branch to create, merge into or delete.")
 @click.option("--query", metavar="NAME", help="The stored query.")
-@click.option("--type", "types", multiple=True, metavar="T", help="A type that is touched.")
+@click.option("--type", "types", multiple=True, metavar="T", help="A type of the operation.")
 @click.option("--property", "properties", multiple=True, metavar="T.P", help="A property.")
 @click.pass_obj
 def explain(
@@ -108,8 +110,8 @@ def explain(
     types: tuple[str, ...],
     properties: tuple[str, ...],
 ) -> None:
-    """Tell whether BUNDLE allows it, and which rule says so."""
-    question = Question(
+    """Show whether BUNDLE allows an action, and the deciding rule."""
+    request = Question(
         actor,
         Action(action),
         branch=branch,
@@ -119,11 +121,12 @@ def explain(
         types=types,
         properties=properties,
     )
-    decision = _open(bundle).decide(question)
-    told = decision.to_json()
+    decision = _open(bundle).decide(request)
+    result = decision.to_json()
     rule = _by(decision.rule) or ": no rule allows it"
-    call.answer(
-        {"policy": bundle, "actor": actor, "action": action, **told}, [f"{told['decision']}{rule}"]
+    call.print_result(
+        {"policy": bundle, "actor": actor, "action": action, **result},
+        [f"{result['decision']}{rule}"],
     )
 
 

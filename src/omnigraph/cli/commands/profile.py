@@ -10,7 +10,7 @@ from omnigraph.cli.address import open_to_read
 from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.targets import find_target, target_options
-from omnigraph.cli.terminal import draw_plainly
+from omnigraph.cli.terminal import adapt_drawing
 
 __all__ = ["command"]
 
@@ -27,7 +27,7 @@ __all__ = ["command"]
 @params_options
 @target_options
 @click.option(
-    "--traversal", type=click.Choice(["csr", "indexed"]), help="Run one way of reading edges."
+    "--traversal", type=click.Choice(["csr", "indexed"]), help="Use this way of reading edges."
 )
 @click.pass_obj
 def command(
@@ -42,10 +42,10 @@ def command(
     at: str | None,
     traversal: str | None,
 ) -> None:
-    """Run a read query and show what every operator did: rows, time and bytes.
+    """Run a read query and show rows, time and bytes of every operator.
 
-    NAME picks one of several queries in the text. The rows themselves are not shown. A short-lived
-    command reads everything for the first time, which is what its times tell.
+    NAME selects one of several queries in the text. The result rows are not shown. A new process
+    starts with cold caches, so its times include all reads.
     """
     query = find_query(query_file, query_string)
     values = find_params(params, params_file)
@@ -55,7 +55,7 @@ def command(
             query.text, values, name=name, source_name=query.name, traversal=traversal
         )
         lines = [
-            *draw_plainly(str(found).splitlines(), sys.stdout),
-            f"{found.seconds or 0.0:.3f} s in all",
+            *adapt_drawing(str(found).splitlines(), sys.stdout),
+            f"{found.seconds or 0.0:.3f} s total",
         ]
-        call.answer(found.to_json(), lines)
+        call.print_result(found.to_json(), lines)

@@ -1,4 +1,4 @@
-"""``omnigraph profiles``: named addresses. ``omnigraph profile`` measures a query."""
+"""``omnigraph profiles``, the named addresses; ``omnigraph profile`` measures a query."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _HEADS = ("name", "binding", "target", "default_graph", "valid", "active", "erro
 
 @verb_group("profiles")
 def command() -> None:
-    """The named addresses of the configuration, chosen by --profile."""
+    """List the named addresses of the configuration, selected with --profile."""
 
 
 @verb("list", stored=False, tabular=True, examples=("omnigraph profiles list",))
 @click.pass_obj
 def list_(call: Invocation) -> None:
-    """List the profiles, and what is wrong with them."""
+    """List the profiles and their errors."""
     found = [_describe(call.config, name) for name in call.config.profile_names]
     rows = [[each[head] for head in _HEADS] for each in found]
-    call.answer_rows({"profiles": found}, Rows(_HEADS, rows, {"row_count": len(rows)}))
+    call.print_rows({"profiles": found}, Rows(_HEADS, rows, {"row_count": len(rows)}))
 
 
 @verb(
@@ -48,12 +48,12 @@ def show(call: Invocation, name: str | None) -> None:
     if not chosen:
         raise InvalidInput(
             "usage.no_profile",
-            "no profile is named and none is active",
-            remedy=f"name one, or set {PROFILE_VARIABLE}",
+            "no profile given and none is active",
+            remedy=f"pass a name, or set {PROFILE_VARIABLE}",
         )
     call.config.profile(chosen)
     body = _describe(call.config, chosen)
-    call.answer(body, block(body.items(), page_of(sys.stdout)))
+    call.print_result(body, block(body.items(), page_of(sys.stdout)))
 
 
 def _describe(config: Config, name: str) -> dict[str, Any]:

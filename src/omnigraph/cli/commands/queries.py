@@ -18,7 +18,7 @@ _HEADS = ("name", "mutation", "params", "description")
 
 @verb_group("queries")
 def command() -> None:
-    """The stored queries of a server."""
+    """List the stored queries of a server."""
 
 
 @verb(
@@ -34,7 +34,7 @@ def list_(call: Invocation) -> None:
     with connect_remote(call, require_server(call, "")) as graph:
         found = graph.stored_queries()
     rows = [[_cell(each, head) for head in _HEADS] for each in found]
-    call.answer_rows({"queries": found}, Rows(_HEADS, rows, {"row_count": len(rows)}))
+    call.print_rows({"queries": found}, Rows(_HEADS, rows, {"row_count": len(rows)}))
 
 
 def _cell(query: dict[str, Any], head: str) -> Any:

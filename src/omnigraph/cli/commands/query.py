@@ -7,7 +7,7 @@ import click
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.cli.stored import answer_query, is_stored, require_server, run_stored
+from omnigraph.cli.stored import is_stored, print_query_result, require_server, run_stored
 from omnigraph.cli.targets import find_target, target_options
 
 __all__ = ["command"]
@@ -40,18 +40,18 @@ def command(
     branch: str | None,
     at: str | None,
 ) -> None:
-    """Answer a read query from one snapshot.
+    """Run a read query on one snapshot.
 
-    NAME picks one of several queries in the text. Without a text it names a stored query of a
+    NAME selects one of several queries in the text. Without a text it names a stored query of a
     server.
     """
     values = find_params(params, params_file)
     target = find_target(branch, at)
     if is_stored(name, query_file, query_string):
         scope = require_server(call, str(name))
-        answer_query(call, run_stored(call, str(name), values, scope=scope, target=target))
+        print_query_result(call, run_stored(call, str(name), values, scope=scope, target=target))
         return
     query = find_query(query_file, query_string)
     with open_to_read(call) as graph:
         result = graph.at(target).query(query.text, values, name=name, source_name=query.name)
-    answer_query(call, result.to_json())
+    print_query_result(call, result.to_json())

@@ -26,14 +26,14 @@ _HEADS = ("operation", "outcome", "at", "branch", "kind", "actor")
 
 @verb_group("recovery")
 def command() -> None:
-    """What recovery did with writes that never finished."""
+    """Inspect the recovery of unfinished writes."""
 
 
 @verb("list", served=False, tabular=True, examples=("omnigraph recovery list people.omni",))
 @click.argument("uri", required=False)
 @click.pass_obj
 def list_(call: Invocation, uri: str | None) -> None:
-    """List what was recovered, oldest first, and what is still unfinished."""
+    """List recovered writes, oldest first, and unfinished ones."""
     with open_to_read(call, uri) as graph:
         done, left = graph.recoveries.list(), graph.recoveries.pending()
     body = {
@@ -41,7 +41,7 @@ def list_(call: Invocation, uri: str | None) -> None:
         "pending": [asdict(intent) for intent in left],
     }
     rows = [*map(_row, done)]
-    call.answer_rows(body, Rows(_HEADS, rows, {"pending": len(left)}), lines=_lines(done, left))
+    call.print_rows(body, Rows(_HEADS, rows, {"pending": len(left)}), lines=_lines(done, left))
 
 
 def _row(row: AuditRow) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def _lines(done: Sequence[AuditRow], left: Sequence[Pending]) -> Iterator[str]:
     if done:
         yield from table(_HEADS, [*map(_row, done)], page)
     else:
-        yield "nothing was ever recovered"
+        yield "no recoveries"
     if left:
         yield ""
         unfinished = [

@@ -22,6 +22,6 @@ __all__ = ["command"]
 )
 @pick_options("--branch")
 @click.pass_obj
-def command(call: Invocation, /, **asked: Any) -> None:
-    """Undo what COMMIT did, as a new commit; what happened since stays."""
-    pick(call, "revert", **asked)
+def command(call: Invocation, /, **options: Any) -> None:
+    """Undo the changes of COMMIT, as a new commit; later changes stay."""
+    pick(call, "revert", **options)

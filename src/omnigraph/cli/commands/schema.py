@@ -26,26 +26,24 @@ __all__ = ["command"]
 
 @verb_group("schema")
 def command() -> None:
-    """Show the schema of a graph, plan a change of it, apply one, or draft one from files."""
+    """Show, plan and apply schemas, or infer one from files."""
 
 
 def _change_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What planning and applying have in common."""
+    """Declare the common flags of ``plan`` and ``apply``."""
     for option in (
         click.option(
             "--backfill",
             "fills",
             multiple=True,
             metavar="TYPE.PROPERTY=VALUE",
-            help="Values for rows that exist: another property, or a constant in JSON.",
+            help="Value for existing rows: a property, or a JSON constant.",
         ),
         click.option(
-            "--allow-data-loss", is_flag=True, help="Drop for good: history may lose it, too."
+            "--allow-data-loss", is_flag=True, help="Drop permanently, also from history."
         ),
-        click.option("--branch", default="main", show_default=True, help="Whose schema changes."),
-        click.option(
-            "--schema", "file", required=True, metavar="FILE", help="The schema that is wanted."
-        ),
+        click.option("--branch", default="main", show_default=True, help="The branch to change."),
+        click.option("--schema", "file", required=True, metavar="FILE", help="The desired schema."),
     ):
         function = option(function)
     return function
@@ -65,7 +63,7 @@ def show(call: Invocation, uri: str | None, branch: str | None, at: str | None) 
     """Print the schema at a target, as .pg."""
     with open_to_read(call, uri) as graph:
         source = graph.at(find_target(branch, at)).schema
-    call.answer({"schema_source": source}, [source.rstrip("\n")])
+    call.print_result({"schema_source": source}, [source.rstrip("\n")])
 
 
 @verb("plan", examples=("omnigraph schema plan people.omni --schema people.pg",))
@@ -81,17 +79,17 @@ def plan(
     allow_data_loss: bool,
     fills: Sequence[str],
 ) -> None:
-    """List the steps from the accepted schema to the one in FILE. Nothing is changed.
+    """List the steps from the accepted schema to the one in FILE, without changes.
 
-    No data is read: what has to hold of it is listed with the steps. Exit code 1 when a step is
-    refused.
+    No data is read: the conditions on the data are listed with the steps. The exit code is 1 if a
+    step is refused.
     """
     wanted, backfill = read_text(file), _parse_fills(fills)
     with open_to_read(call, uri) as graph:
         steps = graph.at(branch).plan_schema(
             wanted, source_name=file, allow_data_loss=allow_data_loss, backfill=backfill
         )
-        call.answer({"uri": graph.uri, **steps.to_json()}, [render_plan(steps)])
+        call.print_result({"uri": graph.uri, **steps.to_json()}, [render_plan(steps)])
     if not steps.supported:
         raise click.exceptions.Exit(1)
 
@@ -109,11 +107,11 @@ def plan(
 )
 @click.argument("uri", required=False)
 @_change_options
-@click.option("--message", metavar="TEXT", help="What the commit says of itself.")
+@click.option("--message", metavar="TEXT", help="The commit message.")
 @click.option(
-    "--if-commit", metavar="ID", help="Only while the branch is at this commit; else exit code 4."
+    "--if-commit", metavar="ID", help="Require this commit as the head; else exit code 4."
 )
-@click.option("--dry-run", is_flag=True, help="Plan, check the data, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Plan and check the data without writing.")
 @click.pass_obj
 def apply(
     call: Invocation,
@@ -127,17 +125,17 @@ def apply(
     if_commit: str | None,
     dry_run: bool,
 ) -> None:
-    """Make the schema in FILE that of a branch, as one commit.
+    """Apply the schema in FILE to a branch, as one commit.
 
-    Data is checked first, and rewritten where it must be; what is dropped stays readable in older
-    commits, unless --allow-data-loss. Applying a schema twice has no second effect.
+    Data is checked first and rewritten where necessary. Dropped data stays readable in older
+    commits, unless --allow-data-loss. Applying a schema is idempotent.
     """
     wanted, backfill = read_text(file), _parse_fills(fills)
     with open_to_read(call, uri) if dry_run else open_to_write(call, uri) as graph:
         if not dry_run:
             announce(call, "schema apply", graph.uri)
         if allow_data_loss and not dry_run:
-            require_consent(call, graph.uri, action="dropping data for good")
+            require_consent(call, graph.uri, action="dropping data permanently")
         result = graph.apply_schema(
             wanted,
             branch=branch,
@@ -149,26 +147,26 @@ def apply(
             dry_run=dry_run,
             source_name=file,
         )
-        call.answer(result.to_json(), [render_plan(result.plan), *_outcome(result)])
+        call.print_result(result.to_json(), [render_plan(result.plan), *_outcome(result)])
 
 
 def _outcome(result: SchemaResult) -> list[str]:
     if result.commit is not None:
         return [f"applied to {result.branch}: {result.commit.id}"]
-    return ["The data allows it; nothing was written."] if result.dry_run else []
+    return ["The data passes all checks; nothing was written."] if result.dry_run else []
 
 
 def _parse_fills(fills: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for entry in fills:
-        place, mark, value = entry.partition("=")
-        if not mark or place.strip() in found:
+        target, mark, value = entry.partition("=")
+        if not mark or target.strip() in found:
             raise InvalidInput(
                 "usage.bad_backfill",
                 f"--backfill {entry!r}: {'names a property twice' if mark else 'has no value'}",
                 remedy="write TYPE.PROPERTY=OTHER_PROPERTY, or TYPE.PROPERTY=JSON",
             )
-        found[place.strip()] = value
+        found[target.strip()] = value
     return found
 
 
@@ -181,32 +179,34 @@ def _parse_fills(fills: Sequence[str]) -> dict[str, str]:
     ),
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILES...")
-@click.option("--type", "type_name", metavar="TYPE", help="The one type of all the files.")
-@click.option("--out", metavar="FILE", help="Where to write it; stdout by default.")
+@click.option("--type", "type_name", metavar="TYPE", help="The type of all files.")
+@click.option("--out", metavar="FILE", help="The output file; the default is stdout.")
 @click.pass_obj
 def infer(call: Invocation, files: tuple[str, ...], type_name: str | None, out: str | None) -> None:
-    """Draft a schema from CSV, Parquet, Arrow and JSON files.
+    """Infer a schema from CSV, Parquet, Arrow and JSON files.
 
-    A table is of one type, named after its file; one with columns from and to holds edges. Records
-    may say what they are, as `load` reads them. Read the draft before you use it: data shows what
-    is there, not what is meant.
+    A table has one type, named after its file; one with columns from and to contains edges. JSON
+    records may name their type, as for `load`. Review the schema before you use it: data does not
+    show intent.
     """
-    from omnigraph.operations.infer import infer_schema  # noqa: PLC0415 - the door to Arrow
+    from omnigraph.operations.infer import infer_schema  # noqa: PLC0415 - imports Arrow
 
     draft = infer_schema(files, type=type_name)
     if out is None:
-        call.answer(draft.to_json(), [draft.schema.rstrip("\n")])
+        call.print_result(draft.to_json(), [draft.schema.rstrip("\n")])
         return
     if Path(out).exists():
-        raise InvalidInput("file.exists", f"{out} exists", remedy="choose another --out")
+        raise InvalidInput("file.exists", f"{out} already exists", remedy="choose another --out")
     install(Path(out), [draft.schema.encode()])
-    call.answer({**draft.to_json(), "out": out}, [f"drafted {len(draft.counts)} types in {out}"])
+    call.print_result(
+        {**draft.to_json(), "out": out}, [f"drafted {len(draft.counts)} types in {out}"]
+    )
 
 
 for each in (show, plan, apply, infer):
     command.add_command(each)
 
-# Another word for it, which `--help` need not list.
+# A hidden alias.
 _get = copy(show)
 _get.hidden = True
 command.add_command(_get, "get")

@@ -26,17 +26,17 @@ __all__ = ["command"]
         "omnigraph serve people=./a.omni films=s3://bucket/films.omni --queries ./queries",
     ),
 )
-@click.argument("places", nargs=-1, metavar="[GRAPH]...")
+@click.argument("locations", nargs=-1, metavar="[GRAPH]...")
 @click.option(
     "--bind",
     default="127.0.0.1:8080",
     show_default=True,
     metavar="HOST:PORT",
-    help="Where to listen; port 0 takes a free one.",
+    help="The listen address; port 0 selects a free port.",
 )
-@click.option("--policy", metavar="FILE", help="Who may do what: a bundle, or preset:team.")
+@click.option("--policy", metavar="FILE", help="The policy: a bundle, or preset:team.")
 @click.option(
-    "--server-policy", metavar="FILE", help="Who may list the graphs: a bundle about the server."
+    "--server-policy", metavar="FILE", help="The policy of the server: who may list its graphs."
 )
 @click.option("--queries", metavar="DIR", help="Stored queries: .gq files; DIR/ID for several.")
 @click.option("--unauthenticated", is_flag=True, help="Serve everybody: no tokens, no policy.")
@@ -56,20 +56,20 @@ __all__ = ["command"]
 )
 @click.option("--read-only", is_flag=True, help="Open the graphs without ever writing to them.")
 @click.option(
-    "--require-all-graphs", is_flag=True, help="Do not start if one of several does not open."
+    "--require-all-graphs", is_flag=True, help="Fail to start if one of the graphs does not open."
 )
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
     show_default=True,
-    help="What goes to stderr, as JSON lines.",
+    help="Level of the log on stderr, as JSON lines.",
 )
 @click.pass_obj
 def command(
     call: Invocation,
     *,
-    places: Sequence[str],
+    locations: Sequence[str],
     bind: str,
     policy: str | None,
     server_policy: str | None,
@@ -84,14 +84,14 @@ def command(
     """Serve graphs over HTTP.
 
     A graph is served under its file name without .omni, or as ID=GRAPH. Tokens come from
-    OMNIGRAPH_SERVER_BEARER_TOKEN, …_TOKENS_JSON or …_TOKENS_FILE; without a policy they read, and
-    nothing else. Prints OMNIGRAPH_LISTEN_ADDR=HOST:PORT when it listens.
+    OMNIGRAPH_SERVER_BEARER_TOKEN, …_TOKENS_JSON or …_TOKENS_FILE; without a policy they may only
+    read. The server prints OMNIGRAPH_LISTEN_ADDR=HOST:PORT when it is ready.
     """
-    named = [*places, *call.stores]
+    named = [*locations, *call.stores]
     if not named and os.environ.get(STORE_VARIABLE):
         named = [os.environ[STORE_VARIABLE]]
     try:
-        from omnigraph.server.serve import ServeRequest, run_server  # noqa: PLC0415 - the door
+        from omnigraph.server.serve import ServeRequest, run_server  # noqa: PLC0415 - optional dependency
     except ImportError as error:
         raise Unsupported(
             "serve.not_installed",

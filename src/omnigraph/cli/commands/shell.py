@@ -8,7 +8,7 @@ import click
 
 from omnigraph.cli.address import open_to_read, open_to_write
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.cli.shell.prompt import converse, run_script
+from omnigraph.cli.shell.prompt import run_interactive, run_script
 from omnigraph.cli.shell.session import Session
 from omnigraph.cli.targets import find_target, target_options
 from omnigraph.errors import InvalidInput
@@ -33,17 +33,17 @@ __all__ = ["command"]
 def command(
     call: Invocation, uri: str | None, branch: str | None, at: str | None, read_only: bool
 ) -> None:
-    """Ask and change at a prompt, with history and completion by Tab; :help explains it.
+    """Start an interactive shell, with history and Tab completion; :help lists its commands.
 
-    From a pipe, statements run one after the other, and the first that fails ends it.
+    From a pipe, statements run in order up to the first failure.
     """
     if sys.stdin is None:
         raise InvalidInput("usage.no_input", "stdin is closed")
     with open_to_read(call, uri) if read_only else open_to_write(call, uri) as graph:
         session = Session(call, graph)
-        session.do(f":at {find_target(branch, at)}")
+        session.execute(f":at {find_target(branch, at)}")
         if sys.stdin.isatty():
-            call.remark(f"{graph.uri} — :help explains, :quit leaves")
-            converse(session)
+            call.notice(f"{graph.uri} — :help lists commands, :quit exits")
+            run_interactive(session)
         else:
             run_script(session)

@@ -34,9 +34,9 @@ _HEADS = ("kind", "type", "before", "after")
 @click.argument("target", metavar="COMMIT")
 @click.pass_obj
 def command(call: Invocation, target: str) -> None:
-    """Show one commit, and which types it changed.
+    """Show one commit and the types that it changed.
 
-    COMMIT is a commit id; a branch, a tag, BRANCH@TIME or BRANCH@vN stand for theirs.
+    COMMIT is a commit id; a branch, a tag, BRANCH@TIME or BRANCH@vN select a commit.
     """
     with open_to_read(call) as graph:
         commit = graph.commits.show(graph.at(target).snapshot()["graph_commit_id"])
@@ -46,11 +46,11 @@ def command(call: Invocation, target: str) -> None:
     if changed:
         rows = [[change[column] for column in _COLUMNS] for change in changed]
         lines += ["", *table(_HEADS, rows, page)]
-    call.answer({**commit_to_json(commit), "changed_types": changed}, lines)
+    call.print_result({**commit_to_json(commit), "changed_types": changed}, lines)
 
 
 def _changed_types(graph: Graph, commit: Commit) -> list[dict[str, Any]]:
-    """The types whose dataset is another one than in the parent, with their sizes."""
+    """Return the types whose dataset version differs from the parent, with their sizes."""
     before = _datasets(graph, commit.parent.id) if commit.parent else {}
     after = _datasets(graph, commit.id)
     if before is None or after is None:
@@ -67,7 +67,7 @@ def _changed_types(graph: Graph, commit: Commit) -> list[dict[str, Any]]:
 
 
 def _datasets(graph: Graph, commit_id: str) -> dict[str, dict[str, Any]] | None:
-    """The datasets of a commit by path; None where cleanup has removed them."""
+    """Return the datasets of a commit by path, or None if cleanup has removed them."""
     try:
         snapshot = graph.at(commit_id).snapshot()
     except NotFound:

@@ -34,7 +34,7 @@ _COLUMNS = {
 @target_options
 @click.pass_obj
 def command(call: Invocation, uri: str | None, branch: str | None, at: str | None) -> None:
-    """Which dataset versions a target consists of, and how many entities each holds."""
+    """List the dataset versions of a target with their entity counts."""
     with open_to_read(call, uri) as graph:
         body = graph.at(find_target(branch, at)).snapshot()
     page = page_of(sys.stdout)
@@ -51,4 +51,4 @@ def command(call: Invocation, uri: str | None, branch: str | None, at: str | Non
     heads = [*_COLUMNS.values()]
     about = {key: value for key, value in body.items() if key != "datasets"}
     lines = [*head, "", *table(heads, rows, page)]
-    call.answer_rows(body, Rows(heads, rows, about), lines=lines)
+    call.print_rows(body, Rows(heads, rows, about), lines=lines)

@@ -23,11 +23,11 @@ __all__ = ["command"]
 @click.argument("uri", required=False)
 @click.pass_obj
 def command(call: Invocation, uri: str | None) -> None:
-    """What the graph at URI is, how large it is, and what needs attention."""
+    """Show the identity, size and unfinished writes of the graph at URI."""
     with open_to_read(call, uri) as graph:
         status = graph.status()
         body = status.to_json()
-        call.answer_rows(body, Rows([*body], [[*body.values()]], {}), lines=_lines(status))
+        call.print_rows(body, Rows([*body], [[*body.values()]], {}), lines=_lines(status))
 
 
 def _lines(status: Status) -> Iterator[str]:

@@ -15,7 +15,7 @@ __all__ = ["command"]
 
 @verb_group("tag")
 def command() -> None:
-    """Name commits for good: a tag never moves, and cleanup keeps what it names."""
+    """Name commits: a tag never moves, and cleanup keeps its commit."""
 
 
 @verb(
@@ -32,7 +32,7 @@ def command() -> None:
     default="main",
     show_default=True,
     metavar="TARGET",
-    help="What it names: a branch, commit id, tag, BRANCH@TIME or BRANCH@vN.",
+    help="The commit: a branch, commit id, tag, BRANCH@TIME or BRANCH@vN.",
 )
 @click.pass_obj
 def create(call: Invocation, name: str, at: str) -> None:
@@ -42,7 +42,7 @@ def create(call: Invocation, name: str, at: str) -> None:
         body = {"uri": graph.uri, "name": tag.name, "graph_commit_id": tag.commit}
         if tag.actor is not None:
             body["actor_id"] = tag.actor
-        call.answer(body, [f"tagged {tag.commit} as {name}"])
+        call.print_result(body, [f"tagged {tag.commit} as {name}"])
 
 
 @verb("list", tabular=True, examples=("omnigraph tag list people.omni",))
@@ -70,17 +70,17 @@ def list_(call: Invocation, uri: str | None) -> None:
         for tag in found
     ]
     heads = ("tag", "commit", "created", "by")
-    call.answer_rows(body, Rows(heads, rows, {"row_count": len(rows)}))
+    call.print_rows(body, Rows(heads, rows, {"row_count": len(rows)}))
 
 
 @verb("delete", writes=True, examples=("omnigraph tag delete v1 --store people.omni",))
 @click.argument("name")
 @click.pass_obj
 def delete(call: Invocation, name: str) -> None:
-    """Delete the tag NAME. The commit stays, for as long as retention keeps it."""
+    """Delete the tag NAME. Retention decides how long the commit is kept."""
     with open_to_write(call) as graph:
         graph.tags.delete(name)
-        call.answer({"uri": graph.uri, "name": name}, [f"deleted tag {name}"])
+        call.print_result({"uri": graph.uri, "name": name}, [f"deleted tag {name}"])
 
 
 for each in (create, list_, delete):

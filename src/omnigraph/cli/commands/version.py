@@ -14,6 +14,6 @@ __all__ = ["command"]
 @verb("version", stored=False, examples=("omnigraph version --json",))
 @click.pass_obj
 def command(call: Invocation) -> None:
-    """Print the release, and the internal schema version that it writes."""
+    """Print the release and its internal schema version."""
     body = {"version": __version__, "internal_schema_version": INTERNAL_SCHEMA_VERSION}
-    call.answer(body, [version_text(__version__)])
+    call.print_result(body, [version_text(__version__)])

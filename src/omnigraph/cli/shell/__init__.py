@@ -1,2 +1,7 @@
-"""The prompt: ``prompt`` reads lines, ``statements`` knows when one is whole, ``session`` does what
-it says, ``words`` proposes how to go on."""
+"""The interactive shell. Modules in reading order:
+
+- ``prompt``: reads statements from a terminal or a pipe.
+- ``statements``: detects complete statements and commands.
+- ``session``: executes them.
+- ``words``: completes words.
+"""

@@ -1,4 +1,4 @@
-"""Reading statements from a person, or from a pipe."""
+"""Read statements from a terminal or a pipe."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.cli.config import home_directory
 from omnigraph.cli.failures import report
-from omnigraph.cli.shell.statements import is_whole
+from omnigraph.cli.shell.statements import is_complete
 from omnigraph.cli.shell.words import DELIMITERS, complete
 from omnigraph.cli.terminal import write_error, write_lines
 from omnigraph.errors import GraphError
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
     from omnigraph.cli.shell.session import Session
 
-__all__ = ["converse", "run_script"]
+__all__ = ["run_interactive", "run_script"]
 
 _HISTORY_FILE = "history"
 _HISTORY_LINES = 2_000
 
 
-def converse(session: Session) -> None:
-    """Ask until there is nothing more to ask. Ctrl-C drops the line, Ctrl-D leaves."""
+def run_interactive(session: Session) -> None:
+    """Execute statements until the end of input. Ctrl-C discards the line, Ctrl-D exits."""
     with _line_editing(session) as editing:
-        while not session.over:
+        while not session.closed:
             editing.before = ""
             try:
                 text = _statement(session, editing)
@@ -38,7 +38,7 @@ def converse(session: Session) -> None:
                 write_lines([""])
                 continue
             try:
-                session.do(text)
+                session.execute(text)
             except KeyboardInterrupt:
                 write_error("interrupted")
             except GraphError as error:
@@ -46,16 +46,16 @@ def converse(session: Session) -> None:
 
 
 def run_script(session: Session) -> None:
-    """The statements of stdin; the first that fails ends it."""
+    """Execute the statements of stdin up to the first failure."""
     text = ""
     for line in sys.stdin:
         text += line
-        if is_whole(text):
-            session.do(text)
+        if is_complete(text):
+            session.execute(text)
             text = ""
-        if session.over:
+        if session.closed:
             return
-    session.do(text)
+    session.execute(text)
 
 
 def _statement(session: Session, editing: _Editing) -> str:
@@ -63,19 +63,19 @@ def _statement(session: Session, editing: _Editing) -> str:
     while True:
         prompt = "... " if text else f"{session.target}> "
         text += f"{input(prompt)}\n"
-        if is_whole(text):
+        if is_complete(text):
             return text
         editing.before = text
 
 
 class _Editing:
-    """Completion as readline wants it: one candidate per call."""
+    """The completer of readline: one candidate per call."""
 
     def __init__(self, session: Session, readline: Any) -> None:
         self._session = session
         self._readline = readline
         self._found: list[str] = []
-        # The lines of the statement before this one.
+        # The earlier lines of the statement.
         self.before = ""
 
     def complete(self, word: str, state: int) -> str | None:
@@ -90,16 +90,16 @@ class _Editing:
 
 @contextlib.contextmanager
 def _line_editing(session: Session) -> Iterator[_Editing]:
-    """History and completion, where the system has them."""
+    """Enable history and completion, where readline is available."""
     try:
-        import readline  # noqa: PLC0415 - not there on every system
+        import readline  # noqa: PLC0415 - not available on every system
     except ImportError:
         yield _Editing(session, None)
         return
     editing = _Editing(session, readline)
     readline.set_completer_delims(DELIMITERS)
     readline.set_completer(editing.complete)
-    # macOS has libedit behind the same name, with another language for its settings.
+    # On macOS, readline may be libedit, which has another configuration syntax.
     editline = "libedit" in (readline.__doc__ or "")
     readline.parse_and_bind("bind ^I rl_complete" if editline else "tab: complete")
     history = home_directory() / _HISTORY_FILE

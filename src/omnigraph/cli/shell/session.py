@@ -1,4 +1,4 @@
-"""What the prompt does with a statement: ask, change, look around."""
+"""Execute the statements and commands of the shell."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from omnigraph.cli.inputs import read_text
 from omnigraph.cli.render import Format, plural
 from omnigraph.cli.shell.statements import as_command, as_document, is_command
 from omnigraph.cli.shell.words import Vocabulary, vocabulary_of
-from omnigraph.cli.stored import answer_query
-from omnigraph.cli.terminal import draw_plainly, write_lines
+from omnigraph.cli.stored import print_query_result
+from omnigraph.cli.terminal import adapt_drawing, write_lines
 from omnigraph.errors import InvalidInput
 from omnigraph.language.gq.ast import Mutation
 from omnigraph.language.gq.parser import parse_queries
@@ -30,24 +30,24 @@ __all__ = ["HELP", "Session"]
 _MAIN = "main"
 _LOG_COMMITS = 10
 HELP = """\
-A query or a mutation ends with its closing brace; without `query name() { … }` around it, with ;
+A query or mutation ends with its closing brace; without `query name() { … }` around it, with ;
 or an empty line.
 
-  :branch [NAME]     work on a branch, or list them
-  :at TARGET         look at a commit, tag, BRANCH@TIME or BRANCH@vN
-  :types             what there is
-  :schema            all of it, as .pg
-  :params JSON       values for $parameters, kept
-  :file FILE         read queries to run by name
-  :run NAME [JSON]   run one of them
-  :explain TEXT      how a query would be answered
-  :format FORMAT     table, kv, csv, jsonl or json
-  :log               the last commits
+  :branch [NAME]     switch to a branch, or list branches
+  :at TARGET         read a commit, tag, BRANCH@TIME or BRANCH@vN
+  :types             list types and properties
+  :schema            print the schema as .pg
+  :params JSON       set values for $parameters
+  :file FILE         open a file of queries
+  :run NAME [JSON]   run a query of the file
+  :explain TEXT      show the plan of a query
+  :format FORMAT     set table, kv, csv, jsonl or json
+  :log               list the last commits
   :help, :quit"""
 
 
 class Session:
-    """One open graph, and where in it the prompt stands."""
+    """An open graph and the current target of the shell."""
 
     def __init__(self, call: Invocation, graph: Graph) -> None:
         self._call = call
@@ -56,7 +56,7 @@ class Session:
         self._file: tuple[str, str] | None = None
         self._words: Vocabulary | None = None
         self.target = _MAIN
-        self.over = False
+        self.closed = False
         self._commands: dict[str, Callable[[str], None]] = {
             ":at": self._at,
             ":branch": self._branch,
@@ -65,7 +65,7 @@ class Session:
             ":format": self._format,
             ":help": lambda _: write_lines(HELP.splitlines()),
             ":log": self._log,
-            ":params": self._keep_params,
+            ":params": self._set_params,
             ":quit": self._quit,
             ":run": self._run,
             ":schema": lambda _: write_lines([self._graph.at(self.target).schema.rstrip()]),
@@ -74,15 +74,15 @@ class Session:
 
     @property
     def words(self) -> Vocabulary:
-        """What can be completed; asked for again when something may have changed."""
+        """Return the completion words, read again after a change."""
         if self._words is None:
             branches = [info.ref.name for info in self._graph.branches.list()]
             schema = self._graph.at(self.target).schema
             self._words = vocabulary_of(schema, branches=branches, commands=self._commands)
         return self._words
 
-    def do(self, text: str) -> None:
-        """Do one whole statement."""
+    def execute(self, text: str) -> None:
+        """Execute one complete statement."""
         if not text.strip():
             return
         if is_command(text):
@@ -90,23 +90,29 @@ class Session:
             command = self._commands.get(name)
             if command is None:
                 raise InvalidInput(
-                    "shell.unknown_command", f"there is no {name}", remedy="see :help"
+                    "shell.unknown_command", f"unknown command {name}", remedy="see :help"
                 )
             command(rest.strip())
         else:
-            self._ask(as_document(text), None, "<input>", self._params)
+            self._run_query(as_document(text), None, "<input>", self._params)
 
-    def _ask(self, text: str, name: str | None, source: str, params: dict[str, Any]) -> None:
+    def _run_query(self, text: str, name: str | None, source: str, params: dict[str, Any]) -> None:
         queries = parse_queries(Source(text, source)).queries
         chosen = [query for query in queries if name in (None, query.name)]
         if len(chosen) != 1 or not isinstance(chosen[0].body, Mutation):
-            used = params if name else _used(params, chosen[0]) if len(chosen) == 1 else params
+            used = (
+                params
+                if name
+                else _declared_params(params, chosen[0])
+                if len(chosen) == 1
+                else params
+            )
             result = self._graph.at(self.target).query(text, used, name=name, source_name=source)
-            answer_query(self._call, result.to_json())
+            print_query_result(self._call, result.to_json())
             return
         done = self._graph.mutate(
             text,
-            params if name else _used(params, chosen[0]),
+            params if name else _declared_params(params, chosen[0]),
             name=name,
             branch=self.target,
             actor=self._call.actor,
@@ -131,7 +137,7 @@ class Session:
         for name, properties in self.words.properties.items():
             write_lines([f"{name}: {', '.join(properties)}" if properties else name])
 
-    def _keep_params(self, text: str) -> None:
+    def _set_params(self, text: str) -> None:
         self._params = _parse_params(text)
 
     def _open(self, path: str) -> None:
@@ -144,20 +150,26 @@ class Session:
         name, _, params = text.partition(" ")
         if self._file is None or not name:
             raise InvalidInput(
-                "shell.nothing_to_run", "no query is chosen", remedy="first :file, then :run NAME"
+                "shell.nothing_to_run",
+                "no query is open",
+                remedy="use :file FILE first, then :run NAME",
             )
         path, queries = self._file
-        self._ask(queries, name, path, _parse_params(params) if params.strip() else self._params)
+        self._run_query(
+            queries, name, path, _parse_params(params) if params.strip() else self._params
+        )
 
     def _explain(self, text: str) -> None:
         found = self._graph.at(self.target).explain(as_document(text))
-        write_lines(draw_plainly(str(found).splitlines(), sys.stdout))
+        write_lines(adapt_drawing(str(found).splitlines(), sys.stdout))
 
     def _format(self, name: str) -> None:
         known = [each.value for each in Format]
         if name not in known:
             raise InvalidInput(
-                "shell.unknown_format", f"there is no format {name!r}", remedy=", ".join(known)
+                "shell.unknown_format",
+                f"unknown format {name!r}",
+                remedy=f"one of: {', '.join(known)}",
             )
         self._call.formats.append(name)
 
@@ -168,11 +180,11 @@ class Session:
             write_lines(commit_lines(commit, names))
 
     def _quit(self, _: str) -> None:
-        self.over = True
+        self.closed = True
 
 
-def _used(params: dict[str, Any], query: Any) -> dict[str, Any]:
-    """Kept parameters are for whoever declares them."""
+def _declared_params(params: dict[str, Any], query: Any) -> dict[str, Any]:
+    """Return the stored parameters that a query declares."""
     declared = {param.name for param in query.params}
     return {name: value for name, value in params.items() if name in declared}
 
@@ -181,7 +193,7 @@ def _parse_params(text: str) -> dict[str, Any]:
     try:
         found = parse_json(text or "{}")
     except ValueError as error:
-        raise InvalidInput("params.bad_json", f"this is not JSON: {error}") from None
+        raise InvalidInput("params.bad_json", f"invalid JSON: {error}") from None
     if not isinstance(found, dict):
-        raise InvalidInput("params.not_object", "parameters are one JSON object")
+        raise InvalidInput("params.not_object", "parameters must be one JSON object")
     return found

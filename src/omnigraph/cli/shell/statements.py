@@ -1,33 +1,35 @@
-"""When what was typed is a whole statement, and what it is."""
+"""Detect complete statements and commands in the input of the shell."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["NAME", "as_command", "as_document", "is_command", "is_whole", "without_end"]
+__all__ = ["NAME", "as_command", "as_document", "is_command", "is_complete", "without_end"]
 
-# What a statement without ``query NAME() { … }`` around it is called.
+# The name of a statement without ``query NAME() { … }`` around it.
 NAME = "shell"
-# Words that nobody means as the beginning of a statement.
+# Commands that need no colon.
 _PLAIN_COMMANDS = {"help": ":help", "quit": ":quit", "exit": ":quit"}
 _HEAD = re.compile(r"\s*query\b")
-# Strings and comments whole, so that what is in them counts for nothing.
+# Matches strings and comments as a whole, so that their content is ignored.
 _MARKS = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|[{}();]|"', re.DOTALL)
 _OPENING, _CLOSING = frozenset("{("), frozenset("})")
 
 
 def is_command(text: str) -> bool:
-    """Commands of the prompt begin with a colon; those to get help or out need none."""
+    """Return whether the text is a command: it starts with a colon, or is help, quit or exit."""
     return text.lstrip().startswith(":") or text.strip() in _PLAIN_COMMANDS
 
 
 def as_command(text: str) -> str:
-    """The command with its colon."""
+    """Return the command with its colon."""
     return _PLAIN_COMMANDS.get(text.strip(), text.strip())
 
 
-def is_whole(text: str) -> bool:
-    """A command is one line; a query ends with its brace; anything else with ``;`` or an empty
+def is_complete(text: str) -> bool:
+    """Return whether the input is complete.
+
+    A command is one line; a query ends with its brace; other statements end with ``;`` or an empty
     line."""
     if not text.strip() or is_command(text):
         return True
@@ -45,11 +47,11 @@ def is_whole(text: str) -> bool:
 
 
 def without_end(text: str) -> str:
-    """The statement without the ``;`` that ended it."""
+    """Remove the final ``;`` of a statement."""
     return text.rstrip().removesuffix(";").rstrip()
 
 
 def as_document(text: str) -> str:
-    """The statement as a query that has a name."""
+    """Wrap a statement in a named query, if it is not one."""
     body = without_end(text)
     return body if _HEAD.match(body) else f"query {NAME}() {{\n{body}\n}}"

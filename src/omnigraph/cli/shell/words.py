@@ -1,4 +1,4 @@
-"""How a line may go on: commands, words of the language, types, edges, properties, branches."""
+"""Complete commands, keywords, types, edges, properties and branches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DELIMITERS", "Vocabulary", "complete", "vocabulary_of"]
 
-# Where a word begins, for whoever cuts the line into words; `$`, `.` and `:` belong to words.
+# Delimiters of words for readline; `$`, `.` and `:` are part of words.
 DELIMITERS = " \t\n{}(),<>=!"
 _KEYWORDS = (
     "query", "match", "return", "order", "limit", "not", "optional", "exists", "count", "insert",
@@ -29,7 +29,7 @@ _TYPED_PLACE = re.compile(r"(?:\$\w+\s*:\s*|\b(?:insert|create|replace|update|de
 
 @frozen
 class Vocabulary:
-    """What a schema and a graph have names for."""
+    """The names that can be completed."""
 
     properties: Mapping[str, tuple[str, ...]]
     edges: tuple[str, ...]
@@ -44,7 +44,7 @@ class Vocabulary:
 def vocabulary_of(
     schema: str, *, branches: Iterable[str] = (), commands: Iterable[str] = ()
 ) -> Vocabulary:
-    """The names of a schema, by type."""
+    """Collect the names of a schema, by type."""
     source = Source(schema, "<schema>")
     catalog = build_catalog(parse_schema(source), source)
     types = [*catalog.types.values()]
@@ -61,7 +61,7 @@ def _traversal(edge: str) -> str:
 
 
 def complete(before: str, word: str, known: Vocabulary) -> list[str]:
-    """The words that ``word`` may become, after the text ``before`` it."""
+    """Return the completions of ``word`` after the text ``before``."""
     return sorted({each for each in _candidates(before, word, known) if each.startswith(word)})
 
 
@@ -76,13 +76,13 @@ def _candidates(before: str, word: str, known: Vocabulary) -> Iterable[str]:
         return [f"{variable}.{name}" for name in _properties(before, variable, known)]
     if word.startswith("$"):
         return [f"${name}" for name, _ in _DECLARED.findall(before)]
-    if _TYPED_PLACE.search(before):
+    if _TYPE_POSITION.search(before):
         return known.types
     return (*_KEYWORDS, *known.types, *known.edges, *_everything(known))
 
 
 def _properties(before: str, variable: str, known: Vocabulary) -> Iterable[str]:
-    """Those of the variable's type, or all where it is not known."""
+    """Return the properties of the variable's type, or all if it is unknown."""
     declared = dict(_DECLARED.findall(before)).get(variable.removeprefix("$"))
     if declared is None:
         return _everything(known)

@@ -47,7 +47,7 @@ async def list_queries(exchange: Exchange) -> Response:
                 {**query.to_json(), "broken": True} if query.name in broken else query.to_json()
                 for query in stored.shown
                 # One that may not be invoked looks like one that does not exist, here as well.
-                if graph.guard.ask(Action.INVOKE_QUERY, query=query.name).allowed
+                if graph.guard.check(Action.INVOKE_QUERY, query=query.name).allowed
             ]
         }
 
