@@ -1,5 +1,6 @@
-"""Types and values.
+"""Data types and values. Modules in reading order:
 
-``types`` names the types of the schema language; ``values`` turns JSON into typed Python values and
-spells keys canonically; ``arrow`` maps types to Arrow and is the only module here that imports it.
+- ``types``: the data types of the schema language.
+- ``values``: converts JSON to typed Python values and formats keys.
+- ``arrow``: maps types to Arrow; the only module here that imports it.
 """

@@ -1,6 +1,6 @@
-"""The data types in Arrow, and the columns of a table.
+"""Map data types to Arrow types and entity types to table schemas.
 
-A blob is a marked ``large_binary`` field here; how it is stored is the adapter's business.
+A blob is a ``large_binary`` field with a marker; the adapter decides how to store it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BLOB", "PROPERTY", "arrow_type", "table_schema"]
 
-# Field metadata: the stable id of the property that a column holds, and the mark of a blob.
+# Field metadata: the stable id of the property, and the marker of a blob.
 PROPERTY = b"omnigraph.property"
 BLOB = b"omnigraph.blob"
 
@@ -44,7 +44,7 @@ _SCALARS: Mapping[Scalar, pa.DataType] = {
 
 
 class _Property(Protocol):
-    """What a column needs to know of a property; the catalog's fits."""
+    """The attributes of a property that determine its column."""
 
     @property
     def id(self) -> str: ...
@@ -57,7 +57,7 @@ class _Property(Protocol):
 
 
 class _Entity(Protocol):
-    """What a table needs to know of a type; the catalog's nodes and edges fit."""
+    """The attributes of an entity type that determine its table."""
 
     @property
     def kind(self) -> str: ...
@@ -66,7 +66,7 @@ class _Entity(Protocol):
 
 
 def arrow_type(dtype: DataType) -> pa.DataType:
-    """The Arrow type that holds values of a data type."""
+    """Return the Arrow type of a data type."""
     match dtype:
         case ScalarType(scalar):
             return _SCALARS[scalar]
@@ -80,11 +80,11 @@ def arrow_type(dtype: DataType) -> pa.DataType:
 
 @remembered
 def table_schema(entity: _Entity) -> pa.Schema:
-    """The columns of a type's table: ``id``, endpoints on an edge, then the properties.
+    """Return the columns of a table: ``id``, the endpoints of an edge, then the properties.
 
-    Columns are named at a property's birth and keep their name through renames. Only the physical
-    ones are non-null in storage: whether a property may be null is the catalog's rule, checked on
-    writes, so that it can change without rewriting the table.
+    A column keeps its name through renames of its property. Only physical columns are non-null in
+    storage: the catalog defines the nullability of properties, and writes check it, so that it can
+    change without rewriting the table.
     """
     physical = ("id",) if entity.kind == "node" else ("id", "src", "dst")
     fields = [

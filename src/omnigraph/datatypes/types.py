@@ -1,4 +1,4 @@
-"""The data types of the schema language, free of Arrow and of storage."""
+"""Define the data types of the schema language, independent of Arrow and storage."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class Scalar(StrEnum):
-    """The built-in scalars; the value is their spelling in ``.pg`` and ``.gq``."""
+    """Built-in scalars; the value is the spelling in ``.pg`` and ``.gq``."""
 
     STRING = "String"
     BOOL = "Bool"
@@ -46,14 +46,14 @@ class Scalar(StrEnum):
 
 @frozen
 class ScalarType:
-    """One built-in scalar."""
+    """A built-in scalar."""
 
     scalar: Scalar
 
 
 @frozen
 class EnumType:
-    """A string out of a closed set. Values are sorted and unique: their order means nothing."""
+    """A string from a closed set; values are sorted and unique, without a meaning of order."""
 
     values: tuple[str, ...]
 
@@ -88,20 +88,20 @@ INTEGER_RANGES: dict[Scalar, tuple[int, int]] = {
     Scalar.U64: (0, 2**64 - 1),
 }
 MAX_ENUM_VALUES = 10_000
-# No embedding model comes near it; beyond it a row no longer fits a page of Lance comfortably.
+# Far above any embedding model; larger rows exceed a page of Lance.
 MAX_VECTOR_DIM = 65_536
 FLOATS = frozenset({Scalar.F32, Scalar.F64})
 
 
 def is_numeric(dtype: DataType) -> bool:
-    """Whether values of the type can be compared with numbers and summed."""
+    """Return whether values of the type are numbers."""
     return isinstance(dtype, ScalarType) and (
         dtype.scalar in INTEGER_RANGES or dtype.scalar in FLOATS
     )
 
 
 def spell_type(dtype: DataType, *, nullable: bool = False) -> str:
-    """The type as it is written in the languages."""
+    """Format a type as in ``.pg`` and ``.gq``."""
     mark = "?" if nullable else ""
     match dtype:
         case ScalarType(scalar):

@@ -1,7 +1,7 @@
-"""From JSON to typed Python values, and the canonical spelling of keys.
+"""Convert JSON to typed Python values, and format keys canonically.
 
-Values of parameters, defaults and loads pass through ``coerce_json``. What it returns is what a
-table would give back, so that a value is the same before and after it was stored:
+Parameters, defaults and loaded values pass through ``coerce_json``. It returns the value that a
+table returns, so that a value is equal before and after storage:
 
 ==================  ==============================================================================
 type                Python value
@@ -9,15 +9,15 @@ type                Python value
 String, enum        ``str`` without lone surrogates
 Bool                ``bool``
 I32 I64 U32 U64     ``int`` in the range of the type
-F32, F64            finite ``float``; for F32 rounded to what 32 bits hold
+F32, F64            finite ``float``; F32 rounded to 32 bits
 Date                ``datetime.date``
-DateTime            aware ``datetime.datetime`` in UTC; digits below microseconds are cut off
+DateTime            aware ``datetime.datetime`` in UTC, truncated to microseconds
 Blob                ``bytes``
 Vector              ``list[float]``, rounded as F32
 [scalar]            ``list`` of the above, without nulls
 ==================  ==============================================================================
 
-What does not fit raises ``ValueProblem``, which knows no position and no name: the caller does.
+An invalid value raises ``ValueProblem``; the caller adds position and name.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ Value: TypeAlias = ScalarValue | list[ScalarValue] | list[float] | None
 
 BLOB_PREFIX = "base64:"
 _SHOWN_MAX = 60
-# Integers beyond this are not exact as a float, so a float beyond it may not be what was meant.
+# Above this, floats do not represent every integer exactly.
 _EXACT_FLOAT_MAX = 2**53
 _INTEGER_TEXT = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _DATE_TEXT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -88,7 +88,7 @@ class ValueProblem(ValueError):
 
 
 def coerce_json(value: Any, dtype: DataType, *, nullable: bool = False) -> Value:
-    """A JSON value (or the Python value itself) as a value of the type."""
+    """Convert a JSON value, or a Python value, to a value of the type."""
     if value is None:
         if nullable:
             return None
@@ -105,12 +105,12 @@ def coerce_json(value: Any, dtype: DataType, *, nullable: bool = False) -> Value
 
 
 def canonical_key(values: Sequence[Value]) -> str:
-    """The id of an entity with these key values.
+    """Return the id of an entity with these key values.
 
-    One value is spelled alone, several as a compact JSON array of their spellings. Integers are
-    decimal, booleans ``true`` and ``false``, dates ISO, datetimes ISO in UTC with ``Z`` and no more
-    fraction than needed, strings as they are. Floats have their shortest spelling, without ``.0``;
-    both zeros are ``0``.
+    One value is formatted alone, several as a compact JSON array of strings. Integers are decimal,
+    booleans ``true`` and ``false``, dates ISO, datetimes ISO in UTC with ``Z`` and a minimal
+    fraction, strings unchanged. Floats have their shortest form, without ``.0``; both zeros are
+    ``0``.
     """
     if not values:
         raise ValueProblem("value.key", "a key has at least one value")
@@ -121,17 +121,19 @@ def canonical_key(values: Sequence[Value]) -> str:
 
 
 def parse_date(text: str) -> dt.date:
-    """``YYYY-MM-DD``."""
+    """Parse a date ``YYYY-MM-DD``."""
     if _DATE_TEXT.fullmatch(text):
         try:
             return dt.date.fromisoformat(text)
         except ValueError as error:
-            raise ValueProblem("value.format", f"{_show(text)} is not a day: {error}") from None
+            raise ValueProblem(
+                "value.format", f"{_show(text)} is not a valid date: {error}"
+            ) from None
     raise ValueProblem("value.format", f"{_show(text)} is not a date like 2026-11-01")
 
 
 def parse_datetime(text: str) -> dt.datetime:
-    """RFC 3339; without an offset it is UTC."""
+    """Parse an RFC 3339 datetime; without an offset it is UTC."""
     found = _DATETIME_TEXT.fullmatch(text)
     if not found:
         raise ValueProblem(
@@ -149,7 +151,7 @@ def parse_datetime(text: str) -> dt.datetime:
 
 
 def spell_datetime(value: dt.datetime) -> str:
-    """ISO in UTC with ``Z`` and no more fraction than needed; a naive one is UTC."""
+    """Format a datetime as ISO in UTC with ``Z`` and a minimal fraction; naive ones are UTC."""
     text = _utc(value).replace(tzinfo=None).isoformat()
     return f"{text.rstrip('0') if '.' in text else text}Z"
 
@@ -166,13 +168,13 @@ def _string(value: Any) -> str:
         except UnicodeEncodeError as error:
             found = f"U+{ord(value[error.start]):04X} at {error.start}"
             raise ValueProblem(
-                "value.unicode", f"the string has half a character, {found}"
+                "value.unicode", f"the string contains a lone surrogate, {found}"
             ) from None
     return value
 
 
 def _bool(value: Any) -> bool:
-    found = value if isinstance(value, bool) else _own(value)
+    found = value if isinstance(value, bool) else _to_python(value)
     if not isinstance(found, bool):
         raise _wrong_type(value, "true or false")
     return found
@@ -193,7 +195,7 @@ def _integer(scalar: Scalar) -> Callable[[Any], int]:
 
 
 def _whole(value: Any, *, from_text: bool) -> int:
-    """JSON has no 64-bit integers, so those may come as text; 89.0 is as whole as 89."""
+    """Convert to an integer; 64-bit integers may be strings, because JSON numbers are doubles."""
     match value:
         case bool():
             raise _wrong_type(value, "an integer")
@@ -203,14 +205,14 @@ def _whole(value: Any, *, from_text: bool) -> int:
             return int(value)
         case str() if from_text and _INTEGER_TEXT.fullmatch(value):
             return int(value)
-        case _ if (own := _own(value)) is not value:
+        case _ if (own := _to_python(value)) is not value:
             return _whole(own, from_text=from_text)
         case _:
             raise _wrong_type(value, "an integer")
 
 
 def _f64(value: Any) -> float:
-    found = value if isinstance(value, int | float) else _own(value)
+    found = value if isinstance(value, int | float) else _to_python(value)
     if isinstance(found, bool) or not isinstance(found, int | float):
         raise _wrong_type(value, "a number")
     try:
@@ -222,8 +224,8 @@ def _f64(value: Any) -> float:
     return number
 
 
-def _own(value: Any) -> Any:
-    """A single number of numpy, or of anything like it, as one of Python's."""
+def _to_python(value: Any) -> Any:
+    """Convert a scalar of numpy, or a similar library, to a Python value."""
     return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
 
 
@@ -245,12 +247,14 @@ def _date(value: Any) -> dt.date:
 
 def _datetime(value: Any) -> dt.datetime:
     match value:
-        # What pandas has for no moment at all calls itself a datetime, and equals nothing.
+        # NaT of pandas is a datetime that does not equal itself.
         case dt.datetime() if value == value:  # noqa: PLR0124
             try:
                 return _utc(value)
             except OverflowError:
-                raise ValueProblem("value.range", f"{_show(value)} has no UTC") from None
+                raise ValueProblem(
+                    "value.range", f"{_show(value)} is out of range in UTC"
+                ) from None
         case str():
             return parse_datetime(value)
         case _:
@@ -299,7 +303,7 @@ def _member(value: Any, dtype: EnumType) -> str:
 
 
 def _list(value: Any, item: Scalar) -> list[ScalarValue]:
-    value = _listed(value)
+    value = _to_list(value)
     if not isinstance(value, list | tuple):
         raise _wrong_type(value, f"a list of {item.value}")
     coerce = _SCALARS[item]
@@ -315,7 +319,7 @@ def _list(value: Any, item: Scalar) -> list[ScalarValue]:
 
 
 def _vector(value: Any, dim: int) -> list[float]:
-    value = _listed(value)
+    value = _to_list(value)
     if not isinstance(value, list | tuple):
         raise _wrong_type(value, f"a list of {dim} numbers")
     if len(value) != dim:
@@ -331,8 +335,8 @@ def _vector(value: Any, dim: int) -> list[float]:
     return _round_to_f32(numbers)
 
 
-def _listed(value: Any) -> Any:
-    """An array of numpy, or of anything like it, as a list: that is what models give."""
+def _to_list(value: Any) -> Any:
+    """Convert an array of numpy, or a similar library, to a list."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
@@ -380,7 +384,7 @@ def _wrong_type(value: Any, expected: str) -> ValueProblem:
 
 
 def _show(value: Any) -> str:
-    """The value in a message: short, printable, and cheap however large the value is."""
+    """Format a value for a message: short, printable and cheap for large values."""
     match value:
         case str():
             text = json.dumps(value[:_SHOWN_MAX], ensure_ascii=False)
@@ -389,7 +393,7 @@ def _show(value: Any) -> str:
         case None | bool() | float():
             return json.dumps(value)
         case int():
-            return str(value) if value.bit_length() <= _SHOWN_MAX * 3 else "a huge number"
+            return str(value) if value.bit_length() <= _SHOWN_MAX * 3 else "a very large number"
         case dt.date():
             return value.isoformat()
         case list() | tuple():

@@ -1,4 +1,9 @@
-"""The typed, self-contained form of a query: ids instead of names, slots instead of variables.
+"""The typed intermediate representation of queries: ids for names, slots for variables.
 
-``expressions`` and ``queries`` are the nodes; ``printer`` shows them to people.
+Modules in reading order:
+
+- ``expressions``: expressions and their types.
+- ``queries``: patterns, reads and mutations.
+- ``walk``: traverses the tree.
+- ``printer``: formats the IR as text.
 """

@@ -1,8 +1,8 @@
-"""Expressions of the IR. Each knows its type; nothing here needs the catalog to be understood.
+"""Define the expressions of the IR, typed without reference to the catalog.
 
-Comparison and logic are SQL's: NULL compared with anything is NULL, and a row passes a filter only
-where it is true. Operands of a comparison already have one type (the compiler coerced literals), or
-are both numeric, or are a String beside an enum.
+Comparison and logic follow SQL: a comparison with NULL is NULL, and a row passes a filter only if
+it is true. Operands of a comparison have the same type (the compiler coerces literals), are both
+numeric, or are a String and an enum.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class ScoreFunc(StrEnum):
 
 @frozen
 class Const:
-    """A literal, already of its final type; the value None is a typed NULL."""
+    """A literal of its final type; None is a typed NULL."""
 
     value: Value
     dtype: DataType
@@ -105,7 +105,7 @@ class ParamRef:
 
 @frozen
 class Now:
-    """The instant at which the query began, a DateTime in UTC."""
+    """The start time of the query, a DateTime in UTC."""
 
 
 @frozen
@@ -143,7 +143,7 @@ class Compare:
 
 @frozen
 class StringMatch:
-    """Exact and case-sensitive; never a pattern."""
+    """An exact, case-sensitive substring or prefix test."""
 
     op: StringOp
     haystack: Expr
@@ -152,7 +152,7 @@ class StringMatch:
 
 @frozen
 class ListContains:
-    """Whether a list property holds an item."""
+    """Whether a list property contains an item."""
 
     items: Expr
     item: Expr
@@ -160,7 +160,7 @@ class ListContains:
 
 @frozen
 class InList:
-    """Whether an item is among the options (a MakeList or a list parameter); NULL item: NULL."""
+    """Whether an item is one of the options (a MakeList or list parameter); NULL for NULL."""
 
     item: Expr
     options: Expr
@@ -189,7 +189,7 @@ class Not:
 
 @frozen
 class Exists:
-    """Whether the block has a row for the outer row; the block reads outer slots. Never NULL."""
+    """Whether the correlated block has a row for the outer row; never NULL."""
 
     block: Block
     negated: bool
@@ -197,7 +197,7 @@ class Exists:
 
 @frozen
 class BlockAggregate:
-    """A fold over the block's rows for the outer row. count of none is 0, the others NULL."""
+    """An aggregate over the block's rows for the outer row; of no rows, count is 0, others NULL."""
 
     func: AggregateFunc
     block: Block
@@ -208,7 +208,7 @@ class BlockAggregate:
 
 @frozen
 class TextMatch:
-    """A text predicate on a String property. ``max_edits`` is for fuzzy."""
+    """A text predicate on a String property; ``max_edits`` applies to fuzzy."""
 
     func: TextFunc
     target: PropertyRef
@@ -220,7 +220,7 @@ class TextMatch:
 class Score:
     """``nearest``: cosine distance, smaller is closer. ``bm25``: relevance, larger is better.
 
-    ``query`` is a vector, or a String that is embedded first (nearest) or searched for (bm25).
+    ``query`` is a vector, or a String to embed (nearest) or to search for (bm25).
     """
 
     func: ScoreFunc
@@ -238,7 +238,7 @@ class RankFusion:
 
 @frozen
 class Aggregate:
-    """A fold over a group of result rows; ``operand`` None counts rows. NULLs are skipped."""
+    """An aggregate over a group of result rows; ``operand`` None counts rows, NULLs are skipped."""
 
     func: AggregateFunc
     operand: Expr | None
@@ -271,7 +271,7 @@ Expr = (
 
 
 def type_of(expr: Expr) -> DataType | None:
-    """The type of a value; None for a whole entity."""
+    """Return the type of an expression; None for a whole entity."""
     match expr:
         case Const(dtype=dtype) | ParamRef(dtype=dtype) | PropertyRef(dtype=dtype):
             return dtype
@@ -280,7 +280,7 @@ def type_of(expr: Expr) -> DataType | None:
         case Now():
             return DATETIME
         case MakeList(item_type=item_type):
-            # Members of an enum are strings; nothing else that a list may hold is not a scalar.
+            # Enum values are strings; all other items are scalars.
             item = item_type.scalar if isinstance(item_type, ScalarType) else Scalar.STRING
             return ListType(item)
         case Score() | RankFusion():
@@ -292,7 +292,7 @@ def type_of(expr: Expr) -> DataType | None:
 
 
 def is_nullable(expr: Expr) -> bool:
-    """Whether the value may be NULL; false is certain, true is careful."""
+    """Return whether the value may be NULL; True is conservative."""
     match expr:
         case Const(value=value):
             return value is None
@@ -301,7 +301,7 @@ def is_nullable(expr: Expr) -> bool:
         case Aggregate(func=func) | BlockAggregate(func=func):
             return func is not AggregateFunc.COUNT
         case Score(func=ScoreFunc.NEAREST):
-            # A vector of zeros has no direction, hence no distance.
+            # The cosine distance of a zero vector is undefined.
             return True
         case (
             Compare(left=one, right=other)
@@ -312,7 +312,7 @@ def is_nullable(expr: Expr) -> bool:
             | Score(target=one, query=other)
         ):
             return is_nullable(one) or is_nullable(other)
-        # A NULL among the options leaves open whether the item is one of them.
+        # With a NULL option, the membership of other items is unknown.
         case And(operands=parts) | Or(operands=parts) | MakeList(items=parts):
             return any(is_nullable(part) for part in parts)
         case Not(operand=operand):

@@ -1,6 +1,6 @@
-"""The IR as text for people: `explain`, the demo and the fixtures of the compiler's tests.
+"""Format the IR as text, for `explain`, the demo and the fixtures of the compiler's tests.
 
-Types and properties are shown by name where the caller has the catalog, and by id where not.
+Types and properties appear by name if the caller passes a catalog, and by id otherwise.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Names", "Speller", "print_ir"]
 
-_SHOWN_ITEMS = 8
+_ITEMS_SHOWN_MAX = 8
 _STEP = "  "
 
 
@@ -48,21 +48,21 @@ class _Type(Protocol):
 
 
 class Names(Protocol):
-    """Whoever knows the names of types and properties; a catalog does."""
+    """Provides the names of types and properties, such as a catalog."""
 
     @property
     def types(self) -> Mapping[Any, _Type]: ...
 
 
 def print_ir(query: QueryIR, names: Names | None = None) -> str:
-    """The query, one thing a line."""
+    """Format a query, one clause per line."""
     printer = _Printer(names)
     lines = printer.read(query) if isinstance(query, ReadIR) else printer.mutation(query)
     return "\n".join(lines) + "\n"
 
 
 class Speller:
-    """Spells expressions and hops of a query, each on one line."""
+    """Formats expressions and hops of a query, each on one line."""
 
     def __init__(self, slots: Iterable[EntitySlot], names: Names | None = None) -> None:
         self._printer = _Printer(names)
@@ -138,7 +138,7 @@ class _Printer:
             yield f"{_STEP}{self._property(ir.Slot(0), item.prop)} = {self.expr(item.value)}"
 
     def introduce(self, slot: EntitySlot) -> None:
-        """Give a slot a name that no other slot has."""
+        """Assign a unique name to a slot."""
         if slot.slot in self._labels and self._slot_types[slot.slot] == slot.type_id:
             return
         taken = slot.name in self._labels.values()
@@ -199,7 +199,7 @@ class _Printer:
     ) -> str:
         match expr:
             case ir.Const(value=value):
-                return _spelled(value)
+                return _format_value(value)
             case ir.ParamRef(name=name):
                 return f"${name}"
             case ir.Now():
@@ -217,22 +217,22 @@ class _Printer:
     ) -> str:
         match expr:
             case ir.Compare(op=op, left=left, right=right):
-                return f"{self._part(left)} {op} {self._part(right)}"
+                return f"{self._operand(left)} {op} {self._operand(right)}"
             case ir.StringMatch(op=op, haystack=haystack, needle=needle):
-                return f"{self._part(haystack)} {op} {self._part(needle)}"
+                return f"{self._operand(haystack)} {op} {self._operand(needle)}"
             case ir.ListContains(items=items, item=item):
-                return f"{self._part(items)} has {self._part(item)}"
+                return f"{self._operand(items)} has {self._operand(item)}"
             case ir.InList(item=item, options=options):
-                return f"{self._part(item)} in {self._part(options)}"
+                return f"{self._operand(item)} in {self._operand(options)}"
             case ir.IsNull(operand=operand, negated=negated):
-                return f"{self._part(operand)} is {'not ' if negated else ''}null"
+                return f"{self._operand(operand)} is {'not ' if negated else ''}null"
 
     def _logic(self, expr: ir.And | ir.Or | ir.Not | ir.Exists) -> str:
         match expr:
             case ir.And(operands=operands):
-                return " and ".join(self._part(operand) for operand in operands)
+                return " and ".join(self._operand(operand) for operand in operands)
             case ir.Or(operands=operands):
-                return " or ".join(self._part(operand) for operand in operands)
+                return " or ".join(self._operand(operand) for operand in operands)
             case ir.Not(operand=operand):
                 return f"not ({self.expr(operand)})"
             case ir.Exists(block=block, negated=negated):
@@ -256,8 +256,8 @@ class _Printer:
                 fused = ", ".join(self.expr(score) for score in scores)
                 return f"rrf({fused}, k={self.expr(k)})"
 
-    def _part(self, expr: ir.Expr) -> str:
-        """An operand, in parentheses where it would be read otherwise."""
+    def _operand(self, expr: ir.Expr) -> str:
+        """Format an operand, in parentheses if it is ambiguous."""
         spelled = self.expr(expr)
         compound = ir.And | ir.Or | ir.Compare | ir.StringMatch | ir.ListContains | ir.InList
         return f"({spelled})" if isinstance(expr, compound) else spelled
@@ -292,7 +292,7 @@ def _column(column: ResultColumn) -> str:
     return f"{column.name}: {kind}{'?' if column.nullable else ''}"
 
 
-def _spelled(value: ir.Value) -> str:
+def _format_value(value: ir.Value) -> str:
     match value:
         case dt.datetime():
             return f'datetime("{value.isoformat()}")'
@@ -301,12 +301,12 @@ def _spelled(value: ir.Value) -> str:
         case bytes():
             return f"{len(value)} bytes"
         case tuple():
-            return _list([_spelled(item) for item in value])
+            return _list([_format_value(item) for item in value])
         case _:
             return json.dumps(value, ensure_ascii=False)
 
 
 def _list(items: list[str]) -> str:
-    if len(items) > _SHOWN_ITEMS:
-        return f"[{', '.join(items[:_SHOWN_ITEMS])}, … {len(items)} items]"
+    if len(items) > _ITEMS_SHOWN_MAX:
+        return f"[{', '.join(items[:_ITEMS_SHOWN_MAX])}, … {len(items)} items]"
     return f"[{', '.join(items)}]"

@@ -1,4 +1,4 @@
-"""Queries of the IR.
+"""Define the queries of the IR.
 
 **Match semantics.** A block is a conjunction. Its rows are the distinct assignments of its slots
 for which every hop holds and every filter is true. An unbound hop is a relation, a *set* of
@@ -58,7 +58,7 @@ class ParamSpec:
 
 @frozen
 class TypeUse:
-    """A graph type that a query may read or write."""
+    """An entity type that a query may read or write."""
 
     kind: str
     type_id: str
@@ -67,7 +67,7 @@ class TypeUse:
 
 @frozen
 class EntitySlot:
-    """A variable of a block: which type its entities have. ``name`` is for people only."""
+    """A variable of a block and its type; ``name`` is for output only."""
 
     slot: Slot
     type_id: str
@@ -76,10 +76,10 @@ class EntitySlot:
 
 @frozen
 class Hop:
-    """A traversal along one edge type, always source → target of the edge.
+    """A traversal along one edge type, always from source to target of the edge.
 
-    ``reversed``: the query names the two in the other order. That changes nothing about what the
-    hop means, so it is left out of comparisons.
+    ``reversed``: the query names the two in the other order. The meaning of the hop does not depend
+    on it, so comparisons ignore it.
     """
 
     source: Slot
@@ -94,10 +94,9 @@ class Hop:
 
 @frozen
 class Block:
-    """A pattern. ``slots`` are the variables that this block introduces, nodes and bound edges
-    alike.
+    """A pattern; ``slots`` are the variables that it introduces, for nodes and bound edges.
 
-    ``filters`` are joined by AND; search predicates, exists and count blocks are among them.
+    ``filters`` are joined by AND and include search predicates, exists and count blocks.
     """
 
     slots: tuple[EntitySlot, ...]
@@ -107,20 +106,26 @@ class Block:
 
 @frozen
 class Projection:
+    """A named output expression."""
+
     name: str
     expr: Expr
 
 
 @frozen
 class OrderKey:
+    """A sort key."""
+
     expr: Expr
     descending: bool
 
 
 @frozen
 class ResultColumn:
-    """A column of the result. ``kind`` is the wire vocabulary: string, bool, int, bigint, float,
-    date, datetime, blob, vector, list, object."""
+    """A column of the result.
+
+    ``kind`` is a wire type: string, bool, int, bigint, float, date, datetime, blob, vector, list,
+    object."""
 
     name: str
     kind: str
@@ -131,7 +136,7 @@ class ResultColumn:
 
 @frozen
 class ReadIR:
-    """A read. When any projection is an Aggregate, the others are the group keys."""
+    """A read query. If a projection is an Aggregate, the others are the group keys."""
 
     name: str
     params: tuple[ParamSpec, ...]
@@ -178,7 +183,7 @@ class Insert:
 
 @frozen
 class Update:
-    """The entity under test is slot 0 of ``where`` and of the assigned values."""
+    """An update; the entity is slot 0 of ``where`` and of the assigned values."""
 
     type_id: str
     kind: str
@@ -188,6 +193,8 @@ class Update:
 
 @frozen
 class Delete:
+    """A delete; the entity is slot 0 of ``where``."""
+
     type_id: str
     kind: str
     where: Expr

@@ -1,4 +1,4 @@
-"""Looking into the IR without knowing every kind of node."""
+"""Traverse the IR generically."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["blocks", "nodes", "slots_read"]
 
 
 def nodes(tree: object) -> Iterator[Any]:
-    """Every node of the IR below and including ``tree``."""
+    """Yield ``tree`` and every node below it."""
     if is_dataclass(tree):
         yield tree
     for child in _children(tree):
@@ -23,7 +23,7 @@ def nodes(tree: object) -> Iterator[Any]:
 
 
 def blocks(tree: object) -> Iterator[Exists | BlockAggregate]:
-    """The outermost expressions that ask a block, in their order."""
+    """Yield the outermost expressions with a block, in order."""
     if isinstance(tree, Exists | BlockAggregate):
         yield tree
         return
@@ -32,14 +32,14 @@ def blocks(tree: object) -> Iterator[Exists | BlockAggregate]:
 
 
 def slots_read(tree: object) -> frozenset[Slot]:
-    """The slots that ``tree`` needs filled: those that it mentions and does not introduce."""
+    """Return the free slots of ``tree``: those that it reads and does not introduce."""
     if isinstance(tree, PropertyRef | EntityRef):
         return frozenset({tree.slot})
     if isinstance(tree, Hop):
         ends = frozenset({tree.source, tree.target})
         return ends if tree.edge_slot is None else ends | {tree.edge_slot}
     found: frozenset[Slot] = frozenset().union(*(slots_read(child) for child in _children(tree)))
-    # What a fold over a block folds is said in terms of the slots of the block.
+    # The operand of a block aggregate reads the slots of the block.
     block = tree.block if isinstance(tree, BlockAggregate) else tree
     introduced = block.slots if isinstance(block, Block) else ()
     return found - {each.slot for each in introduced}

@@ -1,4 +1,9 @@
-"""What a notebook shows: rows as HTML, types and commits as SVG. Plain values in, text out.
+"""Render rows as HTML and types and commits as SVG for notebooks, with all data escaped.
 
-Everything is escaped here: data is never markup.
+Modules in reading order:
+
+- ``markup``: escapes text.
+- ``rows``: renders rows as a table.
+- ``types``: renders node and edge types as a graph.
+- ``history``: renders the commit graph.
 """

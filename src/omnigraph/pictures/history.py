@@ -1,4 +1,4 @@
-"""Commits as an SVG: a dot each, newest on top, a lane per line of development."""
+"""Render the commit graph as SVG: newest commit first, one lane per line of development."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLOURS = ("#0969da", "#1a7f37", "#9a6700", "#8250df", "#cf222e", "#1b7c83")
 
 @frozen
 class Dot:
-    """A commit to draw. ``names`` are the branches and tags that point to it."""
+    """A commit with the branches and tags that point to it (``names``)."""
 
     id: str
     parents: tuple[str, ...]
@@ -28,7 +28,7 @@ class Dot:
 
 
 def draw_history(dots: Sequence[Dot]) -> str:
-    """The picture of commits in an order in which no parent stands before its child."""
+    """Render commits; children must precede their parents."""
     lanes = _lanes(dots)
     rows = {dot.id: row for row, dot in enumerate(dots)}
     left = _MARGIN + (max(lanes.values(), default=0) + 1) * _LANE
@@ -43,25 +43,25 @@ def draw_history(dots: Sequence[Dot]) -> str:
 
 
 def _lanes(dots: Sequence[Dot]) -> dict[str, int]:
-    """The lane of every commit: that of the first child which waits for it, else a free one."""
-    waiting: list[str | None] = []
+    """Assign lanes: the lane of the first child that expects the commit, else a free one."""
+    expected: list[str | None] = []
     lanes: dict[str, int] = {}
     for dot in dots:
-        lane = waiting.index(dot.id) if dot.id in waiting else _free(waiting)
+        lane = expected.index(dot.id) if dot.id in expected else _free_lane(expected)
         lanes[dot.id] = lane
-        waiting[:] = [None if wanted == dot.id else wanted for wanted in waiting]
+        expected[:] = [None if wanted == dot.id else wanted for wanted in expected]
         for parent in dot.parents:
-            if parent in waiting:
+            if parent in expected:
                 continue
-            place = lane if waiting[lane] is None else _free(waiting)
-            waiting[place] = parent
+            target = lane if expected[lane] is None else _free_lane(expected)
+            expected[target] = parent
     return lanes
 
 
-def _free(waiting: list[str | None]) -> int:
-    if None not in waiting:
-        waiting.append(None)
-    return waiting.index(None)
+def _free_lane(expected: list[str | None]) -> int:
+    if None not in expected:
+        expected.append(None)
+    return expected.index(None)
 
 
 def _at(lane: int, row: int) -> tuple[int, int]:
@@ -73,12 +73,12 @@ def _links(dots: Sequence[Dot], lanes: dict[str, int], rows: dict[str, int]) -> 
         x, y = _at(lanes[dot.id], rows[dot.id])
         for parent in dot.parents:
             if parent not in rows:
-                # Older than what is drawn: the line leads out of the picture.
+                # The parent is not drawn: the line leaves the picture.
                 dashed = f'{_stroke(lanes[dot.id])} stroke-dasharray="2 2"'
                 yield f'<path d="M{x} {y}v{_ROW // 2}" {dashed}/>'
                 continue
             to_x, to_y = _at(lanes[parent], rows[parent])
-            # Down in the lane of the one that is further right, bent at its end.
+            # Follow the right lane of the two and bend at its end.
             lane = max(lanes[dot.id], lanes[parent])
             path = (
                 f"M{x} {y}L{to_x} {to_y}"

@@ -1,4 +1,4 @@
-"""Text in markup. The standard module for it loads a table of two thousand entities."""
+"""Escape text for HTML and SVG, without the entity table that ``html`` loads."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ __all__ = ["escape"]
 
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"}
-    # What XML cannot hold at all.
+    # Control characters, which XML does not allow.
     | {chr(code): "\ufffd" for code in range(32) if chr(code) not in "\t\n\r"}
 )
 
 
 def escape(text: str) -> str:
-    """The text, so that nothing in it is markup."""
+    """Escape a text for HTML and SVG."""
     return text.translate(_ESCAPES)

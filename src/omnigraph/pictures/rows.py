@@ -1,4 +1,4 @@
-"""Rows as an HTML table."""
+"""Render rows as an HTML table."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["html_table"]
 
 ROWS_MAX = 50
 CELL_CHARS_MAX = 200
-# A long text takes several lines, and leaves room for the other columns.
+# Wrap long texts to keep space for the other columns.
 _FIT = "max-width:40em;overflow-wrap:anywhere"
 
 
 def html_table(names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str) -> str:
-    """The first rows under their names, and ``note`` below; values are in their JSON form."""
+    """Render the first rows of JSON values, with ``note`` below."""
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in islice(rows, ROWS_MAX))
     return (

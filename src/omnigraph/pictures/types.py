@@ -1,7 +1,7 @@
-"""Types as an SVG: a box per node type with its properties, an arrow per edge type.
+"""Render types as SVG: a box per node type with its properties, an arrow per edge type.
 
-An edge type that leads back to its own type is a line in the box: a loop beside it would run into
-what leads elsewhere.
+An edge type from a node type to itself is a line of text in the box: a drawn loop would cross other
+arrows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PROPERTIES_MAX = 12
 
 @frozen
 class Box:
-    """A node type, and the edge types that lead from it to itself."""
+    """A node type and the edge types from it to itself."""
 
     name: str
     properties: tuple[str, ...]
@@ -39,7 +39,7 @@ class Box:
 
 @frozen
 class Arrow:
-    """An edge type, between node types by name."""
+    """An edge type between two node types, by name."""
 
     name: str
     begin: str
@@ -47,7 +47,7 @@ class Arrow:
 
 
 @frozen
-class _Place:
+class _Rectangle:
     x: float
     y: float
     width: float
@@ -58,7 +58,7 @@ class _Place:
         return self.x + self.width / 2, self.y + self.height / 2
 
     def border_towards(self, x: float, y: float) -> tuple[float, float]:
-        """Where a line from the middle to a point outside leaves the box."""
+        """Return the intersection of the border with a line from the middle to a point."""
         mid_x, mid_y = self.middle
         dx, dy = x - mid_x, y - mid_y
         scale = min(
@@ -69,16 +69,16 @@ class _Place:
 
 
 def draw_types(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
-    """The picture of a schema."""
+    """Render a schema."""
     loops = [arrow for arrow in arrows if arrow.begin == arrow.end]
     arrows = [arrow for arrow in arrows if arrow.begin != arrow.end]
     boxes = [_with_loops(box, loops) for box in boxes]
-    # A name stands on its arrow, between the boxes.
+    # The gap must fit the names of the arrows.
     room = max((len(arrow.name) * _CHAR for arrow in arrows), default=0) + 3 * _PAD
-    places = _places(boxes, max(_GAP, room))
-    right = max((place.x + place.width for place in places.values()), default=0)
-    bottom = max((place.y + place.height for place in places.values()), default=0)
-    body = [*_arrows(arrows, places), *(part for box in boxes for part in _box(box, places))]
+    layout = _layout(boxes, max(_GAP, room))
+    right = max((rectangle.x + rectangle.width for rectangle in layout.values()), default=0)
+    bottom = max((rectangle.y + rectangle.height for rectangle in layout.values()), default=0)
+    body = [*_arrows(arrows, layout), *(part for box in boxes for part in _box(box, layout))]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{right + _PAD:.0f}" '
         f'height="{bottom + _PAD:.0f}" role="img" font-family="monospace" font-size="12" '
@@ -93,44 +93,44 @@ def _with_loops(box: Box, loops: Sequence[Arrow]) -> Box:
     return Box(box.name, box.properties, own)
 
 
-def _places(boxes: Sequence[Box], gap: float) -> dict[str, _Place]:
-    """A grid, about as wide as high; a row is as high as its highest box."""
+def _layout(boxes: Sequence[Box], gap: float) -> dict[str, _Rectangle]:
+    """Arrange the boxes in a square grid; the highest box determines the height of a row."""
     columns = max(1, math.ceil(math.sqrt(len(boxes))))
-    places: dict[str, _Place] = {}
+    layout: dict[str, _Rectangle] = {}
     y = float(_PAD)
     for start in range(0, len(boxes), columns):
         row = boxes[start : start + columns]
         x = float(_PAD)
         for box in row:
             longest = max(map(len, (box.name, *box.lines)))
-            place = _Place(
+            rectangle = _Rectangle(
                 x, y, longest * _CHAR + 2 * _PAD, (len(box.lines) + 1) * _LINE + 2 * _PAD
             )
-            places[box.name] = place
-            x += place.width + gap
-        y += max(places[box.name].height for box in row) + _GAP / 2
-    return places
+            layout[box.name] = rectangle
+            x += rectangle.width + gap
+        y += max(layout[box.name].height for box in row) + _GAP / 2
+    return layout
 
 
-def _box(box: Box, places: dict[str, _Place]) -> Iterator[str]:
-    place = places[box.name]
+def _box(box: Box, layout: dict[str, _Rectangle]) -> Iterator[str]:
+    rectangle = layout[box.name]
     yield (
-        f'<rect x="{place.x:.0f}" y="{place.y:.0f}" width="{place.width:.0f}" '
-        f'height="{place.height:.0f}" rx="4" fill="none" stroke="currentColor"/>'
+        f'<rect x="{rectangle.x:.0f}" y="{rectangle.y:.0f}" width="{rectangle.width:.0f}" '
+        f'height="{rectangle.height:.0f}" rx="4" fill="none" stroke="currentColor"/>'
     )
     for number, line in enumerate((box.name, *box.lines)):
         weight = ' font-weight="bold"' if not number else ""
-        y = place.y + _PAD + (number + 0.75) * _LINE
-        yield f'<text x="{place.x + _PAD:.0f}" y="{y:.0f}"{weight}>{escape(line)}</text>'
+        y = rectangle.y + _PAD + (number + 0.75) * _LINE
+        yield f'<text x="{rectangle.x + _PAD:.0f}" y="{y:.0f}"{weight}>{escape(line)}</text>'
 
 
-def _arrows(arrows: Sequence[Arrow], places: dict[str, _Place]) -> Iterator[str]:
+def _arrows(arrows: Sequence[Arrow], layout: dict[str, _Rectangle]) -> Iterator[str]:
     drawn: dict[frozenset[str], int] = {}
     for arrow in arrows:
         pair = frozenset((arrow.begin, arrow.end))
-        # Several edges between the same types are drawn beside each other.
+        # Offset parallel edges.
         number = drawn[pair] = drawn.get(pair, -1) + 1
-        begin, end = places[arrow.begin], places[arrow.end]
+        begin, end = layout[arrow.begin], layout[arrow.end]
         (x1, y1), (x2, y2) = begin.border_towards(*end.middle), end.border_towards(*begin.middle)
         shift = 14 * number
         yield (
@@ -138,7 +138,7 @@ def _arrows(arrows: Sequence[Arrow], places: dict[str, _Place]) -> Iterator[str]
             f'stroke="currentColor" marker-end="url(#omnigraph-tip)"/>'
         )
         x, y = (x1 + x2) / 2, (y1 + y2) / 2 + shift
-        # Above a line that lies, beside one that stands.
+        # Above a flat line, beside a steep one.
         steep = abs(y2 - y1) > abs(x2 - x1)
         yield _label(arrow.name, x + 6, y + 4, "start") if steep else _label(arrow.name, x, y - 4)
 
