@@ -13,7 +13,7 @@ import omnigraph
 from omnigraph import pipeline
 from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.source import print_catalog
-from omnigraph.cli.commits import History, draw_commits, names_by_commit, weave
+from omnigraph.cli.commits import History, draw_commits, names_by_commit, walk_ancestors
 from omnigraph.cli.render import block, page_of, table
 from omnigraph.compiler import compile_source
 from omnigraph.errors import GraphError
@@ -122,7 +122,7 @@ def look_back(graph: Graph, first: str) -> None:
     say("\nAll branches, newest first:\n")
     heads = [info.head.commit for info in graph.branches.list()]
     log = History(graph, shows_all=False)
-    say_all(draw_commits(log, weave(log, heads, 100), names_by_commit(log)))
+    say_all(draw_commits(log, walk_ancestors(log, heads, 100), names_by_commit(log)))
     for target in ("main", first, "first-flights"):
         say(f"Missions at {target}:")
         show(graph.at(target).query(QUERIES, name="busiest"))

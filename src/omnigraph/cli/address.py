@@ -141,4 +141,4 @@ def _warn_of_unreadable_intents(graph: Graph) -> None:
 def warn_of_damage(call: Invocation, damaged: Iterable[DamagedRef]) -> None:
     """Warn of branches and tags that a listing cannot show."""
     for ref in damaged:
-        call.remark(f"warning: {ref.name} is damaged: {ref.fault}")
+        call.notice(f"warning: {ref.name} is damaged: {ref.fault}")

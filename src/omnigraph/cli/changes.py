@@ -96,13 +96,13 @@ def change_lines(change: Mapping[str, Any]) -> Iterator[str]:
 
 
 def schema_change_line(change: Mapping[str, Any]) -> str:
-    """A change of a definition for people, in one line."""
+    """Format a schema change in one line."""
     name = change["type"]["name"]
     if "property" in change:
         name = f"{name}.{change['property']['name']}"
     verb = change["op"].replace("_", " ")
     previous = f" (was {change['previous_name']})" if "previous_name" in change else ""
-    return paint(escape_controls(f"# {verb} {name}{previous}"), "cyan", sys.stdout)
+    return colorize(escape_controls(f"# {verb} {name}{previous}"), "cyan", sys.stdout)
 
 
 def merge_lines(body: Mapping[str, Any]) -> Iterator[str]:

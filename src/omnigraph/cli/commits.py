@@ -90,7 +90,7 @@ class History:
         self._shows_all = shows_all
 
     def visible(self, commit: Commit) -> Commit:
-        """A commit, or the ancestor that represents it."""
+        """Return a commit, or the ancestor that represents it."""
         while commit.kind.is_maintenance and not self._shows_all and commit.parent is not None:
             parent = _find(self.graph, commit.parent.id)
             if parent is None:
@@ -99,12 +99,12 @@ class History:
         return commit
 
     def visible_id(self, commit_id: str) -> str:
-        """The id of a commit, or of the ancestor that represents it."""
+        """Return the id of a commit, or of the ancestor that represents it."""
         commit = None if self._shows_all else _find(self.graph, commit_id)
         return self.visible(commit).id if commit is not None else commit_id
 
     def parents(self, commit: Commit) -> list[Commit]:
-        """The visible parents of a commit, without those that cleanup has removed."""
+        """Return the visible parents of a commit, without those that cleanup has removed."""
         refs = (ref for ref in (commit.parent, commit.merged_parent) if ref is not None)
         found = (_find(self.graph, ref.id) for ref in refs)
         return [self.visible(parent) for parent in found if parent is not None]
@@ -121,18 +121,18 @@ def names_by_commit(history: History) -> dict[str, list[str]]:
     return names
 
 
-def weave(history: History, heads: Iterable[Commit], count: int) -> list[Commit]:
-    """Commits with all their ancestors, newest first, at most ``count``.
+def walk_ancestors(history: History, heads: Iterable[Commit], count: int) -> list[Commit]:
+    """Return commits with all their ancestors, newest first, at most ``count``.
 
     A commit is later than its parents, so children precede their parents.
     """
     known = {commit.id: commit for commit in map(history.visible, heads)}
-    waiting = [(-commit.time_micros, commit.id) for commit in known.values()]
-    heapq.heapify(waiting)
-    woven: list[Commit] = []
-    while waiting and len(woven) < count:
-        commit = known[heapq.heappop(waiting)[1]]
-        woven.append(commit)
+    pending = [(-commit.time_micros, commit.id) for commit in known.values()]
+    heapq.heapify(pending)
+    ordered: list[Commit] = []
+    while pending and len(ordered) < count:
+        commit = known[heapq.heappop(pending)[1]]
+        ordered.append(commit)
         for parent in history.parents(commit):
             if parent.id not in known:
                 known[parent.id] = parent
@@ -143,7 +143,7 @@ def weave(history: History, heads: Iterable[Commit], count: int) -> list[Commit]
 def draw_commits(
     history: History, commits: Iterable[Commit], names: Mapping[str, list[str]]
 ) -> Iterator[str]:
-    """Woven commits beside a drawing of who descends from whom."""
+    """Draw commits beside the lines of their ancestry."""
     return draw(
         Node(commit.id, _parent_ids(history, commit), commit_lines(commit, names))
         for commit in commits

@@ -11,7 +11,7 @@ from omnigraph.cli.address import (
     require_consent,
     warn_of_damage,
 )
-from omnigraph.cli.changes import decision_options, find_resolutions, merge_lines
+from omnigraph.cli.changes import find_resolutions, merge_lines, resolution_options
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.render import Rows
 from omnigraph.runtime.clock import format_micros

@@ -111,11 +111,11 @@ class _Feed:
                 if pending is not None and pending["cause"]["graph_commit_id"] == block.commit.id:
                     pending["changes"] += changes
                     continue
-                if waiting is not None:
-                    yield waiting
-                waiting = {**block.to_json(), "changes": changes}
-        if waiting is not None:
-            yield waiting
+                if pending is not None:
+                    yield pending
+                pending = {**block.to_json(), "changes": changes}
+        if pending is not None:
+            yield pending
 
     def _pages(self, start: dict[str, Any]) -> Iterator[FeedPage]:
         """Yield pages up to the head of the branch, or the requested number of commits."""

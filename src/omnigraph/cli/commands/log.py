@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph.cli.address import open_to_read
-from omnigraph.cli.commits import History, commit_lines, draw_commits, names_by_commit, weave
+from omnigraph.cli.commits import (
+    History,
+    commit_lines,
+    draw_commits,
+    names_by_commit,
+    walk_ancestors,
+)
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.operations.commit_json import commit_to_json
 from omnigraph.operations.history import CommitFilter
@@ -68,7 +74,7 @@ def command(
         view = History(graph, shows_all=shows_all)
         names = names_by_commit(view)
         if drawn:
-            commits = weave(view, _heads(graph, branch), count)
+            commits = walk_ancestors(view, _heads(graph, branch), count)
             # Drawn while the graph is open: parents are looked up.
             lines = iter([*draw_commits(view, commits, names)])
         else:

@@ -24,7 +24,7 @@ _KEYWORDS = (
     "is", "null", "contains", "starts_with", "date", "datetime", "search", "nearest", "bm25",
 )  # fmt: skip
 _DECLARED = re.compile(r"\$(\w+)\s*:\s*(\w+)")
-_TYPED_PLACE = re.compile(r"(?:\$\w+\s*:\s*|\b(?:insert|create|replace|update|delete)\s+)$")
+_TYPE_POSITION = re.compile(r"(?:\$\w+\s*:\s*|\b(?:insert|create|replace|update|delete)\s+)$")
 
 
 @frozen
