@@ -231,7 +231,7 @@ def test_datetimes_from_python_are_moved_to_utc() -> None:
 
 def test_dates_are_read_in_one_form() -> None:
     assert parse_date("2024-02-29") == dt.date(2024, 2, 29)
-    with pytest.raises(ValueProblem, match="not a day"):
+    with pytest.raises(ValueProblem, match="not a valid date"):
         parse_date("2023-02-29")
 
 
