@@ -48,6 +48,8 @@ class Outflow:
         for start in range(0, len(view), self._limits.chunk_bytes):
             self._room.acquire()
             if self._abandoned:
+                # The next write must not wait: nobody makes room any more.
+                self._room.release()
                 raise Abandoned
             chunk = bytes(view[start : start + self._limits.chunk_bytes])
             self._loop.call_soon_threadsafe(self._chunks.put_nowait, chunk)
