@@ -23,6 +23,7 @@ from omnigraph.planner.plan import Access
 from omnigraph.testing.agreement import Question, agree, outcome_of
 from omnigraph.testing.examples import examples
 from omnigraph.testing.memory_tables import MemorySource
+from omnigraph.testing.random_products import product_reads
 from omnigraph.testing.random_reads import CATALOG, NOW, PARAMS, RandomGraph, graphs, reads
 
 if TYPE_CHECKING:
@@ -42,9 +43,15 @@ def test_a_plan_answers_what_the_definition_answers_in_every_way_of_access(
     question(graph, ir).require_agreement()
 
 
+@settings(max_examples=examples(60))
+@given(graphs(), product_reads())
+def test_a_factorised_plan_has_the_result_of_the_definition(graph: RandomGraph, ir: ReadIR) -> None:
+    question(graph, ir).require_agreement()
+
+
 @given(
     graphs(),
-    reads(),
+    reads() | product_reads(),
     st.sets(st.sampled_from([each for each in PASSES if each is not order_joins])),
 )
 def test_any_pass_may_be_left_out(graph: RandomGraph, ir: ReadIR, left_out: set[Any]) -> None:
@@ -107,7 +114,7 @@ def test_a_small_cache_makes_no_other_answers(graph: RandomGraph, ir: ReadIR, bu
 
 @pytest.mark.slow
 @settings(max_examples=20_000)
-@given(graphs(), reads())
+@given(graphs(), reads() | product_reads())
 def test_a_plan_answers_what_the_definition_answers_at_length(
     graph: RandomGraph, ir: ReadIR
 ) -> None:

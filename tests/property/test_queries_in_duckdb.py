@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from omnigraph.testing.agreement import Question, same
 from omnigraph.testing.examples import examples
+from omnigraph.testing.random_products import product_reads
 from omnigraph.testing.random_reads import CATALOG, NOW, PARAMS, RandomGraph, graphs, reads
 from omnigraph.testing.sql_translator import MACROS, Translator, Untranslatable
 
@@ -68,9 +69,17 @@ def test_reads_answer_as_sql_does(graph: RandomGraph, asked: list[ReadIR]) -> No
         compare(graph, ir)
 
 
+@settings(max_examples=examples(60), deadline=None)
+@given(graphs(), product_reads())
+def test_aggregates_over_independent_components_equal_those_of_sql(
+    graph: RandomGraph, ir: ReadIR
+) -> None:
+    compare(graph, ir)
+
+
 @pytest.mark.slow
 @settings(max_examples=4_000, deadline=None)
-@given(graphs(), st.lists(reads(), min_size=3, max_size=5))
+@given(graphs(), st.lists(reads() | product_reads(), min_size=3, max_size=5))
 def test_reads_answer_as_sql_does_at_length(graph: RandomGraph, asked: list[ReadIR]) -> None:
     for ir in asked:
         compare(graph, ir)

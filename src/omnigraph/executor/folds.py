@@ -5,23 +5,26 @@ result does not depend on the order of the rows: each pass splits off the leadin
 values, few enough that their sums are exact, until nothing is left. A mean is the exact total
 divided by the count and rounded once, so it is finite wherever the values are.
 
-Rows may stand for several equal ones (``times``), as those of a cross product do that is never
-made: counts and sums are multiplied, and everything else stays.
+Rows may stand for several equal ones (``times``), as those of a factorised product do: counts and
+sums are multiplied, and everything else stays. A ``PartialFold`` has the aggregate of each group
+before that, so that one group can become part of several groups of a product.
 """
 
 from __future__ import annotations
 
 import math
-from operator import truediv
-from typing import TYPE_CHECKING, Any
+from operator import mul, truediv
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from omnigraph.datatypes.arrow import arrow_type
-from omnigraph.errors import InvariantBroken, LimitExceeded
+from omnigraph.errors import InvariantBroken
 from omnigraph.executor.column import Column, Vector
 from omnigraph.executor.keys import dense
+from omnigraph.executor.multiplicities import multiplied
+from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import AggregateFunc
 from omnigraph.semantics.aggregates import within
 
@@ -30,14 +33,14 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from omnigraph.executor.multiplicities import Multiplicity
     from omnigraph.ir.expressions import Aggregate, BlockAggregate
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["count_rows", "fold_groups", "multiplied"]
+__all__ = ["PartialFold", "count_rows", "fold_groups", "partial_fold"]
 
-_COUNT_MAX = 2**63 - 1
 _EXACT = 2**53
 _LIMB_BITS = 22
 _LIMB = 2**_LIMB_BITS - 1
@@ -46,45 +49,95 @@ _PASSES_MAX = 8
 _HUGE = 2.0**990
 
 
-def count_rows(groups: Ints, count: int, times: int = 1) -> Vector:
+class PartialFold(Protocol):
+    """The aggregate of each group of one component."""
+
+    def result(self, places: Ints | None = None, times: Multiplicity = 1) -> Vector:
+        """The aggregates of groups whose rows stand for several: ``places`` are the groups, in the
+        order of the result, None for all of them in order."""
+        ...
+
+
+def count_rows(groups: Ints, count: int, times: Multiplicity = 1) -> Vector:
     """How many rows each group has."""
-    counts = np.bincount(groups, minlength=count)
-    if times != 1:
-        counts = multiplied(counts, times)
-    return Vector(Column(pa.array(counts, pa.int64())))
-
-
-def multiplied(counts: Ints, times: int) -> Ints:
-    """Counts of rows that each stand for several."""
-    most = int(counts.max()) * times if len(counts) else 0
-    if most > _COUNT_MAX:
-        raise LimitExceeded(
-            "query.count_overflow",
-            f"a count of {most} does not fit 64 bits",
-            details={"count": str(most)},
-            remedy="count the unrelated parts of the pattern one by one",
-        )
-    return counts * times if most else np.zeros(len(counts), np.int64)
+    return _Counts(np.bincount(groups, minlength=count)).result(None, times)
 
 
 def fold_groups(
-    fold: Aggregate | BlockAggregate, values: Vector, groups: Ints, count: int, times: int = 1
+    fold: Aggregate | BlockAggregate,
+    values: Vector,
+    groups: Ints,
+    count: int,
+    times: Multiplicity = 1,
 ) -> Vector:
-    """One value per group; ``groups`` says to which group each value belongs."""
+    """One value per group; ``groups`` has the group of each value."""
+    return partial_fold(fold, values, groups, count).result(None, times)
+
+
+def partial_fold(
+    fold: Aggregate | BlockAggregate, values: Vector, groups: Ints, count: int
+) -> PartialFold:
+    """Aggregate each group; NULLs are left out."""
     nulls = values.nulls()
     if nulls is not None:
         present = np.flatnonzero(~nulls)
         values, groups = values.take(present), groups[present]
     if fold.distinct:
         chosen = _distinct(values, groups)
-        values, groups, times = values.take(chosen), groups[chosen], 1
+        values, groups = values.take(chosen), groups[chosen]
     match fold.func:
         case AggregateFunc.COUNT:
-            return count_rows(groups, count, times)
+            counts = np.bincount(groups, minlength=count)
+            return _Counts(counts, repeats=not fold.distinct)
         case AggregateFunc.MIN | AggregateFunc.MAX:
-            return _extremes(values, groups, count, largest=fold.func is AggregateFunc.MAX)
+            largest = fold.func is AggregateFunc.MAX
+            return _Fixed(_extremes(values, groups, count, largest=largest))
         case AggregateFunc.SUM | AggregateFunc.AVG:
-            return _totals(fold, values, groups, count, times)
+            return _totals(fold, values, groups, count)
+
+
+@frozen
+class _Fixed:
+    """Values that do not depend on how often a row occurs."""
+
+    values: Vector
+
+    def result(self, places: Ints | None = None, times: Multiplicity = 1) -> Vector:  # noqa: ARG002 - as the protocol has it
+        return self.values if places is None else self.values.take(places)
+
+
+@frozen
+class _Counts:
+    """Counts; ``repeats``: a row that stands for several counts as several."""
+
+    counts: Ints
+    repeats: bool = True
+
+    def result(self, places: Ints | None = None, times: Multiplicity = 1) -> Vector:
+        counts = self.counts if places is None else self.counts[places]
+        counts = multiplied(counts, times) if self.repeats else counts
+        return Vector(Column(pa.array(counts, pa.int64())))
+
+
+@frozen
+class _Sums:
+    """Exact totals, rounded and checked against the type of the sum at the end."""
+
+    fold: Aggregate | BlockAggregate
+    sizes: list[int]
+    totals: Sequence[Any]
+    rounded: Callable[[Any, int], float]
+
+    def result(self, places: Ints | None = None, times: Multiplicity = 1) -> Vector:
+        chosen = range(len(self.sizes)) if places is None else places.tolist()
+        each = 1 if self.fold.distinct else times
+        factors = [each] * len(chosen) if isinstance(each, int) else each.tolist()
+        dtype, sizes, totals = self.fold.dtype, self.sizes, self.totals
+        cells: list[Any] = [
+            within(self.rounded(totals[group], factor), dtype) if sizes[group] else None
+            for group, factor in zip(chosen, factors, strict=True)
+        ]
+        return Vector(Column(pa.array(cells, arrow_type(dtype))))
 
 
 def _distinct(values: Vector, groups: Ints) -> Ints:
@@ -106,24 +159,25 @@ def _extremes(values: Vector, groups: Ints, count: int, *, largest: bool) -> Vec
 
 
 def _totals(
-    fold: Aggregate | BlockAggregate, values: Vector, groups: Ints, count: int, times: int
-) -> Vector:
+    fold: Aggregate | BlockAggregate, values: Vector, groups: Ints, count: int
+) -> PartialFold:
     numbers = values.numbers()
     sizes = np.bincount(groups, minlength=count).tolist()
-    total: Callable[[Any, int], float]
+    rounded: tuple[Callable[[Any, int], float], Callable[[Any, int], float]]
     if numbers.dtype.kind == "f":
         found: Sequence[Any] = _float_parts(numbers.astype(np.float64), groups, count)
-        total = _mean if fold.func is AggregateFunc.AVG else lambda parts, _: _sum(parts, times)
+        rounded = _sum, _mean
     elif numbers.dtype.kind in "iu":
         found = _integer_totals(numbers, groups, count)
-        total = truediv if fold.func is AggregateFunc.AVG else lambda each, _: each * times
+        rounded = mul, truediv
     else:
         raise InvariantBroken(10, f"{numbers.dtype} cannot be summed")
-    cells: list[Any] = [
-        within(total(each, size), fold.dtype) if size else None
-        for each, size in zip(found, sizes, strict=True)
+    if fold.func is AggregateFunc.SUM:
+        return _Sums(fold, sizes, found, rounded[0])
+    cells = [
+        rounded[1](each, size) if size else None for each, size in zip(found, sizes, strict=True)
     ]
-    return Vector(Column(pa.array(cells, arrow_type(fold.dtype))))
+    return _Fixed(Vector(Column(pa.array(cells, arrow_type(fold.dtype)))))
 
 
 def _sum(parts: Sequence[float], times: int) -> float:

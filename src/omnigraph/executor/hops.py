@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Adjacency",
     "count_neighbours",
+    "count_walks",
     "grouped",
     "neighbours",
     "neighbours_once",
@@ -84,6 +85,11 @@ def count_neighbours(csr: Csr, at: Ints, bound: int, meter: Meter) -> int:
         return int(csr.ptr[at[0] + 1] - csr.ptr[at[0]])
     places, _ = _places(csr, at, meter)
     return count_unique(csr.near[places], bound)
+
+
+def count_walks(csr: Csr, at: Ints) -> int:
+    """The number of neighbours of these nodes: the sum of their degrees."""
+    return int((csr.ptr[at + 1] - csr.ptr[at]).sum())
 
 
 def _places(csr: Csr, at: Ints, meter: Meter) -> tuple[Ints, Ints]:

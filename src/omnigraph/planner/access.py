@@ -133,6 +133,8 @@ def _needed(plan: Plan, facts: Facts, memory: Memory, *, streamed: bool) -> Iter
 def _lookup_seconds(node: Node, facts: Facts, memory: Memory) -> float:
     """What an operator costs when it looks up what it needs."""
     match node:
+        case Scan(counted=True):
+            return 0.0
         case Scan(slot, ids):
             if ids is not None and memory.has_index(slot.type_id, "@id"):
                 return _REQUEST

@@ -10,17 +10,17 @@ from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import Score, TextMatch
 from omnigraph.ir.printer import Speller
 from omnigraph.ir.queries import EntitySlot
-from omnigraph.ir.walk import nodes
+from omnigraph.ir.walk import nodes, slots_read
 from omnigraph.planner import plan as plans
 from omnigraph.planner.indexable import answered_by
-from omnigraph.planner.plan import Access, inputs
+from omnigraph.planner.plan import Access, inputs, walk
 from omnigraph.planner.pushable import can_push
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from omnigraph.catalog.model import EdgeType
-    from omnigraph.ir.expressions import Expr
+    from omnigraph.ir.expressions import Expr, Slot
     from omnigraph.ir.queries import Hop
     from omnigraph.planner.access import Choice, Memory
     from omnigraph.planner.facts import Facts
@@ -108,6 +108,8 @@ class _Teller:
             case plans.Scores(scores=searched, first=first):
                 best = first if node.ranks_all else None
                 return self._combined(node), self._searches(searched, best)
+            case plans.Product(parts=parts):
+                return self._product(parts)
             case _:
                 return self._combined(node), {}
 
@@ -116,6 +118,8 @@ class _Teller:
     def _scan(self, node: plans.Scan) -> tuple[str, dict[str, Any]]:
         type_id = node.slot.type_id
         title = f"{self._spell.slot(node.slot.slot)}: {self._spell.type(type_id)}"
+        if node.counted:
+            return title, {"counts": "from the pin"}
         notes: dict[str, Any] = {"columns": self._columns(type_id)}
         if node.ids is not None:
             title += f" by id {self._spell.expr(node.ids)}"
@@ -205,6 +209,14 @@ class _Teller:
 
     # --- the rest ---
 
+    def _product(self, parts: Sequence[Node]) -> tuple[str, dict[str, Any]]:
+        """The components of a product with their slots and rows."""
+        names = [self._slots(sorted(_slots_below(part))) for part in parts]
+        counts = [
+            f"{name}: ~{_count(part.rows)} rows" for name, part in zip(names, parts, strict=True)
+        ]
+        return " x ".join(f"({name})" for name in names), {"factorised": counts}
+
     def _combined(self, node: Node) -> str:
         match node:
             case plans.Filter(conditions=conditions):
@@ -261,6 +273,22 @@ class _Teller:
 
     def _name(self, type_id: str, prop: str) -> str:
         return self._facts.entity(type_id).by_id[PropertyId(prop)].name
+
+
+def _slots_below(part: Node) -> set[Slot]:
+    """The slots of a component, those included that nothing above it needs."""
+    found: set[Slot] = set()
+    for node in walk(part):
+        match node:
+            case plans.Scan(slot):
+                found.add(slot.slot)
+            case plans.Expand(hop=hop) | plans.EdgeEnds(hop=hop):
+                found |= slots_read(hop)
+            case plans.Given(slots):
+                found.update(slots)
+            case _:
+                pass
+    return found
 
 
 def render(explained: Explained) -> str:

@@ -13,10 +13,10 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from omnigraph.frozen import frozen
-from omnigraph.ir.expressions import EntityRef
+from omnigraph.ir.expressions import AggregateFunc, EntityRef
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from omnigraph.ir.expressions import (
         Aggregate,
@@ -45,16 +45,19 @@ __all__ = [
     "Node",
     "Page",
     "Plan",
+    "Product",
     "Reading",
     "Return",
     "Scan",
     "Scores",
     "SemiJoin",
     "Sort",
+    "counts_rows",
     "inputs",
     "output_slots",
     "replace_inputs",
     "walk",
+    "with_inputs",
 ]
 
 
@@ -91,11 +94,15 @@ class Match:
 
 @frozen
 class Scan:
-    """The entities of a type. ``ids`` are expressions for ids, or for lists of them."""
+    """The entities of a type. ``ids`` are expressions for ids, or for lists of them.
+
+    ``counted``: of all entities, only how many there are, from the pin; its rows have no slots.
+    """
 
     slot: EntitySlot
     ids: Expr | None = None
     filters: tuple[Expr, ...] = ()
+    counted: bool = False
     rows: float = 1.0
 
 
@@ -150,6 +157,18 @@ class Join:
     left: Node
     right: Node
     equal: tuple[tuple[Expr, Expr], ...] = ()
+    rows: float = 1.0
+
+
+@frozen
+class Product:
+    """The cross product of components that share nothing, kept factorised.
+
+    Only aggregates read it: they fold one component and multiply by the counts of the others, so
+    its rows are never materialised.
+    """
+
+    parts: tuple[Node, ...]
     rows: float = 1.0
 
 
@@ -268,6 +287,7 @@ Node = (
     | EdgeEnds
     | Filter
     | Join
+    | Product
     | SemiJoin
     | Apply
     | Keep
@@ -309,16 +329,36 @@ _INPUTS = ("input", "left", "right", "inner")
 
 def inputs(node: Node) -> Iterator[Node]:
     """The operators that an operator reads from."""
+    if isinstance(node, Product):
+        yield from node.parts
+        return
     for name in _INPUTS:
         below = getattr(node, name, None)
         if below is not None:
             yield below
 
 
+def with_inputs(node: Node, below: Sequence[Node]) -> Node:
+    """The same operator above others, given in the order of ``inputs``."""
+    if isinstance(node, Product):
+        return Product(tuple(below), node.rows)
+    names = (name for name in _INPUTS if getattr(node, name, None) is not None)
+    return replace_inputs(node, dict(zip(names, below, strict=True)))
+
+
 def replace_inputs(node: Node, change: Mapping[str, Node]) -> Node:
     """The same operator above others."""
     values = {field.name: getattr(node, field.name) for field in fields(node)}
     return type(node)(**(values | dict(change)))
+
+
+def counts_rows(fold: Aggregate | BlockAggregate) -> bool:
+    """Whether an aggregate counts rows, whatever is in them: an entity is never NULL."""
+    return (
+        fold.func is AggregateFunc.COUNT
+        and not fold.distinct
+        and (fold.operand is None or isinstance(fold.operand, EntityRef))
+    )
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -334,13 +374,13 @@ def output_slots(node: Node) -> tuple[Slot, ...]:
         case Given(slots) | Keep(slots=slots):
             return slots
         case Scan(slot):
-            return (slot.slot,)
+            return () if node.counted else (slot.slot,)
         case Expand():
             return _expanded_slots(node)
         case EdgeEnds(below, binds=binds):
             return (*output_slots(below), *binds)
-        case Join(left, right):
-            return (*output_slots(left), *output_slots(right))
+        case Join() | Product():
+            return tuple(slot for below in inputs(node) for slot in output_slots(below))
         case Match(below, block):
             return (*output_slots(below), *(each.slot for each in block.slots))
         case Group() | Counted():

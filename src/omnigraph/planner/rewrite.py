@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from omnigraph.planner.plan import Match, Node, inputs, replace_inputs
+from omnigraph.planner.plan import Match, Node, inputs, with_inputs
 from omnigraph.runtime.cancellation import checkpoint
 
 if TYPE_CHECKING:
@@ -42,13 +42,9 @@ def rewrite(
 
 def change_nodes(node: Node, change: Callable[[Node], Node]) -> Node:
     """The plan with every operator changed, from the leaves up."""
-    below = {
-        name: change_nodes(child, change)
-        for name in ("input", "left", "right", "inner")
-        if (child := getattr(node, name, None)) is not None
-    }
-    if any(new is not old for new, old in zip(below.values(), inputs(node), strict=True)):
-        node = replace_inputs(node, below)
+    below = [change_nodes(child, change) for child in inputs(node)]
+    if any(new is not old for new, old in zip(below, inputs(node), strict=True)):
+        node = with_inputs(node, below)
     return change(node)
 
 

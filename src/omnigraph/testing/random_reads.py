@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType
 
-__all__ = ["CATALOG", "NOW", "PARAMS", "RandomGraph", "graphs", "reads"]
+__all__ = ["CATALOG", "NOW", "PARAMS", "RandomGraph", "blocks", "graphs", "reads"]
 
 NOW = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 
@@ -349,11 +349,15 @@ def _hops(draw: st.DrawFn, nodes: Sequence[EntitySlot]) -> Hop | None:
 
 
 @st.composite
-def _blocks(
-    draw: st.DrawFn, outer: Sequence[EntitySlot] = (), first: int = 0, depth: int = 1
+def blocks(
+    draw: st.DrawFn,
+    outer: Sequence[EntitySlot] = (),
+    first: int = 0,
+    depth: int = 1,
+    most: int = 3,
 ) -> Block:
     """A pattern of a few nodes and bound edges; it may reach out to the slots around it."""
-    count = draw(st.sampled_from([0, 1, 2, 2] if outer else [1, 2, 2, 3]))
+    count = min(draw(st.sampled_from([0, 1, 2, 2] if outer else [1, 2, 2, 3])), most)
     slots = [
         EntitySlot(
             Slot(first + place), draw(st.sampled_from([_PERSON, _PERSON, _CITY])), f"v{place}"
@@ -382,7 +386,7 @@ def _blocks(
 @st.composite
 def _inner_conditions(draw: st.DrawFn, outer: Sequence[EntitySlot], first: int, depth: int) -> Expr:
     """Whether or how many, alone or inside a longer condition."""
-    block = draw(_blocks(outer, first, depth))
+    block = draw(blocks(outer, first, depth))
     exists = Exists(block, draw(st.booleans()))
     match draw(st.integers(0, 3)):
         case 0:
@@ -441,9 +445,9 @@ def _aggregates(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> Aggregate:
 
 
 @st.composite
-def reads(draw: st.DrawFn) -> ReadIR:
+def reads(draw: st.DrawFn, match: st.SearchStrategy[Block] | None = None) -> ReadIR:
     """A read of any shape that does not search."""
-    block = draw(_blocks())
+    block = draw(blocks() if match is None else match)
     slots = block.slots
     shown: st.SearchStrategy[Expr] = st.sampled_from(
         [*_refs(slots), *(EntityRef(each.slot, each.type_id) for each in slots), Const(7, I64)]
@@ -451,7 +455,7 @@ def reads(draw: st.DrawFn) -> ReadIR:
     exprs: list[Expr] = []
     for place in range(draw(st.integers(1, 3))):
         # Every block has slots of its own.
-        inner = _blocks(slots, 50 + 20 * place, 0)
+        inner = blocks(slots, 50 + 20 * place, 0)
         folds_of = inner.flatmap(lambda asked: _block_folds(asked, slots))
         exprs.append(draw(shown | shown | folds_of))
     folds = draw(st.booleans())

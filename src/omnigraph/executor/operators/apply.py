@@ -8,17 +8,18 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.executor.column import Column, Vector
+from omnigraph.executor.grouping import fold_rows
 from omnigraph.executor.keys import is_among, packed_alike
-from omnigraph.executor.operators.group import fold_rows
 from omnigraph.executor.operators.join import seeds
-from omnigraph.ir.expressions import AggregateFunc, Exists
+from omnigraph.executor.operators.product import apply_product
+from omnigraph.ir.expressions import AggregateFunc, BlockAggregate, Exists
+from omnigraph.planner.plan import Product
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from omnigraph.executor.bindings import Bindings
     from omnigraph.executor.run import Given, Run
-    from omnigraph.ir.expressions import BlockAggregate
     from omnigraph.planner import plan
 
     Ints = npt.NDArray[np.int64]
@@ -29,7 +30,11 @@ __all__ = ["run_apply"]
 def run_apply(node: plan.Apply, run: Run, given: Given) -> Bindings:
     """The same rows with one more value."""
     rows = run.rows(node.input, given)
-    inner = run.rows(node.inner, seeds(rows, node.slots))
+    given = seeds(rows, node.slots)
+    if isinstance(node.inner, Product) and isinstance(node.expr, BlockAggregate):
+        values = apply_product(node.expr, node.inner, rows.only(node.slots), run, given)
+        return rows.computing(id(node.expr), values)
+    inner = run.rows(node.inner, given)
     outside = [rows.columns[slot] for slot in node.slots]
     inside = [inner.columns[slot] for slot in node.slots]
     counts = (rows.count, inner.count)

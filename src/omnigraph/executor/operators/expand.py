@@ -8,7 +8,14 @@ import numpy as np
 
 from omnigraph.errors import InvariantBroken
 from omnigraph.executor.bindings import PIECE_ROWS, Bindings
-from omnigraph.executor.hops import count_neighbours, neighbours, neighbours_once, reach, split
+from omnigraph.executor.hops import (
+    count_neighbours,
+    count_walks,
+    neighbours,
+    neighbours_once,
+    reach,
+    split,
+)
 from omnigraph.executor.operators.filter import keep_slots
 from omnigraph.executor.topology import Csr, Direction
 from omnigraph.planner.plan import output_slots
@@ -34,6 +41,10 @@ def run_expand(node: plan.Expand, run: Run, given: Given) -> Bindings:
     starts = rows.columns[node.start]
     csr, at = _around(node, run, starts)
     meter = run.context.meter
+    if node.keeps == () and not node.closes:
+        # Nothing reads the rows: their number is the sum of the degrees.
+        count = count_walks(csr, at)
+        return Bindings(min(count, 1) if node.distinct else count, {})
     if node.distinct and node.keeps == (node.end,) and not node.closes:
         bound = run.space_of(node.end).size
         if node.counted:

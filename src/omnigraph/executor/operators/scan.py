@@ -39,6 +39,8 @@ def run_counted(node: plan.Counted, run: Run, _given: Given) -> Bindings:
 
 def run_scan(node: plan.Scan, run: Run, _given: Given) -> Bindings:
     """Entities by id, or all of them, that pass the filters."""
+    if node.counted:
+        return Bindings(run.row_count(node.slot.type_id), {})
     slot, ids = node.slot.slot, None
     if node.ids is not None:
         ids = _ids(node.ids, run)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.planner.passes.constants import fold_constants
+from omnigraph.planner.passes.factorise import factorise
 from omnigraph.planner.passes.join_order import order_joins
 from omnigraph.planner.passes.keys import use_keys
 from omnigraph.planner.passes.literals import fit_literals
@@ -32,6 +33,7 @@ PASSES: tuple[Callable[[Plan, Facts], Plan], ...] = (
     fit_literals,
     use_keys,
     order_joins,
+    factorise,
     push_predicates,
     count_from_metadata,
     prune_slots,

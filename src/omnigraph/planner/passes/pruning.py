@@ -2,7 +2,8 @@
 
 Merging is right where it makes no difference how often a row occurs: below ``distinct``,
 ``count(distinct …)``, ``min`` and ``max``, and inside ``exists``. It turns walks, of which there
-are many, into sets of nodes, of which there are few.
+are many, into sets of nodes, of which there are few. A pattern without needed slots is reduced to
+its number of rows, or to whether it has one.
 """
 
 from __future__ import annotations
@@ -25,18 +26,20 @@ from omnigraph.planner.plan import (
     Match,
     Node,
     Page,
+    Product,
     Return,
     Scan,
     Scores,
     SemiJoin,
     Sort,
+    counts_rows,
     output_slots,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from omnigraph.ir.expressions import Aggregate, BlockAggregate, Slot
+    from omnigraph.ir.expressions import Aggregate, BlockAggregate, Expr, Slot
     from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Plan
 
@@ -55,20 +58,49 @@ def _prune(node: Node, needed: _Slots | None, *, once: bool) -> Node:
     match node:
         case Return() | Page() | Sort():
             return replace(node, input=_prune(node.input, needed, once=once))
-        case Group(below, keys, folds):
-            sets = all(map(_ignores_repeats, folds))
-            pruned = _prune(below, slots_read((keys, folds)), once=sets)
-            if not (sets and _counts_rows(node, pruned)):
-                return replace(node, input=pruned)
-            return replace(node, input=_counted(pruned), counts_rows=True)
+        case Group():
+            return _prune_group(node)
         case Scores(below, scores):
             return replace(node, input=_prune_scored(below, scores, needed, once=once))
         case Apply() | SemiJoin():
             return _prune_asking(node, needed, once=once)
         case Filter() | Expand() | EdgeEnds() | Join():
             return _prune_pattern(node, needed, once=once)
-        case Scan() | Given() | Counted() | Keep() | Match():
+        case Scan():
+            return _prune_scan(node, needed, once=once)
+        case Given() | Counted() | Keep() | Match() | Product():
             return node
+
+
+def _prune_group(node: Group) -> Node:
+    needed = slots_read((node.keys, *map(_values_read, node.folds)))
+    if isinstance(node.input, Product):
+        return replace(node, input=_prune_product(node.input, needed, node.folds))
+    sets = all(map(_ignores_repeats, node.folds))
+    pruned = _prune(node.input, needed, once=sets)
+    if not (sets and _counts_rows(node, pruned)):
+        return replace(node, input=pruned)
+    return replace(node, input=_counted(pruned), counts_rows=True)
+
+
+def _prune_product(
+    product: Product, needed: _Slots, folds: Sequence[Aggregate | BlockAggregate]
+) -> Product:
+    """Each component alone. The rows of one are a set if no fold depends on how many they are."""
+    pruned = []
+    for part in product.parts:
+        slots = frozenset(output_slots(part))
+        repeats = any(_depends_on_repeats(fold, slots) for fold in folds)
+        pruned.append(_prune(part, needed, once=not repeats))
+    return replace(product, parts=tuple(pruned))
+
+
+def _prune_scan(node: Scan, needed: _Slots | None, *, once: bool) -> Node:
+    if needed is None or node.slot.slot in needed:
+        return node
+    if node.ids is None and not node.filters:
+        node = replace(node, counted=True)
+    return Keep(node, (), distinct=True, rows=min(node.rows, 1.0)) if once else node
 
 
 def _prune_pattern(
@@ -123,10 +155,16 @@ def _prune_asking(node: Apply | SemiJoin, needed: _Slots | None, *, once: bool) 
         inner = _prune(node.inner, slots, once=True)
         kept: Node = replace(node, input=below, inner=inner)
         return _dropped(kept, needed) if once else kept
-    inside, sets = slots, True
-    if not isinstance(node.expr, Exists):
-        inside, sets = slots | slots_read((node.expr.operand,)), _ignores_repeats(node.expr)
-    return replace(node, input=below, inner=_prune(node.inner, inside, once=sets))
+    return replace(node, input=below, inner=_prune_folded(node, slots))
+
+
+def _prune_folded(node: Apply, slots: _Slots) -> Node:
+    if isinstance(node.expr, Exists):
+        return _prune(node.inner, slots, once=True)
+    inside = slots | slots_read((_values_read(node.expr),))
+    if isinstance(node.inner, Product):
+        return _prune_product(node.inner, inside, (node.expr,))
+    return _prune(node.inner, inside, once=_ignores_repeats(node.expr))
 
 
 def _dropped(node: Node, needed: _Slots | None) -> Node:
@@ -161,6 +199,19 @@ def _counted(node: Node) -> Node:
     if isinstance(node, Expand) and node.distinct and not node.closes:
         return replace(node, counted=node.keeps == (node.end,))
     return node
+
+
+def _values_read(fold: Aggregate | BlockAggregate) -> Expr | None:
+    """The expression whose values an aggregate reads; None if it only counts rows."""
+    return None if counts_rows(fold) else fold.operand
+
+
+def _depends_on_repeats(fold: Aggregate | BlockAggregate, slots: _Slots) -> bool:
+    """Whether an aggregate over a product depends on how often the rows of a component occur. The
+    mean over one component does not depend on the others."""
+    if _ignores_repeats(fold):
+        return False
+    return fold.func is not AggregateFunc.AVG or bool(slots_read((fold.operand,)) & slots)
 
 
 def _ignores_repeats(fold: Aggregate | BlockAggregate) -> bool:
