@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["Grouping", "fold_rows", "group_rows", "key_codes", "key_values", "partial_fold_rows"]
 
 
+_ZERO = np.zeros(1, np.int64)
+
+
 @frozen
 class Grouping:
     """The group of each row, the number of groups, and the first row of each group. Groups are in
@@ -44,7 +47,8 @@ def group_rows(keys: Sequence[Expr], rows: Bindings, run: Run) -> Grouping:
     """Group rows by keys; without keys all rows are one group."""
     if not keys:
         count = min(rows.count, 1)
-        return Grouping(np.zeros(rows.count, np.int64), count, np.zeros(count, np.int64))
+        # The same zero for every row, without memory for each of them.
+        return Grouping(np.broadcast_to(_ZERO, rows.count), count, np.zeros(count, np.int64))
     key = packed([key_codes(expr, rows, run) for expr in keys], rows.count)
     groups, count = dense(key) if rows.count else (key, 0)
     first = np.empty(count, np.int64)
@@ -57,6 +61,9 @@ def fold_rows(
 ) -> Vector:
     """An aggregate over the rows of each group."""
     if counts_rows(fold):
+        if count == 1:
+            # Rows without slots may be more than there is memory for an array of them.
+            return Vector(Column.of_cells([rows.count], pa.int64()))
         return count_rows(groups, count)
     return partial_fold_rows(fold, rows, run, groups=groups, count=count).result()
 

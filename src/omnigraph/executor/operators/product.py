@@ -102,7 +102,7 @@ def _component_rows(product: plan.Product, run: Run, given: Given) -> list[Bindi
 def _grouped(keys: Sequence[Expr], rows: Bindings, run: Run) -> _Factor:
     own = [key for key in keys if slots_read(key) <= rows.columns.keys()]
     found = group_rows(own, rows, run)
-    sizes = np.bincount(found.groups, minlength=found.count)
+    sizes = np.bincount(found.groups) if own else np.array([rows.count])
     return _Factor(rows, found, sizes, np.arange(found.count))
 
 
@@ -156,7 +156,7 @@ def apply_product(
     parts = _component_rows(product, run, given)
     if parts is None or not rows.count:
         return _empty_folds(expr, rows.count)
-    found = [_matched(part, rows) for part in parts]
+    found = [_matched(part, rows, run) for part in parts]
     matches = np.logical_and.reduce([factor.places >= 0 for factor in found])
     kept = np.flatnonzero(matches)
     # Each combination of groups is folded once, however many outer rows have it.
@@ -170,9 +170,12 @@ def apply_product(
     return _or_empty(expr, folded.take(pa.array(places, mask=~matches)))
 
 
-def _matched(part: Bindings, outer: Bindings) -> _Factor:
+def _matched(part: Bindings, outer: Bindings, run: Run) -> _Factor:
     """A component grouped by its outer slots, and the group of each outer row; -1: none."""
     shared = [slot for slot in outer.columns if slot in part.columns]
+    if not shared:
+        places = np.zeros(outer.count, np.int64)
+        return _Factor(part, group_rows((), part, run), np.array([part.count]), places)
     counts = (outer.count, part.count)
     mine, theirs = packed_alike(_columns(outer, shared), _columns(part, shared), counts)
     known, first, groups = np.unique(theirs, return_index=True, return_inverse=True)

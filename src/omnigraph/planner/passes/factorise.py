@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING
 
 from omnigraph.ir.expressions import BlockAggregate, RankFusion
 from omnigraph.ir.walk import nodes, slots_read
-from omnigraph.planner.plan import Apply, Group, Join, Node, Product, Scores, output_slots
+from omnigraph.planner.plan import (
+    Apply,
+    Group,
+    Join,
+    Node,
+    Page,
+    Product,
+    Return,
+    Scores,
+    Sort,
+    output_slots,
+)
 from omnigraph.planner.rewrite import change_nodes
 
 if TYPE_CHECKING:
@@ -41,6 +52,8 @@ def _factorised(node: Node) -> Node:
         case Apply(expr=BlockAggregate() as expr, inner=inner):
             parts = _linked(_components(inner), [slots_read((expr.operand,))])
             return node if len(parts) == 1 else replace(node, inner=_product(parts))
+        case Sort(below) | Page(below) | Return(below):
+            return replace(node, rows=min(node.rows, below.rows))
         case _:
             return node
 
@@ -62,7 +75,10 @@ def _factorised_group(group: Group) -> Group:
         link = _link(each, exprs)
         part = next(part for part in parts if link <= part.slots)
         part.node = replace(each, input=part.node, rows=part.node.rows)
-    return replace(group, input=_product(parts))
+    # There are at most as many groups as combinations of the components with keys.
+    keyed = [part.node.rows for part in parts if part.slots & slots_read(group.keys)]
+    rows = min(group.rows, math.prod(keyed))
+    return replace(group, input=_product(parts), rows=rows)
 
 
 @dataclass(eq=False)
