@@ -77,6 +77,26 @@ def test_the_tree_shows_every_operator_with_what_it_does(planning: Planning) -> 
         assert expected in text, text
 
 
+def test_a_product_shows_its_components_and_their_counts(planning: Planning) -> None:
+    body = (
+        "match { $p: Person  $p knows $q  $d: Paper } return { count(*) as n, avg($d.pages) as m }"
+    )
+    explained = told(planning, Access.RESIDENT, body, "")
+    text = render(explained)
+    for expected in (
+        "Product (p, q) x (d)   (~200,000,000 rows)",
+        "factorised: p, q: ~200,000 rows, d: ~1,000 rows",
+        "keeps: nothing",
+    ):
+        assert expected in text, text
+    (group,) = explained.inputs
+    (product,) = group.inputs
+    assert product.to_json()["factorised"] == ["p, q: ~200,000 rows", "d: ~1,000 rows"]
+    assert "counts: from the pin" in render(
+        told(planning, Access.LOOKED_UP, body.replace(", avg($d.pages) as m", ""), "")
+    )
+
+
 def test_filters_that_a_table_takes_are_told_from_those_that_it_does_not(
     planning: Planning,
 ) -> None:

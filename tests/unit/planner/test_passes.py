@@ -160,6 +160,59 @@ def test_a_plan_depends_on_what_the_tables_hold(planning: Planning) -> None:
     assert scans(few_papers)[0].slot.name == "d"
 
 
+# --- independent components ---------------------------------------------------------------------
+
+
+def test_aggregates_keep_independent_components_apart(planning: Planning) -> None:
+    nodes = planning.nodes(
+        "match { $p: Person  $p knows $q  $d: Paper } return { $d.title, count($q) as n }"
+    )
+    assert kinds(nodes) == ["Sort", "Group", "Product", "Expand", "Scan", "Scan"]
+    # The hop is reduced to a sum of degrees.
+    assert [hop.keeps for hop in expands(nodes)] == [()]
+
+
+def test_a_component_that_is_only_counted_is_not_scanned(planning: Planning) -> None:
+    nodes = planning.nodes("match { $p: Person  $d: Paper } return { count(*) as n }")
+    assert kinds(nodes) == ["Group", "Product", "Scan", "Scan"]
+    assert all(scan.counted for scan in scans(nodes))
+
+
+def test_a_component_whose_rows_do_not_matter_is_reduced_to_its_existence(
+    planning: Planning,
+) -> None:
+    nodes = planning.nodes(
+        "match { $p: Person  $d: Paper  $d.pages > 3 } return { max($p.age) as n }"
+    )
+    (keep,) = [node for node in nodes if isinstance(node, Keep)]
+    assert keep.slots == ()
+    assert keep.distinct
+
+
+def test_the_mean_of_one_component_needs_no_count_of_the_others(planning: Planning) -> None:
+    body = "match {{ $p: Person  $d wrote $e  $d.age > 3 }} return {{ {0}($p.age) as n }}"
+    (hop,) = expands(planning.nodes(body.format("avg")))
+    assert hop.distinct
+    (hop,) = expands(planning.nodes(body.format("sum")))
+    assert not hop.distinct
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "match { $p: Person  $d: Paper  $p.age > $d.pages } return { count(*) as n }",
+        "match { $p: Person  $d: Paper  $p.city = $d.title } return { count(*) as n }",
+        "match { $p: Person  $d: Paper  $p wrote $d } return { count(*) as n }",
+        "match { $p: Person  $d: Paper  not { $p wrote $d } } return { count(*) as n }",
+        "match { $p: Person  $d: Paper } return { $p.handle, $d.doi }",
+    ],
+)
+def test_linked_components_and_rows_without_aggregates_are_joined(
+    planning: Planning, body: str
+) -> None:
+    assert "Product" not in kinds(planning.nodes(body))
+
+
 # --- blocks ------------------------------------------------------------------------------------
 
 
