@@ -45,7 +45,12 @@ ALL = "query all() { match { $p: Person } return { $p.name as name, $p.age as ag
 FRIENDS = """query friends($n: String) {
     match { $p: Person { name: $n }  $p knows $q } return { $q.name as name }
 }"""
-PAIRS = "query pairs() { match { $p: Person  $q: Person  $r: Person } return { count(*) as n } }"
+PAIRS = """
+query pairs() {
+    match { $p: Person  $q: Person  $r: Person  $p.name <= $q.name  $q.name <= $r.name }
+    return { count(*) as n }
+}
+"""
 MODES = ("csr", "indexed")
 
 
