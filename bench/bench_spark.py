@@ -178,7 +178,7 @@ def _read(data: Path) -> Iterator[Table]:
     def drain(frame: DataFrame) -> None:
         frame.write.format("noop").mode("overwrite").save()
 
-    rows = graph.status().edges
+    rows = graph.status().edges or 0
     whole = _median(lambda: drain(spark.read.parquet(plain)))
     table = Table(f"read of {rows:,} edges into nothing", "Parquet")
     table.add("Parquet", whole)
@@ -213,7 +213,7 @@ def _upsert(data: Path) -> Iterator[Table | str]:
         pipeline.load(graph, {"Person": people}, mode="append")
         graph.ensure_indices(force=True)
     graph = open_graph(place)
-    count = graph.status().nodes
+    count = graph.status().nodes or 0
 
     def rows(first: int, step: int) -> DataFrame:
         numbers = spark.range(first, first + UPSERT * step, step)

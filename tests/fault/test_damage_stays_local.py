@@ -12,6 +12,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
@@ -179,7 +180,67 @@ def test_main_works_beside_a_damaged_file(
     require_main_works_still(engine)
 
 
-MISSING = {"branch.missing", "target.missing", "table.version_missing"}
+# Without its ref, a branch or a tag does not exist.
+MISSING = {"branch.missing", "target.missing"}
+
+
+@pytest.mark.parametrize("target", ["dev", "commit"])
+def test_a_missing_table_version_that_a_commit_pins_is_damage(
+    graph: Graph, tmp_path: Path, target: str
+) -> None:
+    path = damaged_copy(graph, tmp_path, "table version", "missing")
+    engine = open_engine(path)
+    head = engine.resolver.resolve("dev").commit
+    for act in (
+        lambda: ids_of(engine, head.id if target == "commit" else target),
+        lambda: remove(engine, ["two"], branch="dev"),
+    ):
+        with pytest.raises(StorageFault) as caught:
+            act()
+        assert caught.value.code == "table.damaged"
+        assert caught.value.details["file"] == graph.table()[0]
+        assert graph.table()[0] in caught.value.message
+        assert "copy" in (caught.value.remedy or "")
+
+
+def test_status_reports_a_damaged_main(graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "copy"
+    shutil.copytree(graph.path, path)
+    head = graph.engine.resolver.resolve("main")
+    manifests = path / layout.manifest_path(head.incarnation) / "_versions"
+    (manifests / manifest_name(head.version)).write_bytes(b"")
+    for engine in (open_engine(path, read_only=True), open_engine(path)):
+        found = describe(engine)
+        assert [(ref.name, ref.fault.code) for ref in found.damaged] == [("main", "branch.damaged")]
+        assert (found.head, found.schema, found.nodes, found.node_types) == (None,) * 4
+        assert (found.branches, found.tags) == (1, 1)
+        assert found.to_json()["head"] is None
+        assert ids_of(engine, "dev") == ["later", "old", "two"]
+
+
+def test_status_reports_a_main_whose_schema_is_damaged(graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "copy"
+    shutil.copytree(graph.path, path)
+    for file in (path / "_schema").iterdir():
+        file.write_bytes(b"{")
+    found = describe(open_engine(path))
+    assert [(ref.name, ref.fault.code) for ref in found.damaged] == [("main", "schema.malformed")]
+
+
+@pytest.mark.parametrize("body", [NESTED.decode(), "{", "[]", "{}", "null", '{"outcome": "x"}'])
+def test_an_unreadable_audit_row_is_a_storage_fault_and_stops_nobody(
+    body: str, graph: Graph, tmp_path: Path
+) -> None:
+    path = tmp_path / "copy"
+    shutil.copytree(graph.path, path)
+    engine = open_engine(path)
+    rows = pa.table({"operation_id": ["x"], "outcome": ["rolled_back"], "body": [body]})
+    engine.root.tables.swap(layout.AUDIT_TABLE, 0, rows, operation_id="x")
+    with pytest.raises(StorageFault) as caught:
+        engine.recovery.audit.rows()
+    assert caught.value.code == "audit.malformed"
+    assert caught.value.remedy
+    require_main_works(engine)
 
 
 def require_main_works_still(engine: Engine) -> None:

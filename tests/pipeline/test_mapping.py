@@ -399,3 +399,17 @@ def test_columns_of_a_source_may_have_any_name(
     pipeline.load(graph, parse_mapping({"sources": [each]}, tmp_path), mode="append", spark=spark)
     found = people(graph)["k@x"]
     assert (found["name"], found["city"], found["age"]) == ("6", "2", 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 20_000, "{a: " * 20_000, "- " * 20_000 + "x", "[" * 20_000 + "]" * 20_000],
+    ids=["open lists", "open objects", "dashes", "lists"],
+)
+def test_a_deeply_nested_mapping_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "pipeline.yaml"
+    path.write_text(f"sources: {text}" if text[0] != "-" else text)
+    with pytest.raises(InvalidInput) as caught:
+        read_mapping(path)
+    assert caught.value.code == "mapping.bad_yaml"
+    assert "pipeline.yaml" in caught.value.message

@@ -6,14 +6,16 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EntityKind
+from omnigraph.errors import StorageFault
 from omnigraph.frozen import frozen
 from omnigraph.versioning.branches import list_branches
-from omnigraph.versioning.refs import damage_to_json
+from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.refs import DamagedRef, damage_to_json
 
 if TYPE_CHECKING:
     from omnigraph.operations.engine import Engine
     from omnigraph.recovery.sweep import Pending
-    from omnigraph.versioning.refs import DamagedRef
+    from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = ["Status", "describe"]
 
@@ -26,14 +28,15 @@ class Status:
     graph_id: str
     internal_schema_version: int
     durability: str
-    head: str
-    schema: str
+    # Those of main; None while it is damaged.
+    head: str | None
+    schema: str | None
     branches: int
     tags: int
-    node_types: int
-    edge_types: int
-    nodes: int
-    edges: int
+    node_types: int | None
+    edge_types: int | None
+    nodes: int | None
+    edges: int | None
     # Unfinished writes: they block nobody, but somebody should know.
     pending: tuple[Pending, ...]
     # Branches and tags that cannot be read.
@@ -45,28 +48,50 @@ class Status:
         return {**body, **damage_to_json(self.damaged)}
 
 
-def describe(engine: Engine) -> Status:
-    root = engine.root
-    snapshot = engine.snapshot()
-    catalog, pins = snapshot.catalog, snapshot.manifest.pins
-    count = {
-        kind: sum(pins[entity.id].rows for entity in catalog.types.values() if entity.kind is kind)
-        for kind in EntityKind
+# Faults of reading the head of main that repeating the read does not cure.
+_DAMAGE = frozenset(
+    {
+        "branch.damaged",
+        "graph.main_missing",
+        "ref.malformed",
+        "schema.digest_mismatch",
+        "schema.malformed",
+        "schema.missing",
     }
+)
+
+
+def describe(engine: Engine) -> Status:
+    """Describe a graph, also one whose main branch is damaged."""
+    root = engine.root
     branches, tags = list_branches(root, engine.heads), root.refs.tags()
+    damaged = [*branches.damaged, *tags.damaged]
+    snapshot: Snapshot | None = None
+    try:
+        snapshot = engine.snapshot()
+    except StorageFault as fault:
+        if fault.code not in _DAMAGE:
+            raise
+        if all(ref.name != MAIN for ref in branches.damaged):
+            damaged.insert(0, DamagedRef(MAIN, fault))
     return Status(
         uri=root.objects.uri,
         graph_id=root.stamp.graph_id,
         internal_schema_version=root.stamp.internal_schema_version,
         durability=root.stamp.settings.durability,
-        head=snapshot.commit_id,
-        schema=snapshot.manifest.commit.schema,
+        head=None if snapshot is None else snapshot.commit_id,
+        schema=None if snapshot is None else snapshot.manifest.commit.schema,
         branches=len(branches),
         tags=len(tags),
-        node_types=len(catalog.nodes),
-        edge_types=len(catalog.edges),
-        nodes=count[EntityKind.NODE],
-        edges=count[EntityKind.EDGE],
+        node_types=None if snapshot is None else len(snapshot.catalog.nodes),
+        edge_types=None if snapshot is None else len(snapshot.catalog.edges),
+        nodes=None if snapshot is None else _count(snapshot, EntityKind.NODE),
+        edges=None if snapshot is None else _count(snapshot, EntityKind.EDGE),
         pending=tuple(engine.recovery.pending()),
-        damaged=(*branches.damaged, *tags.damaged),
+        damaged=tuple(damaged),
     )
+
+
+def _count(snapshot: Snapshot, kind: EntityKind) -> int:
+    pins, types = snapshot.manifest.pins, snapshot.catalog.types.values()
+    return sum(pins[entity.id].rows for entity in types if entity.kind is kind)

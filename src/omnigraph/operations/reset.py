@@ -85,6 +85,7 @@ class _ResetWriter:
         return prepared
 
     def _require_readable(self, prepared: Prepared) -> None:
-        """A branch must not end at tables that cleanup has removed."""
-        for pin in prepared.created.values():
-            self._root.tables.open(pin)
+        """A branch must not end at tables that are damaged, or that cleanup has removed."""
+        wanted = open_snapshot(self._root, self._wanted)
+        for type_id in prepared.created:
+            wanted.table(type_id)

@@ -65,6 +65,12 @@ def parse_yaml(text: str, path: str) -> Any:
     try:
         # A safe loader that makes nothing but texts of its own.
         return yaml.load(text, Loader)  # noqa: S506
+    except RecursionError as error:
+        raise InvalidInput(
+            "mapping.bad_yaml",
+            f"{path} is not a mapping: its values are nested too deeply",
+            remedy="a mapping has fewer than ten levels; check brackets and indentation",
+        ) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}, line {mark.line + 1}" if mark is not None else path

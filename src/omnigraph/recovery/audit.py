@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import Conflict, NotFound, StorageFault
 from omnigraph.frozen import frozen
+from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import layout
 
 if TYPE_CHECKING:
@@ -100,7 +101,16 @@ class Audit:
         except NotFound:
             return 0, []
         bodies = self._tables.read_version(layout.AUDIT_TABLE, version).column("body").to_pylist()
-        return version, [_from_json(json.loads(body)) for body in bodies]
+        try:
+            return version, [_from_json(parse_json(body)) for body in bodies]
+        except MALFORMED as error:
+            raise StorageFault(
+                "audit.malformed",
+                f"version {version} of {layout.AUDIT_TABLE} has an unreadable row: {error}",
+                details={"table": layout.AUDIT_TABLE, "version": version},
+                remedy=f"bring {layout.AUDIT_TABLE} back from a copy of the graph, or move it out "
+                "of the graph: it records what recovery did, and no query needs it",
+            ) from error
 
 
 def _to_arrow(rows: list[AuditRow]) -> pa.Table:

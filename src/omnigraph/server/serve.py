@@ -93,10 +93,11 @@ def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server
     def open_graph_of(graph_id: str) -> ServedGraph:
         graph = open_graph(addresses[graph_id], read_only=request.read_only, policy=policy)
         directory = _directory(request, graph_id, len(addresses))
-        # Asked behind the facade: nobody in particular reads it, the server does.
+        if directory is None:
+            return ServedGraph(graph_id, graph, EMPTY)
+        # Read behind the facade, because the reader is the server and not an actor.
         catalog = graph.engine.snapshot().catalog
-        stored = EMPTY if directory is None else read_stored_queries(directory, catalog)
-        return ServedGraph(graph_id, graph, stored)
+        return ServedGraph(graph_id, graph, read_stored_queries(directory, catalog))
 
     def try_one(graph_id: str) -> ServedGraph | Quarantined:
         try:

@@ -7,7 +7,6 @@ manifests, schemas and pins are read again from storage.
 from __future__ import annotations
 
 import itertools
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from omnigraph.catalog import canonical
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.errors import GraphError
 from omnigraph.recovery.audit import Outcome
+from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import layout
 from omnigraph.versioning.manifest import WriterKind, from_rows
 from omnigraph.versioning.names import MAIN, encode_name
@@ -103,8 +103,12 @@ def _refs(walk: _Walk) -> None:
     for key in objects.list(layout.BRANCHES):
         if "/" not in key.removeprefix(f"{layout.BRANCHES}/"):
             continue  # of format 1; a power cut may bring it back
-        ref = BranchRef(**json.loads(objects.get(key)))
-        numbered.setdefault(ref.name, []).append(ref)
+        try:
+            ref = BranchRef(**parse_json(objects.get(key)))
+        except MALFORMED as error:
+            walk.say(f"ref {key} cannot be read: {error}")
+            continue
+        numbered.setdefault(str(ref.name), []).append(ref)
         if key != layout.branch_ref(encode_name(ref.name), ref.number):
             walk.say(f"ref {key} says that it is number {ref.number} of {ref.name}")
     for name, found in numbered.items():
@@ -202,8 +206,11 @@ def _schemas(walk: _Walk) -> None:
     objects = walk.engine.root.objects
     manifests = [manifest for chain in walk.chains.values() for manifest in chain]
     for digest in {manifest.commit.schema for manifest in manifests}:
-        body = json.loads(objects.get(layout.schema_object(digest)))
-        found = canonical.digest(canonical.from_json(body))
+        try:
+            body = parse_json(objects.get(layout.schema_object(digest)))
+            found = canonical.digest(canonical.from_json(body))
+        except MALFORMED as error:
+            found = f"none: {error}"
         if found != digest:
             walk.say(f"schema {digest} has the digest {found}")
     for manifest in manifests:
@@ -262,7 +269,10 @@ def _ids_of(walk: _Walk, pins: Mapping[TypeId, Pin], type_id: TypeId) -> list[st
 
 
 def _tags(walk: _Walk) -> None:
-    for tag in walk.engine.root.refs.tags():
+    tags = walk.engine.root.refs.tags()
+    for damaged in tags.damaged:
+        walk.say(f"tag {damaged.name} cannot be read: {damaged.fault}")
+    for tag in tags:
         found = walk.manifest(tag.incarnation, tag.version).commit.id
         if found != tag.commit:
             walk.say(f"tag {tag.name} names {tag.commit} but {found} stands there")

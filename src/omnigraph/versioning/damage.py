@@ -18,6 +18,8 @@ from omnigraph.versioning.chain import walk
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from omnigraph.catalog.model import TypeId
+    from omnigraph.errors import NotFound
     from omnigraph.versioning.manifest import Commit, CommitRef, Manifest
     from omnigraph.versioning.refs import BranchRef, TagRef
     from omnigraph.versioning.root import GraphRoot
@@ -29,6 +31,7 @@ __all__ = [
     "branch_damaged",
     "branch_name_of",
     "last_readable",
+    "missing_table",
     "named_by_commit",
     "reason_to_keep",
 ]
@@ -167,6 +170,29 @@ def branch_damaged(root: GraphRoot, incarnation: str, problem: str, reason: str)
         f"branch {name!r} is read-only, its newest commit is damaged: {problem}; {reason}",
         details=details,
         remedy=remedy,
+    )
+
+
+def missing_table(
+    root: GraphRoot, manifest: Manifest, type_id: TypeId, missing: NotFound
+) -> GraphError:
+    """Build the error of a pinned table version that does not exist.
+
+    It is damage, unless the branch has dropped the type since: cleanup removes such data, and
+    otherwise only versions that no readable commit pins.
+    """
+    newest = last_readable(root, manifest.incarnation)
+    if newest is not None and newest.version > manifest.version and type_id not in newest.pins:
+        return missing
+    pin = manifest.pins[type_id]
+    file = str(missing.details.get("file", pin.path))
+    return StorageFault(
+        "table.damaged",
+        f"table {pin.path}: version {pin.version}, which commit {manifest.commit.id} pins, is "
+        f"missing: {file}",
+        details={"table": pin.path, "version": pin.version, "file": file},
+        remedy=f"bring {file} back from a copy of the graph; other tables, and commits that pin "
+        "other versions, stay readable",
     )
 
 

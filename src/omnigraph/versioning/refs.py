@@ -107,18 +107,18 @@ class RefStore:
         """The ruling ref of every name, sorted by name; deleted ones included."""
         ruling: dict[str, str] = {}
         for key in _numbered(self._objects.list(layout.BRANCHES)):
-            ruling[key.rsplit("/", 1)[0]] = key
-        return self._read_all(
-            {key: decode_name(place.rpartition("/")[2]) for place, key in ruling.items()}, BranchRef
-        )
+            ruling[_branch_name(key)] = key
+        return self._read_all({key: name for name, key in ruling.items()}, BranchRef)
 
     def incarnations(self) -> list[str]:
         """Every incarnation that a branch ever had, of deleted branches too."""
-        return list(dict.fromkeys(ref.incarnation for ref in self.every_branch()))
+        refs = self.every_branch().require_complete()
+        return list(dict.fromkeys(ref.incarnation for ref in refs))
 
-    def every_branch(self) -> list[BranchRef]:
+    def every_branch(self) -> RefList[BranchRef]:
         """Every ref that was ever put, the numbers of a name in order."""
-        return [self._read(key) for key in _numbered(self._objects.list(layout.BRANCHES))]
+        keys = _numbered(self._objects.list(layout.BRANCHES))
+        return self._read_all({key: _branch_name(key) for key in keys}, BranchRef)
 
     def add_branch(self, ref: BranchRef) -> bool:
         """Put the next numbered ref; False when somebody else took the number."""
@@ -163,7 +163,7 @@ class RefStore:
         )
 
     def _read(self, key: str) -> BranchRef:
-        return self._decode(key, BranchRef, decode_name(key.split("/")[-2]))
+        return self._decode(key, BranchRef, _branch_name(key))
 
     def _decode(self, key: str, kind: type[R], name: str) -> R:
         text = self._objects.get(key)
@@ -190,6 +190,10 @@ def damage_to_json(damaged: Iterable[DamagedRef]) -> dict[str, Any]:
     """The part of a listing's JSON that names damaged refs; empty when there are none."""
     entries = [ref.to_json() for ref in damaged]
     return {"damaged": entries} if entries else {}
+
+
+def _branch_name(key: str) -> str:
+    return decode_name(key.split("/")[-2])
 
 
 def _tag_name(key: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from omnigraph.errors import InvariantBroken
+from omnigraph.errors import InvariantBroken, NotFound
+from omnigraph.versioning.damage import missing_table
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, TypeId
@@ -35,7 +36,10 @@ class Snapshot:
         if pin is None:
             # Every accepted type has a table from the commit that accepted it.
             raise InvariantBroken(3, f"type {type_id} has no pin in commit {self.commit_id}")
-        return self.root.tables.open(pin)
+        try:
+            return self.root.tables.open(pin)
+        except NotFound as missing:
+            raise missing_table(self.root, self.manifest, type_id, missing) from missing
 
 
 def open_snapshot(root: GraphRoot, manifest: Manifest) -> Snapshot:

@@ -387,6 +387,32 @@ def test_a_copy_that_fails_anywhere_goes_on_where_it_stopped(
         assert ids_of(open_engine(copy)) == ["b"]
 
 
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        (layout.tag_ref("v1"), "tag 'v1'"),
+        (layout.branch_ref("dev", 1), "branch 'dev'"),
+        (layout.branch_ref("gone", 1), "branch 'gone'"),
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"branches": ["main"]}])
+def test_a_source_with_an_unreadable_ref_is_not_copied(
+    source: Engine, tmp_path: Path, key: str, name: str, options: dict[str, Any]
+) -> None:
+    """A copy that lacks a ref would pass for a complete backup."""
+    file = tmp_path / "source.omni" / key
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(StorageFault) as caught:
+        clone(source, tmp_path / "copy.omni", **options)
+    assert caught.value.code == "clone.unreadable_ref"
+    assert name in caught.value.message
+    assert key in (caught.value.remedy or "")
+    assert not (tmp_path / "copy.omni").exists()
+    file.write_bytes(whole)
+    clone(source, tmp_path / "copy.omni", **options)
+
+
 def test_what_vanishes_under_the_copy_is_told(source: Engine, tmp_path: Path) -> None:
     inner = open_objects(source.root.objects.uri)
     key = next(key for key in inner.list("nodes") if key.endswith(".lance"))

@@ -18,6 +18,7 @@ from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, delete_branch
 from omnigraph.versioning.manifest import Manifest, Void, to_rows
 from omnigraph.versioning.refs import TagRef
+from omnigraph.versioning.tags import create_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,6 +187,30 @@ def test_broken_refs_are_found(change: Callable[[Path], None], complaint: str, p
     change(path)
     problems = check_graph(engine)
     assert any(complaint in problem for problem in problems), problems
+
+
+NESTED = b"[" * 100_000
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"{}", NESTED, b'{"name": 7}'])
+@pytest.mark.parametrize("key", [layout.tag_ref("v1"), layout.branch_ref("dev", 1)])
+def test_an_unreadable_ref_is_found_and_the_rest_is_checked(
+    key: str, body: bytes, path: Path
+) -> None:
+    engine = open_engine(path)
+    create_tag(engine.root, "v1", engine.resolver.resolve("main"))
+    add(engine, ["a"])
+    (path / key).write_bytes(body)
+    problems = check_graph(open_engine(path, read_only=True))
+    assert any(key in problem for problem in problems), problems
+    assert any("holds ids twice" in problem for problem in problems), problems
+
+
+def test_a_nested_schema_is_found(path: Path) -> None:
+    engine = open_engine(path, read_only=True)
+    (schema,) = (path / "_schema").iterdir()
+    schema.write_bytes(NESTED)
+    assert any("schema" in problem for problem in check_graph(engine))
 
 
 def test_a_tag_of_another_commit_is_found(path: Path) -> None:

@@ -10,6 +10,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from omnigraph.adapters.lance.versions import manifest_name
 from omnigraph.adapters.remedies import remedy_for
 from omnigraph.errors import Conflict, InvalidInput, NotFound, StorageFault, Unsupported
 
@@ -129,7 +130,11 @@ def version_missing(path: str, version: int) -> NotFound:
     return NotFound(
         "table.version_missing",
         f"table {path} has no version {version}",
-        details={"table": path, "version": version},
+        details={
+            "table": path,
+            "version": version,
+            "file": f"{path}/_versions/{manifest_name(version)}",
+        },
         remedy="It may have been cleaned up; choose a snapshot within the retention.",
     )
 

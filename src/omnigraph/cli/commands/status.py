@@ -37,12 +37,12 @@ def _lines(status: Status) -> Iterator[str]:
             ("id", status.graph_id),
             ("format", status.internal_schema_version),
             ("durability", status.durability),
-            ("head of main", status.head),
-            ("schema", status.schema),
+            ("head of main", status.head or "damaged"),
+            ("schema", status.schema or "unknown"),
             ("branches", status.branches),
             ("tags", status.tags),
-            ("nodes", f"{status.nodes} in {plural(status.node_types, 'type')}"),
-            ("edges", f"{status.edges} in {plural(status.edge_types, 'type')}"),
+            ("nodes", _size(status.nodes, status.node_types)),
+            ("edges", _size(status.edges, status.edge_types)),
             ("unfinished writes", len(status.pending)),
         ],
         page_of(sys.stdout),
@@ -51,3 +51,7 @@ def _lines(status: Status) -> Iterator[str]:
         yield f"  {left.id}: {left.reason}"
     for ref in status.damaged:
         yield f"  damaged: {ref.name}: {ref.fault}"
+
+
+def _size(entities: int | None, types: int | None) -> str:
+    return "unknown" if types is None else f"{entities} in {plural(types, 'type')}"

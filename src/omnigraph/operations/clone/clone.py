@@ -13,6 +13,7 @@ from omnigraph.operations.clone.inventory import (
     Inventory,
     diverged,
     find_refs,
+    find_tags,
     take_inventory,
 )
 from omnigraph.operations.clone.place import begin_copy, end_copy
@@ -75,12 +76,12 @@ def copy_graph(
     """
     stamp = replace(source.root.stamp, internal_schema_version=FORMAT)
     copy = GraphRoot(target.objects, target.tables, stamp, limits=source.root.limits)
-    refs = find_refs(source.root, branches)
+    refs, tags = find_refs(source.root, branches), find_tags(source.root)
     begin_copy(target.objects, stamp.graph_id, incremental=incremental)
     reach("clone.begun")
     job = _Clone(source, copy, Transfer(files, target.objects))
     try:
-        found = take_inventory(source.root, copy, refs, all_tags=not branches)
+        found = take_inventory(source.root, copy, refs, tags, all_tags=not branches)
         job.run(found)
     except NotFound as gone:
         if gone.code not in _TAKEN_AWAY:

@@ -8,9 +8,9 @@ walk stops: the cost follows what is new.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from omnigraph.errors import Conflict, NotFound
+from omnigraph.errors import Conflict, NotFound, StorageFault
 from omnigraph.versioning import layout
 from omnigraph.versioning.heads import branch_missing
 from omnigraph.versioning.manifest import CommitRef
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
     from omnigraph.ports.tables import Pin
     from omnigraph.versioning.manifest import Manifest
-    from omnigraph.versioning.refs import BranchRef, TagRef
+    from omnigraph.versioning.refs import BranchRef, RefList, TagRef
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["Inventory", "diverged", "find_refs", "take_inventory"]
+__all__ = ["Inventory", "diverged", "find_refs", "find_tags", "take_inventory"]
+
+R = TypeVar("R")
 
 
 @dataclass
@@ -53,7 +55,7 @@ class Inventory:
 def find_refs(source: GraphRoot, branches: Collection[str]) -> list[BranchRef]:
     """The refs of some branches. None means all, deleted ones included; main is always among them,
     for a graph cannot be without."""
-    refs = source.refs.every_branch()
+    refs = _complete(source.refs.every_branch(), "branch")
     if not branches:
         return refs
     ruling: dict[str, BranchRef] = {ref.name: ref for ref in refs}
@@ -63,15 +65,38 @@ def find_refs(source: GraphRoot, branches: Collection[str]) -> list[BranchRef]:
     return [ref for ref in refs if ref.name in {*branches, MAIN}]
 
 
+def find_tags(source: GraphRoot) -> list[TagRef]:
+    """All tags."""
+    return _complete(source.refs.tags(), "tag")
+
+
+def _complete(refs: RefList[R], kind: str) -> list[R]:
+    """Return a listing, or fail: a copy that lacks a ref would pass for a complete one."""
+    for ref in refs.damaged:
+        key = ref.fault.details["key"]
+        raise StorageFault(
+            "clone.unreadable_ref",
+            f"{kind} {ref.name!r} cannot be copied: {ref.fault.message}",
+            details={"name": ref.name, "key": key},
+            remedy=f"bring {key} back from a copy of the graph, or move the file out of the graph "
+            f"to give the {kind} up; then clone again",
+        ) from ref.fault
+    return list(refs)
+
+
 def take_inventory(
-    source: GraphRoot, copy: GraphRoot, refs: list[BranchRef], *, all_tags: bool
+    source: GraphRoot,
+    copy: GraphRoot,
+    refs: list[BranchRef],
+    tags: list[TagRef],
+    *,
+    all_tags: bool,
 ) -> Inventory:
     """What these refs lead to, and the tags of it; ``all_tags``: and what all tags lead to.
 
     Refs are read before the heads: a branch that comes later is simply not in the copy.
     """
     found = Inventory(refs)
-    tags = source.refs.tags()
     for incarnation in dict.fromkeys(ref.incarnation for ref in found.refs):
         _find_head(source, copy, incarnation, found)
     walk = _Walk(source, copy, found)

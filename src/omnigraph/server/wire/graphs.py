@@ -84,14 +84,15 @@ class StatusOutput(Answer):
     graph_id: str
     internal_schema_version: int
     durability: str
-    head: CommitId
-    schema: str
+    # Of main; null while it is damaged.
+    head: CommitId | None
+    schema: str | None
     branches: int
     tags: int
-    node_types: int
-    edge_types: int
-    nodes: int
-    edges: int
+    node_types: int | None
+    edge_types: int | None
+    nodes: int | None
+    edges: int | None
     pending: list[dict[str, Any]]
     damaged: list[dict[str, Any]] | None = None
 
