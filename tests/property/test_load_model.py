@@ -50,6 +50,14 @@ EDGES = {
 }
 
 Rows = dict[str, dict[str, Any]]
+# A new row that names nothing.
+BLANK: dict[str, dict[str, Any]] = {
+    "Person": {"name": None, "mail": None, "age": None},
+    "Note": {"text": None},
+    "Knows": {"src": None, "dst": None, "since": None},
+    "Owns": {"src": None, "dst": None, "share": None},
+    "Leads": {"src": None, "dst": None},
+}
 
 
 # --- the model ---------------------------------------------------------------------------------
@@ -73,10 +81,12 @@ class Model:
             broken |= faults
             if not faults & {"type", "delete"}:
                 readable.append(record)
-        batch, deleted, repeated = self.settle(readable)
+        batch, deleted, repeated, anew = self.settle(readable)
         if repeated and mode != "merge":
             broken.add("key")
-        after, conflict = self.after(mode, batch, deleted)
+        after, conflict = self.after(mode, batch, deleted, anew)
+        owned = (after["Owns"][key] for key in batch.get("Owns", {}))
+        broken |= {"required" for row in owned if row["share"] is None}
         broken |= self.broken_uniques(after, batch)
         if len(readable) == len(records):
             broken |= self.broken_edges(after)
@@ -98,15 +108,16 @@ class Model:
                 faults.add("type")
         if isinstance(data.get("age"), int) and not 0 <= data["age"] <= 9:
             faults.add("range")
-        if record.get("edge") == "Owns" and data.get("share") is None:
+        if record.get("edge") == "Owns" and data.get("share", 0) is None:
             faults.add("required")
         return faults
 
     @staticmethod
     def settle(
         records: list[dict[str, Any]],
-    ) -> tuple[dict[str, Rows], dict[str, set[str]], bool]:
-        """The last word of a batch on every id."""
+    ) -> tuple[dict[str, Rows], dict[str, set[str]], bool, set[tuple[str, str]]]:
+        """What a batch names of every id since its last deletion, and ids with a deletion."""
+        anew = set()
         batch: dict[str, Rows] = {}
         deleted: dict[str, set[str]] = {}
         repeated = False
@@ -115,15 +126,21 @@ class Model:
                 kind, key = record["delete"], record["id"]
                 batch.get(kind, {}).pop(key, None)
                 deleted.setdefault(kind, set()).add(key)
+                anew.add((kind, key))
                 continue
             kind, key, row = row_of(record)
             repeated |= key in batch.get(kind, {})
-            batch.setdefault(kind, {})[key] = row
+            rows = batch.setdefault(kind, {})
+            rows[key] = {**rows.get(key, {}), **row}
             deleted.get(kind, set()).discard(key)
-        return batch, deleted, repeated
+        return batch, deleted, repeated, anew
 
     def after(
-        self, mode: str, batch: dict[str, Rows], deleted: dict[str, set[str]]
+        self,
+        mode: str,
+        batch: dict[str, Rows],
+        deleted: dict[str, set[str]],
+        anew: set[tuple[str, str]],
     ) -> tuple[dict[str, Rows], bool]:
         after = deepcopy(self.tables)
         conflict = False
@@ -140,13 +157,15 @@ class Model:
                 after[kind] = {}
             for key, row in rows.items():
                 conflict |= mode == "append" and key in after[kind]
-                after[kind][key] = row
+                keeps = mode == "merge" and (kind, key) not in anew
+                stored = self.tables[kind].get(key, {}) if keeps else {}
+                after[kind][key] = {**BLANK[kind], **stored, **row}
         return after, conflict
 
     @staticmethod
     def broken_uniques(after: dict[str, Rows], batch: dict[str, Rows]) -> set[str]:
         mails = Counter(row["mail"] for row in after["Person"].values() if row["mail"])
-        new = {row["mail"] for row in batch.get("Person", {}).values()}
+        new = {after["Person"][key]["mail"] for key in batch.get("Person", {})}
         return {"unique"} if any(mails[mail] > 1 for mail in new if mail) else set()
 
     def broken_edges(self, after: dict[str, Rows]) -> set[str]:
@@ -175,16 +194,15 @@ _numbers = itertools.count()
 def row_of(record: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
     data = record.get("data", {})
     if record.get("type") == "Person":
-        row = {name: data.get(name) for name in ("name", "mail", "age")}
-        return "Person", data["name"], row
+        return "Person", data["name"], data
     if record.get("type") == "Note":
-        return "Note", record.get("id", fresh_id()), {"text": data.get("text")}
+        return "Note", record.get("id", fresh_id()), data
     kind, ends = record["edge"], {"src": record["from"], "dst": record["to"]}
     if kind == "Owns":
         key = json.dumps([record["from"], record["to"]], separators=(",", ":"))
-        return kind, key, {**ends, "share": data.get("share")}
+        return kind, key, {**ends, **data}
     key = record.get("id", fresh_id())
-    return kind, key, {**ends, **({"since": data.get("since")} if kind == "Knows" else {})}
+    return kind, key, {**ends, **data}
 
 
 # --- batches -----------------------------------------------------------------------------------

@@ -137,12 +137,12 @@ class Gate:
     def load(self, branch: str, from_: str | None, mode: str, *, whole: bool = False) -> None:
         """Change a branch, which is made first if it is not there and ``from_`` says of what.
 
-        Only an append leaves alone what is there, so only that is for who sees part of it, and only
-        where the input is read with what its loader sees; ``whole`` says that it is not.
+        Append and merge keep what they do not name, so they are for actors with a restricted view,
+        too, if the input is read with that view; ``whole``: it is not.
         """
         if self._open:
             return
-        if whole or mode != "append":
+        if whole or mode == "overwrite":
             self.require_whole(Action.CHANGE, branch, *([from_] if from_ else []))
         if from_ is not None:
             ref = self._engine.root.refs.branch(parse_branch_name(branch))

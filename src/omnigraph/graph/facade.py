@@ -161,8 +161,9 @@ class Graph(GraphAt):
 
         ``source`` is a path or several, an open file, bytes, an iterable of records, an Arrow
         table, a pandas or polars frame, or a mapping from type names to such. ``mode`` is
-        ``append`` (every entity is new), ``merge`` (existing ones are replaced) or ``overwrite``
-        (the input is all there is of its types). ``type`` names the one type of a table.
+        ``append`` (an existing id is an error), ``merge`` (an upsert: absent fields and columns
+        keep the stored values, NULL clears them) or ``overwrite`` (the input is all there is of
+        its types). ``type`` names the one type of a table.
         ``from_`` makes the branch from another target if it does not exist; it stays only if
         the load succeeds. What is wrong with the data is a ``ValidationFailure`` that names every
         record.

@@ -27,7 +27,7 @@ class Mode(StrEnum):
 
     # A strict insert: it is a conflict.
     APPEND = "append"
-    # An upsert: the row takes the place of the stored one.
+    # An upsert: the row takes the place of the stored one, and keeps what it does not name.
     MERGE = "merge"
     # The rows are all there is of the type; what existed before goes.
     OVERWRITE = "overwrite"
@@ -61,6 +61,9 @@ class TypeChange:
     # where the writer has come across them: nobody looks for them again.
     located: pa.Table | None = None
     deleted_at: np.ndarray | None = None
+    # Where a value comes from an earlier record or from the stored row, by column: the rules about
+    # values were checked there.
+    inherited: Mapping[str, np.ndarray] = field(default_factory=dict)
     # Ids of rows that must be new, whatever the mode: an existing one is a conflict.
     strict: pa.Array | None = None
 

@@ -18,6 +18,7 @@ from omnigraph.integrity.rules import (
     WholeVector,
     rules_of,
 )
+from omnigraph.integrity.unnamed import unnamed_masks
 from omnigraph.integrity.violations import Report, Violation, told_value
 
 if TYPE_CHECKING:
@@ -35,10 +36,17 @@ def check_columns(change: TypeChange, report: Report) -> None:
     """Run every value rule of the type over the rows of a change."""
     if not change.rows.num_rows:
         return
+    unnamed = unnamed_masks(change.entity, change.rows)
     for rule in rules_of(change.entity):
         if isinstance(rule, _VALUE_RULES):
             find = _FINDERS[type(rule)]
-            _add(change, rule, find(change.rows.column(rule.prop.column), rule), report)
+            broken = find(change.rows.column(rule.prop.column), rule)
+            if isinstance(rule, Required) and rule.prop.column in unnamed:
+                # The row may keep a stored value, which is known once the row is completed.
+                broken = broken[~unnamed[rule.prop.column][broken]]
+            if rule.prop.column in change.inherited:
+                broken = broken[~change.inherited[rule.prop.column][broken]]
+            _add(change, rule, broken, report)
 
 
 def _add(change: TypeChange, rule: ValueRule, broken: np.ndarray, report: Report) -> None:

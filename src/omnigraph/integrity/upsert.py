@@ -9,15 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID
-from omnigraph.integrity.lookup import PUSHED_MAX, find_rows, locate
+from omnigraph.integrity.lookup import PUSHED_MAX, find_rows, is_among, locate
+from omnigraph.integrity.unnamed import UNNAMED, unnamed_masks, with_unnamed
 from omnigraph.ports.tables import ROW_ADDRESS, RowSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from omnigraph.catalog.model import EntityType
     from omnigraph.ports.tables import Table
 
-__all__ = ["find_stored", "keep_unnamed"]
+__all__ = ["complete_rows", "find_stored", "fold_records", "inherit", "keep_unnamed"]
 
 
 def find_stored(
@@ -50,18 +52,63 @@ def keep_unnamed(
     if not stored.num_rows or not named:
         return rows, located
     ids = stored.column(ID.column).combine_chunks()
-    at = pc.index_in(rows.column(ID.column), value_set=ids)
-    exists = pc.is_valid(at)
+    at = pc.index_in(rows.column(ID.column), value_set=ids).fill_null(-1).to_numpy()
     for name, mask in named.items():
-        keeps = pc.and_(pc.invert(mask), exists)
-        if not pc.any(keeps).as_py():
-            continue
-        place = rows.schema.get_field_index(name)
-        field = rows.schema.field(place)
-        kept = stored.column(name).take(at).cast(field.type)
-        column = pc.if_else(keeps, kept, rows.column(name))
-        rows = rows.set_column(place, field, column)
+        wanted = np.where(np.asarray(mask), -1, at)
+        if (wanted >= 0).any():
+            rows = inherit(rows, name, stored.column(name), wanted)
     return rows, located
+
+
+def complete_rows(
+    table: Table, entity: EntityType, rows: pa.Table
+) -> tuple[pa.Table, pa.Table | None, dict[str, np.ndarray]]:
+    """Whole rows from rows with unique ids and a column ``UNNAMED``, the location of those that
+    exist, and a mask per column of the values that are kept.
+
+    Rows without that column are whole; they are not located.
+    """
+    if UNNAMED not in rows.column_names:
+        return rows, None, {}
+    masks = {name: mask for name, mask in unnamed_masks(entity, rows).items() if mask.any()}
+    named = {name: pa.array(~mask) for name, mask in masks.items()}
+    whole, located = keep_unnamed(table, rows.drop([UNNAMED]), named)
+    exists = is_among(whole.column(ID.column), located.column(ID.column))
+    found: np.ndarray = exists.to_numpy()
+    return whole, located, {name: mask & found for name, mask in masks.items()}
+
+
+def fold_records(
+    entity: EntityType, rows: pa.Table, earlier: pa.Table, owner: np.ndarray
+) -> tuple[pa.Table, dict[str, np.ndarray]]:
+    """Give rows the values that they do not name and that an earlier record names.
+
+    ``earlier`` are records in the order of the input, and ``owner`` is the position of the row
+    about the same entity; both tables have a column ``UNNAMED``. The last record that names a
+    property counts. Returns the rows, and a mask per column of the values that were inherited.
+    """
+    absent, lacking = unnamed_masks(entity, rows), unnamed_masks(entity, earlier)
+    inherited: dict[str, np.ndarray] = {}
+    for name, mask in absent.items():
+        naming = np.flatnonzero(~lacking[name])
+        at = np.full(rows.num_rows, -1, np.int64)
+        np.maximum.at(at, owner[naming], naming)
+        at[~mask] = -1
+        if (at >= 0).any():
+            rows = inherit(rows, name, earlier.column(name), at)
+            inherited[name] = at >= 0
+            absent[name] = mask & (at < 0)
+    return with_unnamed(entity, rows, absent), inherited
+
+
+def inherit(rows: pa.Table, name: str, values: pa.ChunkedArray, at: np.ndarray) -> pa.Table:
+    """Rows whose column has the value at a position of ``values``, where that is not negative."""
+    place = rows.schema.get_field_index(name)
+    field = rows.schema.field(place)
+    takes = at >= 0
+    taken = values.take(pa.array(at, mask=~takes)).cast(field.type)
+    column = pc.if_else(pa.array(takes), taken, rows.column(name))
+    return rows.set_column(place, field, column)
 
 
 def _read(table: Table, located: pa.Table, columns: Sequence[str]) -> pa.Table:

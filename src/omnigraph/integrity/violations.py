@@ -15,7 +15,9 @@ from omnigraph.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["VIOLATIONS_SHOWN_MAX", "Report", "Violation", "told_value"]
+    from omnigraph.catalog.model import Catalog
+
+__all__ = ["VIOLATIONS_SHOWN_MAX", "Report", "Violation", "hide_unseen", "told_value"]
 
 # All violations are counted; this many are kept.
 VIOLATIONS_SHOWN_MAX = 100
@@ -162,3 +164,19 @@ class Report:
             self.violations,
             key=lambda found: (found.record is None, found.record or 0, found.type or ""),
         )
+
+
+def hide_unseen(report: Report, whole: Catalog, seen: Catalog) -> None:
+    """Keep of violations only the rule, where they are about a part of the schema that is hidden
+    from the author of a change."""
+    report.hide(lambda found: _is_seen(found, whole, seen))
+
+
+def _is_seen(found: Violation, whole: Catalog, seen: Catalog) -> bool:
+    if found.type is None:
+        return True
+    entity, shown = whole.entity(found.type), seen.entity(found.type)
+    if entity is None or shown is None:
+        return False
+    hidden = {prop.name for prop in entity.properties} - {prop.name for prop in shown.properties}
+    return hidden.isdisjoint((found.property or "").replace(",", " ").split())

@@ -10,6 +10,7 @@ from omnigraph.compiler import bind_params, select_query
 from omnigraph.errors import Forbidden, InvalidInput
 from omnigraph.frozen import frozen
 from omnigraph.integrity.evaluate import evaluate_changes
+from omnigraph.integrity.violations import hide_unseen
 from omnigraph.ir.queries import Insert, InsertMode, MutationIR
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.source import Source
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog
     from omnigraph.integrity.changes import ChangeSet
     from omnigraph.integrity.evaluate import Evaluation
-    from omnigraph.integrity.violations import Violation
     from omnigraph.operations.engine import Engine
     from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.snapshot import Snapshot
@@ -197,7 +197,7 @@ class _MutationWriter:
         evaluation = evaluate_changes(changes, snapshot)
         if self._seen is not self._engine:
             seen = self._seen.root.catalog(snapshot.manifest.commit.schema)
-            evaluation.report.hide(lambda found: _is_seen(found, snapshot.catalog, seen))
+            hide_unseen(evaluation.report, snapshot.catalog, seen)
         evaluation.raise_if_broken()
         return evaluation
 
@@ -254,14 +254,3 @@ def _require_whole_rows(ir: MutationIR, whole: Catalog, seen: Catalog) -> None:
                 details={"action": Action.CHANGE.value, "types": [entity.name]},
                 remedy="use `insert`, which keeps what it does not name",
             )
-
-
-def _is_seen(found: Violation, whole: Catalog, seen: Catalog) -> bool:
-    """Whether a violation is only about what a reader of part of a schema sees."""
-    if found.type is None:
-        return True
-    entity, shown = whole.entity(found.type), seen.entity(found.type)
-    if entity is None or shown is None:
-        return False
-    hidden = {prop.name for prop in entity.properties} - {prop.name for prop in shown.properties}
-    return hidden.isdisjoint((found.property or "").replace(",", " ").split())

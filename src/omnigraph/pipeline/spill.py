@@ -16,6 +16,7 @@ import pyarrow as pa
 from omnigraph.catalog.model import ID
 from omnigraph.integrity.changes import TypeChange
 from omnigraph.integrity.columns import check_columns
+from omnigraph.integrity.unnamed import UNNAMED
 from omnigraph.integrity.violations import VIOLATIONS_SHOWN_MAX, Report, Violation
 from omnigraph.operations.load.batches import Deletions, Gathered, Parsed, Place
 from omnigraph.operations.load.gather import gather
@@ -243,6 +244,8 @@ class Spill(Gathered):
         site, name = self._reading.site, f"{self._prefix}.{number}.{entity.id}"
         found = []
         rows, records, minted = chunk.rows(entity)
+        if UNNAMED in rows.column_names:
+            rows = rows.drop([UNNAMED])
         if rows.num_rows:
             if self._reading.checks:
                 change = TypeChange(entity, self._reading.mode, rows, records=records)

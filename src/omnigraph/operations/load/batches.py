@@ -12,7 +12,15 @@ import pyarrow as pa
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import LimitExceeded
 from omnigraph.frozen import frozen
+from omnigraph.integrity.unnamed import (
+    UNNAMED,
+    all_named,
+    pack_unnamed,
+    unnamed_masks,
+    unnamed_type,
+)
 from omnigraph.integrity.violations import Report
+from omnigraph.operations.rows import default_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -46,6 +54,8 @@ class Batch:
     records: np.ndarray
     # Every id is a fresh one.
     minted: bool = False
+    # The properties that each row does not name (``integrity.unnamed``); None: it names all.
+    unnamed: pa.Array | None = None
 
 
 @frozen
@@ -88,6 +98,7 @@ class _TypeRows:
 
     batches: list[pa.RecordBatch] = field(default_factory=list)
     records: list[np.ndarray] = field(default_factory=list)
+    unnamed: list[pa.Array | None] = field(default_factory=list)
     minted: bool = True
 
 
@@ -127,11 +138,33 @@ class Gathered:
             raise too_large(self._bytes_max)
 
     def rows(self, entity: EntityType) -> tuple[pa.Table, np.ndarray, bool]:
-        """All rows of a type, the record of each, and whether all their ids are fresh."""
+        """All rows of a type, the record of each, and whether all their ids are fresh.
+
+        Where a row does not name everything, the rows have a column ``UNNAMED`` as well.
+        """
         schema = table_schema(entity)
         found = self._rows.get(entity.id, _TypeRows())
         records = np.concatenate(found.records) if found.records else np.empty(0, np.int64)
-        return pa.Table.from_batches(found.batches, schema), records, found.minted
+        rows = pa.Table.from_batches(found.batches, schema)
+        if any(bits is not None for bits in found.unnamed):
+            bits = [
+                all_named(entity, batch.num_rows) if given is None else given
+                for batch, given in zip(found.batches, found.unnamed, strict=True)
+            ]
+            rows = rows.append_column(UNNAMED, pa.chunked_array(bits, unnamed_type(entity)))
+        return rows, records, found.minted
+
+    def widen(self, entity: EntityType) -> None:
+        """Complete rows that were read with part of the properties of a type: the others have
+        their defaults, and are not named."""
+        part = self.entities[entity.id]
+        self.entities[entity.id] = entity
+        found = self._rows.get(entity.id, _TypeRows())
+        found.unnamed = [
+            _widened_bits(part, entity, batch.num_rows, bits)
+            for batch, bits in zip(found.batches, found.unnamed, strict=True)
+        ]
+        found.batches = [_widened(entity, batch) for batch in found.batches]
 
     def deleted(self, entity: EntityType) -> tuple[pa.ChunkedArray, np.ndarray]:
         """The ids of a type that go, and the record of each."""
@@ -158,8 +191,10 @@ class Gathered:
         found = self._rows.setdefault(batch.entity.id, _TypeRows())
         found.batches.append(batch.rows)
         found.records.append(batch.records + first)
+        found.unnamed.append(batch.unnamed)
         found.minted &= batch.minted
         self.bytes += batch.rows.nbytes + batch.records.nbytes
+        self.bytes += 0 if batch.unnamed is None else batch.unnamed.nbytes
 
     def _report(self, violations: Iterable[Violation], first: int) -> None:
         for violation in violations:
@@ -170,14 +205,42 @@ class Gathered:
             )
 
 
+def _widened(entity: EntityType, rows: pa.RecordBatch) -> pa.RecordBatch:
+    defaults = {prop.column: default_value(prop) for prop in entity.properties}
+    schema = table_schema(entity)
+    arrays = [
+        rows.column(field.name)
+        if field.name in rows.schema.names
+        else pa.array([defaults[field.name]] * rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _widened_bits(
+    part: EntityType, entity: EntityType, count: int, bits: pa.Array | None
+) -> pa.Array | None:
+    bits = all_named(part, count) if bits is None else bits
+    masks = unnamed_masks(part, pa.table({UNNAMED: bits}))
+    hidden = np.ones(count, dtype=bool)
+    columns = [masks.get(prop.column, hidden) for prop in entity.properties]
+    return pack_unnamed(entity, np.stack(columns, axis=1))
+
+
 def cut_batches(
-    entity: EntityType, rows: pa.Table, records: np.ndarray, *, minted: bool
+    entity: EntityType,
+    rows: pa.Table,
+    records: np.ndarray,
+    *,
+    minted: bool,
+    unnamed: pa.Array | None = None,
 ) -> Iterator[Batch]:
     """Rows as batches: a column with more text than one array can hold comes in several pieces."""
     start = 0
     for batch in rows.to_batches():
         end = start + batch.num_rows
-        yield Batch(entity, batch, records[start:end], minted)
+        bits = None if unnamed is None else unnamed.slice(start, batch.num_rows)
+        yield Batch(entity, batch, records[start:end], minted, bits)
         start = end
 
 

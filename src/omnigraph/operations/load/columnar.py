@@ -9,6 +9,8 @@ tested with generated input.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +20,7 @@ import pyarrow.json as pj
 
 from omnigraph.catalog.model import ID
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.frozen import frozen
+from omnigraph.integrity.unnamed import pack_unnamed
 from omnigraph.operations.load.batches import Batch, Deletions, Parsed
 from omnigraph.operations.load.convert import Doubt, holds, plain, typed
 from omnigraph.operations.load.identity import canonical_id, identify, key_members, spell
@@ -38,13 +40,16 @@ _NEWLINE, _RETURN, _OPEN, _CLOSE = b"\n\r{}"
 # What nearly every record begins with: its head and the name of its type.
 _HEADER = re.compile(rb'\{\s*"(?:type|edge|delete)"\s*:\s*"[^"\\\x00-\x1f]*"')
 _HEADERS_MAX = 64
+# Only names are followed by a colon. Texts with an escaped quote may match as well.
+_ESCAPED_NAME = re.compile(rb'\\u[^"]*"\s*:')
 
 
 def read_block(data: bytes, shapes: Shapes) -> Parsed | None:
     """The records of complete lines, or None where the exact way has to decide."""
     try:
         lines = _lines(data)
-        groups = [_read_group(group) for group in _group(lines, data, shapes)]
+        upserts = shapes.mode == "merge"
+        groups = [_read_group(group, upserts=upserts) for group in _group(lines, data, shapes)]
     except (Doubt, pa.ArrowException):
         return None
     return Parsed(
@@ -57,15 +62,32 @@ def read_block(data: bytes, shapes: Shapes) -> Parsed | None:
 # --- lines and their types ---------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True, eq=False)
 class _Group:
     """The lines of one block that have the same shape."""
 
     shape: Shape
     data: pa.Buffer
-    # Which lines of the block they are, and where the first of them ends.
+    # Which lines of the block they are, and the lines themselves.
     at: np.ndarray
-    first_end: int
+    lines: pa.Array
+
+    @property
+    def first_end(self) -> int:
+        return len(self.lines[0].as_buffer())
+
+    @cached_property
+    def has_null(self) -> bool:
+        return b"null" in self._bytes
+
+    @cached_property
+    def has_escaped_name(self) -> bool:
+        return b"\\u" in self._bytes and _ESCAPED_NAME.search(self._bytes) is not None
+
+    @cached_property
+    def _bytes(self) -> bytes:
+        found: bytes = self.data.to_pybytes()
+        return found
 
 
 def _lines(data: bytes) -> pa.Array:
@@ -137,12 +159,12 @@ def _by_type_name(
 
 
 def _whole(shape: Shape, lines: pa.Array, data: bytes) -> _Group:
-    return _Group(shape, pa.py_buffer(data), np.arange(len(lines)), len(lines[0].as_buffer()))
+    return _Group(shape, pa.py_buffer(data), np.arange(len(lines)), lines)
 
 
 def _gathered(shape: Shape, lines: pa.Array, at: np.ndarray) -> _Group:
-    first_end = len(lines[int(at[0])].as_buffer())
-    return _Group(shape, _buffer(lines.take(pa.array(at))), at, first_end)
+    taken = lines.take(pa.array(at))
+    return _Group(shape, _buffer(taken), at, taken)
 
 
 def _buffer(lines: pa.Array) -> pa.Buffer:
@@ -162,14 +184,18 @@ def _parse(data: pa.Buffer, schema: pa.Schema, *, unexpected: str = "error") -> 
     )
 
 
-def _read_group(group: _Group) -> Batch | Deletions:
+def _read_group(group: _Group, *, upserts: bool) -> Batch | Deletions:
     shape = group.shape
     found = _values(group)
     if shape.deletes:
         return _deletions(shape, found, group.at)
     rows = {end.id: spell(found[name,]) for end, name in shape.ends.items()}
-    for prop in shape.entity.properties:
-        rows[prop.id] = _column(prop, found[*shape.inside, prop.name], group.data)
+    masks = np.zeros((len(group.at), len(shape.entity.properties)), dtype=bool)
+    for n, prop in enumerate(shape.entity.properties):
+        values = found[*shape.inside, prop.name]
+        if upserts or prop.default is not None:
+            masks[:, n] = _absent(group, prop.name, values)
+        rows[prop.id] = _column(prop, values, masks[:, n])
     if any(rows[member].null_count for member in key_members(shape.entity)):
         raise Doubt
     identified = identify(shape.entity, rows, _given_ids(shape, found), len(group.at))
@@ -178,7 +204,8 @@ def _read_group(group: _Group) -> Batch | Deletions:
     rows[ID.id] = identified.ids
     arrays = [rows[prop.id] for prop in stored_properties(shape.entity)]
     batch = pa.RecordBatch.from_arrays(arrays, schema=table_schema(shape.entity))
-    return Batch(shape.entity, batch, group.at, identified.minted)
+    unnamed = pack_unnamed(shape.entity, masks) if upserts else None
+    return Batch(shape.entity, batch, group.at, identified.minted, unnamed)
 
 
 def _values(group: _Group) -> Mapping[Path, pa.Array]:
@@ -206,7 +233,7 @@ def _members(inside: Path, data: pa.StructArray) -> dict[Path, pa.Array]:
     return {(*inside, name): part for name, part in zip(names, data.flatten(), strict=True)}
 
 
-def _column(prop: Property, values: pa.Array, data: pa.Buffer) -> pa.Array:
+def _column(prop: Property, values: pa.Array, absent: np.ndarray) -> pa.Array:
     """A property of a group: typed, with its default where it was left out."""
     numbers = pc.list_flatten(values) if pa.types.is_list(values.type) else values
     if numbers is not values and numbers.null_count:
@@ -215,21 +242,28 @@ def _column(prop: Property, values: pa.Array, data: pa.Buffer) -> pa.Array:
     if pa.types.is_floating(numbers.type) and not holds(pc.is_finite(numbers)):
         raise Doubt
     column = typed(values, prop.dtype)
-    if column.null_count and prop.default is not None:
-        # A column cannot tell what was left out from what was said to be null.
-        if _may_say_null(data, prop.name):
-            raise Doubt
-        column = pc.fill_null(column, pa.scalar(default_value(prop), column.type))
+    if prop.default is not None and absent.any():
+        default = pa.scalar(default_value(prop), column.type)
+        column = pc.if_else(pa.array(absent), default, column)
     return column
 
 
-def _may_say_null(data: pa.Buffer, name: str) -> bool:
-    text = data.to_pybytes()
-    if b"null" not in text:
-        return False
-    # A name can be spelled with escapes, too.
-    said = rb'"%b"\s*:\s*null' % re.escape(name.encode())
-    return b"\\u" in text or re.search(said, text) is not None
+def _absent(group: _Group, name: str, values: pa.Array) -> np.ndarray:
+    """The lines that do not have a name. A parsed column has NULL for these, and for ``null``."""
+    absent: np.ndarray = values.is_null().to_numpy(zero_copy_only=False)
+    if not values.null_count or not group.has_null:
+        return absent
+    shape = group.shape
+    # A name can be spelled with escapes, and the envelope can have the same name.
+    outer = {*shape.fields, shape.inside} if shape.inside else ()
+    if group.has_escaped_name or (name,) in outer:
+        raise Doubt
+    at = np.flatnonzero(absent)
+    pattern = rf'"{re.escape(name)}"\s*:\s*null'
+    null = pc.match_substring_regex(group.lines.take(pa.array(at)), pattern)
+    absent = absent.copy()
+    absent[at[null.to_numpy(zero_copy_only=False)]] = False
+    return absent
 
 
 def _given_ids(shape: Shape, found: Mapping[Path, pa.Array]) -> pa.Array | None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.datatypes.types import STRING, EnumType
 from omnigraph.datatypes.values import ValueProblem, canonical_key, coerce_json
+from omnigraph.integrity.unnamed import pack_unnamed
 from omnigraph.integrity.violations import Violation
 from omnigraph.operations.load.batches import Deletions, Parsed, cut_batches
 from omnigraph.operations.load.decode import Trouble
@@ -54,6 +55,7 @@ class _Typing:
         self._count = 0
         self._rows: dict[TypeId, list[Row]] = {}
         self._records: dict[TypeId, list[int]] = {}
+        self._named: dict[TypeId, list[list[bool]]] = {}
         self._deleted: dict[TypeId, list[tuple[str, int]]] = {}
         self._violations: list[Violation] = []
         # What is wrong with the record at hand.
@@ -123,10 +125,12 @@ class _Typing:
                 self._fault("unknown_property", message, letter, str(name), value)
             else:
                 row[prop.id] = self._value(letter, prop, value)
+        named = [prop.id in row for prop in entity.properties]
         row = fill_defaults(entity, row)
         if not self._faults:
             self._identify(letter, row)
         if not self._faults:
+            self._named.setdefault(entity.id, []).append(named)
             self._rows.setdefault(entity.id, []).append(row)
             self._records.setdefault(entity.id, []).append(self._count)
 
@@ -187,6 +191,7 @@ class _Typing:
             to_arrow(entity, rows),
             np.array(self._records[entity.id], np.int64),
             minted=entity.key is None and len(nameless) == len(rows),
+            unnamed=pack_unnamed(entity, ~np.array(self._named[entity.id], dtype=bool)),
         )
 
     def _fault(

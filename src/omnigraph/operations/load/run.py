@@ -16,6 +16,7 @@ from omnigraph.errors import (
     OutcomeUnknown,
 )
 from omnigraph.frozen import frozen
+from omnigraph.integrity.changes import Mode
 from omnigraph.operations.idempotency import RACED, digest_of, find_earlier
 from omnigraph.operations.load.gather import gather
 from omnigraph.operations.load.writer import LoadWriter
@@ -26,10 +27,11 @@ from omnigraph.versioning.snapshot import open_snapshot
 from omnigraph.writer.plan import Request, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
-    from omnigraph.catalog.model import Catalog, EntityType
+    from omnigraph.catalog.model import Catalog
     from omnigraph.operations.engine import Engine
+    from omnigraph.operations.load.batches import Gathered
     from omnigraph.operations.load.request import LoadRequest, LoadResult
     from omnigraph.versioning.manifest import Commit, Manifest
     from omnigraph.versioning.snapshot import Snapshot
@@ -82,21 +84,36 @@ def load(
         gathered, content = gather(request, catalog, root.limits, tables=root.tables)
         if allow is not None:
             allow(sorted(entity.name for entity in gathered.entities.values()))
-        _require_whole_types(gathered.entities.values(), base.snapshot.catalog)
-        writer = LoadWriter(request, gathered, base.snapshot.manifest.commit.schema)
+        whole = base.snapshot.catalog
+        _widen_types(gathered, request.mode, whole)
+        shown = None if catalog is whole else catalog
+        writer = LoadWriter(request, gathered, base.snapshot.manifest.commit.schema, shown)
         return commit_load(engine, request, base, writer, content)
 
 
-def _require_whole_types(entities: Iterable[EntityType], whole: Catalog) -> None:
-    """Records make whole entities, so they are for who sees all of their types."""
-    for entity in entities:
-        if entity != whole.types[entity.id]:
+def _widen_types(gathered: Gathered, mode: Mode, whole: Catalog) -> None:
+    """Give rows of types that are partly hidden from the author all properties of the type.
+
+    The author cannot name the hidden ones, so that stored rows keep them. A load that would erase
+    them, or that cannot name the key, is refused.
+    """
+    for key, entity in list(gathered.entities.items()):
+        full = whole.types[key]
+        if entity == full:
+            continue
+        if mode is Mode.OVERWRITE or entity.key != full.key:
             raise Forbidden(
                 "policy.denied",
-                f"you see only part of {entity.name}, and may not load what you do not see",
+                f"the policy hides properties of {entity.name} from you, "
+                f"which a load with mode {mode} would erase"
+                if entity.key == full.key
+                else f"the policy hides the key of {entity.name} from you",
                 details={"action": Action.CHANGE.value, "types": [entity.name]},
-                remedy="insert by a mutation, or let somebody load it who sees all of it",
+                remedy="load with mode merge, which keeps what it does not name"
+                if entity.key == full.key
+                else "ask for permission to read the key",
             )
+        gathered.widen(full)
 
 
 def commit_load(

@@ -17,6 +17,7 @@ import pyarrow as pa
 from omnigraph.catalog.model import DST, ENDPOINTS, ID, SRC, EdgeType
 from omnigraph.datatypes.arrow import arrow_type, table_schema
 from omnigraph.datatypes.types import STRING, Scalar, ScalarType
+from omnigraph.integrity.unnamed import same_unnamed
 from omnigraph.integrity.violations import Violation
 from omnigraph.operations.load.batches import Batch, Parsed
 from omnigraph.operations.load.cells import read_cells, read_column, sound, utf8
@@ -137,7 +138,10 @@ class _Typing:
             keep = np.ones(len(records), dtype=bool)
             keep[wrong] = False
             rows, records = rows.filter(pa.array(keep)), records[keep]
-        return Batch(entity, rows, records, identified.minted)
+        given_names = self._rows.schema.names
+        absent = [prop.name for prop in entity.properties if prop.name not in given_names]
+        unnamed = same_unnamed(entity, absent, rows.num_rows)
+        return Batch(entity, rows, records, identified.minted, unnamed)
 
     def _wrong_ids(self, given: pa.Array, identified: Identified, records: np.ndarray) -> list[int]:
         """The rows whose given id does not even mean the same as their key."""

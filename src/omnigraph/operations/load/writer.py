@@ -14,7 +14,8 @@ from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
 from omnigraph.integrity.evaluate import evaluate_changes
 from omnigraph.integrity.lookup import is_among, locate
-from omnigraph.integrity.violations import Report
+from omnigraph.integrity.upsert import complete_rows
+from omnigraph.integrity.violations import Report, hide_unseen
 from omnigraph.operations.cascade import cascade
 from omnigraph.operations.load.request import LoadResult, TypeCount
 from omnigraph.operations.load.settle import settle
@@ -23,7 +24,11 @@ from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.versioning.manifest import Counts, WriterKind
 
 if TYPE_CHECKING:
-    from omnigraph.catalog.model import TypeId
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from omnigraph.catalog.model import Catalog, TypeId
     from omnigraph.integrity.evaluate import Evaluation
     from omnigraph.operations.load.batches import Gathered
     from omnigraph.operations.load.request import LoadRequest
@@ -51,8 +56,16 @@ class LoadWriter:
 
     kind = WriterKind.LOAD
 
-    def __init__(self, request: LoadRequest, gathered: Gathered, schema: str) -> None:
+    def __init__(
+        self,
+        request: LoadRequest,
+        gathered: Gathered,
+        schema: str,
+        seen: Catalog | None = None,
+    ) -> None:
         self._request = request
+        # The part of the schema that the author of the load may read; None: all of it.
+        self._seen = seen
         self._gathered = gathered
         # The digest of the schema that the input was typed with.
         self._schema = schema
@@ -90,6 +103,8 @@ class LoadWriter:
         report = Report()
         report.extend(self._report)
         evaluation = evaluate_changes(changes, snapshot, report)
+        if self._seen is not None:
+            hide_unseen(report, snapshot.catalog, self._seen)
         report.place(self._gathered.place)
         evaluation.raise_if_broken()
         reads = frozenset(deletes) | frozenset(self._settled)
@@ -152,12 +167,17 @@ class LoadWriter:
                 again = is_among(gone.column(ID.column), settled.rows.column(ID.column))
                 gone = gone.filter(pc.invert(again))
             if self._request.mode is Mode.OVERWRITE or settled.rows.num_rows or gone.num_rows:
+                rows, located, kept = complete_rows(
+                    snapshot.table(key), settled.entity, settled.rows
+                )
                 change = TypeChange(
                     settled.entity,
                     self._request.mode,
-                    settled.rows,
+                    rows,
                     records=settled.records,
                     fresh_ids=settled.minted,
+                    located=located,
+                    inherited=_either(settled.inherited, kept),
                 )
                 by_type[key] = change.deleting(gone)
         for key, gone in deletes.items():
@@ -174,6 +194,13 @@ class LoadWriter:
                 "the schema of the branch changed while the input was read",
                 remedy="load again",
             )
+
+
+def _either(
+    one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    found = {**one, **other}
+    return {name: found[name] | one.get(name, found[name]) for name in found}
 
 
 _NOTHING = pa.table({ID.column: pa.array([], pa.string()), ROW_ADDRESS: pa.array([], pa.uint64())})
