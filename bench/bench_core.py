@@ -19,7 +19,7 @@ from lance import LanceDataset, LanceOperation
 from lance.fragment import write_fragments
 
 from bench.harness import Table, median_of
-from omnigraph.operations.mutate import MutationRequest, run_mutation
+from omnigraph.mutation.mutate import MutationRequest, run_mutation
 from omnigraph.testing.contention import write_side_by_side
 from omnigraph.testing.kit import SCHEMA, Add, new_engine, open_engine, table_of, wide_schema
 from omnigraph.versioning import layout
@@ -30,7 +30,7 @@ from omnigraph.writer.plan import Request
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 ROWS = 10
 HISTORIES = (10, 100, 1_000)

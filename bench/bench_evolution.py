@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from bench.harness import Table
-from omnigraph.adapters.lance.door import load_lance
+from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.catalog.model import ID
+from omnigraph.changeset.rows import stored_properties
 from omnigraph.graph.facade import Graph
 from omnigraph.graph.open import clone_graph
-from omnigraph.operations.rows import stored_properties
 from omnigraph.testing.kit import new_engine, open_engine
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.writer.plan import Prepared, Request, TableEffect

@@ -32,7 +32,7 @@ from omnigraph.writer.plan import Prepared, Request, TableEffect
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
     from omnigraph.writer.plan import View
 
 ROWS = 1_000_000

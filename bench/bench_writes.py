@@ -29,7 +29,7 @@ from lance.fragment import write_fragments
 from bench.harness import Table
 from bench.shared import data_of, import_peer, peers_home
 from omnigraph.graph.open import init_graph
-from omnigraph.testing.crew import Crew, Script, step
+from omnigraph.testing.processes import Crew, Script, step
 from omnigraph.versioning.manifest import to_rows
 
 if TYPE_CHECKING:

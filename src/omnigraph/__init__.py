@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from omnigraph.graph.facade import Graph
     from omnigraph.graph.open import clone_graph as clone
     from omnigraph.graph.open import init_graph as init
-    from omnigraph.operations.infer import infer_schema
+    from omnigraph.loading.inference import infer_schema
 
 _HOMES = {
     "Budget": ("omnigraph.executor.budget", "Budget"),
     "Graph": ("omnigraph.graph.facade", "Graph"),
     "clone": ("omnigraph.graph.open", "clone_graph"),
-    "infer_schema": ("omnigraph.operations.infer", "infer_schema"),
+    "infer_schema": ("omnigraph.loading.inference", "infer_schema"),
     "init": ("omnigraph.graph.open", "init_graph"),
     "open": ("omnigraph.client.opening", "open_anywhere"),
 }

@@ -13,9 +13,9 @@ import pytest
 from omnigraph.errors import AlreadyExists, NotFound
 from omnigraph.graph.open import init_graph, open_graph
 from omnigraph.recovery.audit import Outcome
-from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.kit import SCHEMA, add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_proxy import counted
+from omnigraph.testing.processes import Crew, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
 from omnigraph.versioning.tags import create_tag

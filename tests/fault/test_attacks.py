@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.changeset.rows import to_arrow
 from omnigraph.errors import Conflict, GraphError, StorageFault
-from omnigraph.operations.rows import to_arrow
 from omnigraph.runtime import faults
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.verify import require_whole
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 
 @pytest.fixture

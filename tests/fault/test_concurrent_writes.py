@@ -10,8 +10,8 @@ import pytest
 
 from omnigraph.errors import Conflict, KeyConflict
 from omnigraph.graph.open import init_graph, open_graph
-from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.kit import ids_of, new_engine, open_engine
+from omnigraph.testing.processes import Crew, Script, step
 from omnigraph.testing.verify import require_whole
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.adapters.objects import open_objects
+from omnigraph.coordination.claim import claimed
 from omnigraph.errors import AlreadyExists, NotFound
-from omnigraph.operations.claim import claimed
 from omnigraph.runtime.faults import POINTS
-from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption
+from omnigraph.testing.processes import Crew, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.stamp import read_stamp

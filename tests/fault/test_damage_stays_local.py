@@ -17,8 +17,8 @@ import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
 from omnigraph.errors import GraphError, StorageFault
-from omnigraph.operations.describe import describe
 from omnigraph.runtime.ids import new_ulid
+from omnigraph.session.status import describe
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine, remove, table_of
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, list_branches
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
 from omnigraph.errors import StorageFault
-from omnigraph.operations.describe import describe
-from omnigraph.operations.merge.branches import MergeRequest, merge_branches
+from omnigraph.merging.merge import MergeRequest, merge_branches
 from omnigraph.recovery.audit import Outcome
+from omnigraph.session.status import describe
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
     from omnigraph.runtime.ids import CommitId
+    from omnigraph.session.engine import Engine
     from omnigraph.testing.s3 import S3Endpoint
 
     Damage = Callable[[bytes], bytes | None]

@@ -27,9 +27,9 @@ from omnigraph.graph.open import clone_graph
 from omnigraph.runtime import faults
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.faults import POINTS
-from omnigraph.testing.crew import Crew, Outcome, Script, Step, step
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_steps import Here, age, play
+from omnigraph.testing.processes import Crew, Outcome, Script, Step, step
 from omnigraph.testing.verify import check_graph
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import open_branches
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 KINDS = ("raise", "storage", "kill")
 # A point that one scenario passes often is tried at its first passage only, unless --whole.

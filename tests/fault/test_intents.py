@@ -13,15 +13,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from omnigraph.coordination.heartbeat import HEART
+from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.recovery.audit import Outcome
-from omnigraph.recovery.heart import HEART
 from omnigraph.recovery.intents import Armed, Intent, IntentStore
-from omnigraph.recovery.owner import Owner, current_owner
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import CommitId, new_ulid
-from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.kit import FAST, add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption, lose_reply
+from omnigraph.testing.processes import Crew, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.manifest import WriterKind
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 DEAD = Owner(current_owner().host, 2**22 + 1, "0", "nobody")
 ELSEWHERE = Owner("another-machine", 1, "0", "somebody")

@@ -16,9 +16,9 @@ import pytest
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.faults import POINTS
 from omnigraph.testing.contention import write_side_by_side
-from omnigraph.testing.crew import Child, Crew, Outcome, Script, step
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_steps import WRITE_POINTS
+from omnigraph.testing.processes import Child, Crew, Outcome, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch
 from omnigraph.versioning.manifest import WriterKind
@@ -26,7 +26,7 @@ from omnigraph.versioning.manifest import WriterKind
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 BRANCHES = ("main", "dev", "fix")
 TYPES = ("Person", "Place")

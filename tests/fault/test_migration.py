@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.errors import Unsupported
 from omnigraph.graph.open import open_graph
 from omnigraph.recovery.intents import Intent, PlannedTable
-from omnigraph.recovery.owner import Owner, current_owner
 from omnigraph.runtime.ids import new_ulid
-from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption
 from omnigraph.testing.kit_steps import age
+from omnigraph.testing.processes import Crew, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
@@ -27,7 +27,7 @@ from omnigraph.versioning.stamp import FORMAT
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import pytest
 
 from omnigraph.recovery.audit import Outcome as Recovered
 from omnigraph.runtime.clock import SYSTEM_CLOCK
-from omnigraph.testing.crew import Child, Crew, Outcome, Script, step
 from omnigraph.testing.kit import FAST, add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_steps import WRITE_POINTS
+from omnigraph.testing.processes import Child, Crew, Outcome, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch, delete_branch
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
     from omnigraph.runtime.limits import Limits
+    from omnigraph.session.engine import Engine
 
 ARMED = WRITE_POINTS[WRITE_POINTS.index("attempt.armed") :]
 UNCONFIRMED = ARMED[: ARMED.index("attempt.confirmed")]

@@ -17,11 +17,11 @@ import pytest
 
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
+from omnigraph.coordination import owner
 from omnigraph.errors import GraphError
 from omnigraph.graph.open import open_graph
-from omnigraph.operations.engine import Engine
-from omnigraph.recovery import owner
 from omnigraph.runtime import faults
+from omnigraph.session.engine import Engine
 from omnigraph.testing.kit import Add, add, history, ids_of, new_engine, open_engine, remove
 from omnigraph.testing.kit_steps import WRITE_POINTS, age
 from omnigraph.testing.power import PowerLossDisk

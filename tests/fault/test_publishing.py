@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 
 from omnigraph.errors import GraphError
 from omnigraph.runtime.clock import SYSTEM_CLOCK
-from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.kit import Add, add, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption
+from omnigraph.testing.processes import Crew, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
 from omnigraph.writer.plan import Prepared, Request, View
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 
 @pytest.fixture(scope="module")

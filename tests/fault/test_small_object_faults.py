@@ -14,9 +14,9 @@ import pytest
 
 from omnigraph.adapters.objects.keys import TEMPORARY
 from omnigraph.errors import GraphError, OutcomeUnknown, StorageFault
-from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.faulty import Fault, FaultyObjects, Verb, When
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine
+from omnigraph.testing.processes import Crew, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
     from omnigraph.ports.objects import ObjectStore
+    from omnigraph.session.engine import Engine
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from omnigraph.adapters.lance.versions import manifest_name
 from omnigraph.errors import GraphError, StorageFault
 from omnigraph.recovery.audit import Outcome
 from omnigraph.runtime import faults
-from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_steps import Here, play
+from omnigraph.testing.processes import Crew, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 TEARS: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda body: body[: len(body) // 2],

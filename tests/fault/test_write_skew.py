@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.errors import PinChanged
-from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.kit import Add, add, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption
+from omnigraph.testing.processes import Crew, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.writer.plan import Request
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.pipeline.session import SparkOptions, open_session
-from omnigraph.testing.twins import Twins
+from omnigraph.testing.engine_parity import Twins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

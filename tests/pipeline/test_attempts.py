@@ -12,7 +12,7 @@ from omnigraph.testing.verify import require_whole
 
 if TYPE_CHECKING:
     from omnigraph import Graph
-    from omnigraph.testing.twins import Twins
+    from omnigraph.testing.engine_parity import Twins
 
 
 def files_of(graph: Graph) -> set[Path]:

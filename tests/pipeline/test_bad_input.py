@@ -14,7 +14,7 @@ from omnigraph.graph.open import init_graph
 from omnigraph.pipeline import planning
 from omnigraph.pipeline.inputs import plan_splits
 from omnigraph.pipeline.loading import SparkLoad
-from omnigraph.testing.twins import SCHEMA, Twins
+from omnigraph.testing.engine_parity import SCHEMA, Twins
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ import pytest
 from lance.file import LanceFileWriter
 
 from omnigraph.pipeline.loading import SparkLoad
-from omnigraph.testing.twins import Twins
+from omnigraph.testing.engine_parity import Twins
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

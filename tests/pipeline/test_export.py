@@ -11,7 +11,7 @@ from omnigraph import pipeline
 from omnigraph.errors import AlreadyExists, InvalidInput, NotFound
 from omnigraph.graph.open import init_graph
 from omnigraph.pipeline import exporting
-from omnigraph.testing.twins import SCHEMA, contents
+from omnigraph.testing.engine_parity import SCHEMA, contents
 
 if TYPE_CHECKING:
     from pathlib import Path

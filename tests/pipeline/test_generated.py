@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.pipeline.loading import SparkLoad
-from omnigraph.testing.twins import Twins
+from omnigraph.testing.engine_parity import Twins
 
 if TYPE_CHECKING:
     from pathlib import Path

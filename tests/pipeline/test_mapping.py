@@ -15,7 +15,7 @@ from omnigraph import pipeline
 from omnigraph.errors import GraphError, InvalidInput, ValidationFailure
 from omnigraph.graph.open import init_graph
 from omnigraph.pipeline.mapping import parse_mapping, read_mapping
-from omnigraph.pipeline.readable import require_readable
+from omnigraph.pipeline.reader_support import require_readable
 
 if TYPE_CHECKING:
     from pathlib import Path

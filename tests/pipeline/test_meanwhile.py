@@ -15,7 +15,7 @@ import pytest
 from omnigraph import pipeline
 from omnigraph.errors import Conflict, StorageFault
 from omnigraph.graph.open import init_graph, open_graph
-from omnigraph.operations.history import CommitFilter
+from omnigraph.history.commits import CommitFilter
 from omnigraph.testing.verify import require_whole
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 from omnigraph import pipeline
 from omnigraph.errors import InvalidInput, ValidationFailure
 from omnigraph.graph.open import init_graph
-from omnigraph.testing.twins import SCHEMA
+from omnigraph.testing.engine_parity import SCHEMA
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,20 +11,20 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from omnigraph.operations.changes.commit import CommitChangesRequest, commit_changes
-from omnigraph.operations.changes.diff import DiffRequest, diff
-from omnigraph.operations.changes.feed import PollRequest, poll
-from omnigraph.operations.merge.branches import MergeRequest, merge_branches
-from omnigraph.operations.merge.commits import PickRequest, revert
+from omnigraph.changes import compare
+from omnigraph.changes.comparison import Comparison
+from omnigraph.history.commit_changes import CommitChangesRequest, commit_changes
+from omnigraph.history.diff import DiffRequest, diff
+from omnigraph.history.feed import PollRequest, poll
+from omnigraph.merging.cherry_pick import PickRequest, revert
+from omnigraph.merging.merge import MergeRequest, merge_branches
+from omnigraph.merging.resolutions import parse_choices
 from omnigraph.testing.examples import examples
 from omnigraph.testing.histories import State, apply_change, branch_off, state_of, write
 from omnigraph.testing.kit import history, new_engine
-from omnigraph.versioning.changes import compare
-from omnigraph.versioning.changes.stream import Comparison
-from omnigraph.versioning.merge.choices import parse_choices
 
 if TYPE_CHECKING:
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 SCHEMA = """
 node Thing {

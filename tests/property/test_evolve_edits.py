@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from omnigraph.changeset.rows import to_arrow
 from omnigraph.errors import SchemaFailure, ValidationFailure
 from omnigraph.graph.facade import Graph
-from omnigraph.operations.rows import to_arrow
 from omnigraph.runtime.ids import new_short_id
 from omnigraph.testing.examples import examples
 from omnigraph.testing.kit import new_engine

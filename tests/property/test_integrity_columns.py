@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.catalog.model import ID
+from omnigraph.changeset.rows import to_arrow
 from omnigraph.integrity.changes import Mode, TypeChange
 from omnigraph.integrity.columns import check_columns
 from omnigraph.integrity.keys import repeated
 from omnigraph.integrity.violations import Report
-from omnigraph.operations.rows import to_arrow
 from omnigraph.testing.kit import catalog_of
 
 if TYPE_CHECKING:

@@ -11,16 +11,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.integrity.changes import Mode
-from omnigraph.operations.load.columnar import read_block
-from omnigraph.operations.load.decode import Decoder
-from omnigraph.operations.load.exact import type_records
-from omnigraph.operations.load.shapes import Shapes
+from omnigraph.loading.columnar_parser import read_block
+from omnigraph.loading.json_decoder import Decoder
+from omnigraph.loading.json_schemas import Shapes
+from omnigraph.loading.record_parser import type_records
 from omnigraph.runtime.ids import is_ulid
 from omnigraph.testing.examples import examples
 from omnigraph.testing.kit import catalog_of
 
 if TYPE_CHECKING:
-    from omnigraph.operations.load.batches import Parsed
+    from omnigraph.loading.batches import Parsed
 
 CATALOG = catalog_of(
     """

@@ -26,7 +26,7 @@ from omnigraph.testing.verify import require_whole
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import NodeType
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 SCHEMA = "node T0 { key: String @key  a: String?  b: I32?  c: String? }"
 NAMES, ROWS, TYPES = "abcd", "uvwxyz", ("T0", "T1", "T2")

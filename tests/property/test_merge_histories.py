@@ -16,19 +16,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.errors import ValidationFailure
-from omnigraph.operations.changes.diff import DiffRequest, diff
-from omnigraph.operations.merge.branches import MergeRequest, merge_branches
-from omnigraph.operations.merge.result import MergeOutcome
+from omnigraph.history.diff import DiffRequest, diff
+from omnigraph.merging.merge import MergeRequest, merge_branches
+from omnigraph.merging.resolutions import parse_choices
+from omnigraph.merging.result import MergeOutcome
 from omnigraph.testing.examples import examples
 from omnigraph.testing.histories import State, branch_off, state_of, write
 from omnigraph.testing.kit import new_engine
 from omnigraph.testing.verify import require_whole
-from omnigraph.versioning.merge.choices import parse_choices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 SCHEMA = """
 node Person {

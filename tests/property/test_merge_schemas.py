@@ -14,7 +14,7 @@ import pytest
 
 from omnigraph.errors import MergeConflict
 from omnigraph.graph.facade import Graph
-from omnigraph.operations.changes.diff import DiffRequest, diff
+from omnigraph.history.diff import DiffRequest, diff
 from omnigraph.testing.histories import branch_off, state_of, write
 from omnigraph.testing.kit import new_engine
 from omnigraph.testing.verify import require_whole
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 
 PLACE = "node Place { name: String @key }"

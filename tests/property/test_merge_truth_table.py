@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.errors import MergeConflict
-from omnigraph.operations.merge.branches import MergeRequest, merge_branches
+from omnigraph.merging.merge import MergeRequest, merge_branches
+from omnigraph.merging.resolutions import parse_choices
 from omnigraph.testing.histories import branch_off, state_of, write
 from omnigraph.testing.kit import new_engine
 from omnigraph.testing.verify import require_whole
-from omnigraph.versioning.merge.choices import parse_choices
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 SCHEMA = """
 node Person {

@@ -23,7 +23,7 @@ from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import GraphError
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.execute import Call, Executable, execute
-from omnigraph.operations.indexes import plan_table, stage_steps
+from omnigraph.maintenance.indexes import plan_table, stage_steps
 from omnigraph.planner import Facts, plan_read
 from omnigraph.planner.plan import Access
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID

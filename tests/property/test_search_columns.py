@@ -28,7 +28,7 @@ from omnigraph.executor.search.corpus import TextQuery
 from omnigraph.executor.search.texts import TextColumn
 from omnigraph.executor.search.vectors import VectorColumn
 from omnigraph.ir.expressions import ScoreFunc, TextFunc
-from omnigraph.operations.indexes import plan_table, stage_steps
+from omnigraph.maintenance.indexes import plan_table, stage_steps
 from omnigraph.semantics.search import cosine_distance, rank
 from omnigraph.semantics.text import Corpus, has_any_token, has_phrase, has_similar_token, tokenize
 from omnigraph.testing.examples import examples

@@ -19,8 +19,8 @@ from omnigraph.errors import GraphError
 from omnigraph.executor.cache import shared_cache
 from omnigraph.executor.search import indexed, texts
 from omnigraph.graph.open import init_graph
-from omnigraph.operations.indexes import ensure_indices
-from omnigraph.operations.query import QueryRequest, run_query
+from omnigraph.maintenance.indexes import ensure_indices
+from omnigraph.session.query import QueryRequest, run_query
 from omnigraph.testing.agreement import question_of, same
 from omnigraph.testing.embedder import WordEmbedder
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from omnigraph.adapters.lance.door import load_lance
+from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.adapters.lance.versions import manifest_name
 from omnigraph.testing.s3 import S3Endpoint  # noqa: TC001 - a fixture's type, read by nobody else
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from lance.query import FullTextOperator, MatchQuery
 
-from omnigraph.adapters.lance.door import load_lance
+from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.adapters.lance.indexes import index_type
 from omnigraph.executor.search.indexed import is_sought
 from omnigraph.ports.indexes import IndexKind

@@ -12,9 +12,9 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import NotFound
-from omnigraph.pictures.history import Dot, draw_history
-from omnigraph.pictures.rows import html_table
-from omnigraph.pictures.types import Arrow, Box, draw_types
+from omnigraph.notebook.commit_graph import Dot, draw_history
+from omnigraph.notebook.row_table import html_table
+from omnigraph.notebook.schema_graph import Arrow, Box, draw_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -218,7 +218,7 @@ class Catalog:
 
     def _repr_html_(self) -> str:
         """Render the types as a graph for notebooks."""
-        from omnigraph.pictures.types import Arrow, Box, draw_types  # noqa: PLC0415 - only here
+        from omnigraph.notebook.schema_graph import Arrow, Box, draw_types  # noqa: PLC0415 - only here
 
         boxes = [Box(node.name, tuple(map(_declared, node.properties))) for node in self.nodes]
         arrows = [

@@ -16,8 +16,8 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
+from omnigraph.cli.atomic_files import install
 from omnigraph.cli.config import HOME_VARIABLE, home_directory
-from omnigraph.cli.durable import install
 from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from omnigraph.errors import InvalidInput
 if TYPE_CHECKING:
     from omnigraph.cli.invocation import Invocation
     from omnigraph.cli.render import Format
-    from omnigraph.operations.mutate import MutationResult
+    from omnigraph.mutation.mutate import MutationResult
 
 __all__ = ["is_stored", "mutate_stored", "print_query_result", "require_server", "run_stored"]
 

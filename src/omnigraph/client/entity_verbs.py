@@ -10,11 +10,11 @@ from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.model import EntityKind
 from omnigraph.client.requests import Steps, get, path_of
 from omnigraph.client.results import spool
+from omnigraph.export.blob import Blob
+from omnigraph.export.entities import build_networkx, wanted_types
 from omnigraph.frozen import frozen
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
-from omnigraph.operations.blob import Blob
-from omnigraph.operations.entities import build_networkx, wanted_types
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.targets import is_branch_target, target_text
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.client import answers, histories
+from omnigraph.client import decoding as answers
+from omnigraph.client import history_decoding as histories
 from omnigraph.client.requests import Steps, delete, get, path_of, post
 from omnigraph.client.results import RemoteBaseline, spool
 from omnigraph.errors import GraphError
-from omnigraph.operations.history import CommitFilter, CommitGraph
+from omnigraph.history.commits import CommitFilter, CommitGraph
 from omnigraph.runtime.clock import format_micros
 from omnigraph.runtime.limits import FEED_COMMITS
 from omnigraph.versioning.manifest import WriterKind, commit_id_of
@@ -19,10 +20,10 @@ from omnigraph.versioning.targets import target_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omnigraph.operations.changes.commit import CommitChanges
-    from omnigraph.operations.changes.feed import FeedPage
-    from omnigraph.operations.history import CommitPage
-    from omnigraph.operations.reset import ResetResult
+    from omnigraph.history.commit_changes import CommitChanges
+    from omnigraph.history.commits import CommitPage
+    from omnigraph.history.feed import FeedPage
+    from omnigraph.merging.reset import ResetResult
     from omnigraph.versioning.branches import BranchInfo
     from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.refs import TagRef

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
-from omnigraph.client.driving import waited
+from omnigraph.client.drivers import waited
+from omnigraph.client.graph_selection import find_graph, list_graphs
 from omnigraph.client.history_verbs import (
     BranchVerbs,
     ChangeVerbs,
@@ -12,7 +13,6 @@ from omnigraph.client.history_verbs import (
     OperationVerbs,
     TagVerbs,
 )
-from omnigraph.client.served import find_graph, list_graphs
 from omnigraph.client.transport import Transport
 from omnigraph.client.verbs import GraphVerbs, ReadVerbs, not_served
 from omnigraph.versioning.names import MAIN
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from omnigraph.catalog.model import Catalog
+    from omnigraph.changes.model import EntityChange
     from omnigraph.client.address import Address
     from omnigraph.client.requests import Request, Steps
-    from omnigraph.versioning.changes.model import EntityChange
     from omnigraph.versioning.targets import Target
 
 __all__ = ["RemoteGraph", "RemoteGraphAt"]

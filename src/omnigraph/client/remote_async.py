@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from omnigraph.client.driving import awaited
+from omnigraph.client.drivers import awaited
+from omnigraph.client.graph_selection import find_graph
 from omnigraph.client.history_verbs import (
     BranchVerbs,
     ChangeVerbs,
@@ -12,7 +13,6 @@ from omnigraph.client.history_verbs import (
     OperationVerbs,
     TagVerbs,
 )
-from omnigraph.client.served import find_graph
 from omnigraph.client.transport_async import AsyncTransport
 from omnigraph.client.verbs import GraphVerbs, ReadVerbs
 from omnigraph.versioning.names import MAIN
@@ -20,9 +20,9 @@ from omnigraph.versioning.names import MAIN
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from omnigraph.changes.model import EntityChange
     from omnigraph.client.address import Address
     from omnigraph.client.requests import Request, Steps
-    from omnigraph.versioning.changes.model import EntityChange
     from omnigraph.versioning.targets import Target
 
 __all__ = ["AsyncRemoteGraph", "AsyncRemoteGraphAt"]

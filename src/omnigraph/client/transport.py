@@ -10,8 +10,8 @@ import httpx
 
 from omnigraph import __version__
 from omnigraph.client.failures import error_of
-from omnigraph.client.patience import Patience, lost_reply, unreachable
 from omnigraph.client.requests import Answer
+from omnigraph.client.retries import Patience, lost_reply, unreachable
 from omnigraph.errors import InvalidInput
 from omnigraph.runtime.json_text import parse_json
 

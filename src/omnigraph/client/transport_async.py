@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from omnigraph.client.patience import Patience
+from omnigraph.client.retries import Patience
 from omnigraph.client.transport import (
     decoded,
     httpx_arguments,

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.diff import plan_migration
 from omnigraph.catalog.model import EntityKind
-from omnigraph.client import answers, histories
+from omnigraph.client import decoding as answers
+from omnigraph.client import history_decoding as histories
 from omnigraph.client.entity_verbs import EntityVerbs, place_of
 from omnigraph.client.records import ndjson_of, needs_catalog
 from omnigraph.client.requests import Request, Steps, get, path_of, post
 from omnigraph.client.results import ARROW_FIRST, result_of, spool
 from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.errors import Unsupported
+from omnigraph.evolution.backfill import parse_backfill
+from omnigraph.evolution.plan import DesiredSchema
 from omnigraph.executor.ipc import read_stream
 from omnigraph.executor.result import to_wire
-from omnigraph.operations.evolve.backfill import parse_backfill
-from omnigraph.operations.evolve.plan import DesiredSchema
-from omnigraph.operations.export import ExportResult, opened
+from omnigraph.export.export import ExportResult, opened
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.manifest import WriterKind, commit_id_of
 from omnigraph.versioning.names import MAIN
@@ -27,15 +28,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from omnigraph.catalog.steps import MigrationPlan
+    from omnigraph.evolution.apply import SchemaResult
     from omnigraph.executor.budget import Budget
     from omnigraph.executor.result import QueryResult, QueryStream
-    from omnigraph.operations.changes.blame import EntityHistory
-    from omnigraph.operations.describe import Status
-    from omnigraph.operations.evolve.apply import SchemaResult
-    from omnigraph.operations.explain import Explanation
-    from omnigraph.operations.load import LoadResult
-    from omnigraph.operations.merge.result import MergeResult, PickResult
-    from omnigraph.operations.mutate import MutationResult
+    from omnigraph.history.blame import EntityHistory
+    from omnigraph.loading import LoadResult
+    from omnigraph.merging.result import MergeResult, PickResult
+    from omnigraph.mutation.mutate import MutationResult
+    from omnigraph.session.explain import Explanation
+    from omnigraph.session.status import Status
     from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.targets import Target
 

@@ -17,7 +17,7 @@ from omnigraph.datatypes.types import (
     ScalarType,
     VectorType,
 )
-from omnigraph.remembered import remembered
+from omnigraph.memoized import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

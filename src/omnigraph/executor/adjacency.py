@@ -13,7 +13,7 @@ from omnigraph.executor.topology import Csr, Direction
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from omnigraph.executor.spaces import IdSpace
+    from omnigraph.executor.row_spaces import IdSpace
     from omnigraph.executor.topology import Topology
 
     Ints = npt.NDArray[np.int64]

@@ -1,6 +1,6 @@
 """Rows of a pattern while they are computed: a row number per slot, nothing else.
 
-Row numbers are those of a slot's space (``executor.spaces``); values are fetched for what is
+Row numbers are those of a slot's space (``executor.row_spaces``); values are fetched for what is
 filtered, sorted or returned, and only then.
 """
 

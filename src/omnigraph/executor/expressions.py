@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from omnigraph.executor.bindings import Bindings
     from omnigraph.executor.context import Context
-    from omnigraph.executor.spaces import Space
+    from omnigraph.executor.row_spaces import Space
     from omnigraph.ir.expressions import Slot, Value
 
     Mask = npt.NDArray[np.bool_]

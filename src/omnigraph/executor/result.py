@@ -130,7 +130,7 @@ class QueryResult:
         return f"<QueryResult {self.query_name} ({columns}), {_row_count(len(self))}>"
 
     def _repr_html_(self) -> str:
-        from omnigraph.pictures.rows import html_table  # noqa: PLC0415 - for notebooks only
+        from omnigraph.notebook.row_table import html_table  # noqa: PLC0415 - for notebooks only
 
         names = [column.name for column in self.columns]
         shown = ([to_wire(row[name]) for name in names] for row in self)

@@ -11,7 +11,7 @@ from omnigraph.executor.adjacency import LookedUp, Resident
 from omnigraph.executor.bindings import Bindings
 from omnigraph.executor.columns import PinnedColumns
 from omnigraph.executor.expressions import Evaluator
-from omnigraph.executor.spaces import IdSpace, PositionSpace
+from omnigraph.executor.row_spaces import IdSpace, PositionSpace
 from omnigraph.executor.topology import Topology
 from omnigraph.planner.plan import Access, Reading
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from omnigraph.executor.context import Context
     from omnigraph.executor.hops import Adjacency
     from omnigraph.executor.profile import Profile
+    from omnigraph.executor.row_spaces import Space
     from omnigraph.executor.scoring import Scoring
-    from omnigraph.executor.spaces import Space
     from omnigraph.executor.truth import Truth
     from omnigraph.ir.expressions import Slot, TextMatch, Value
     from omnigraph.planner.plan import Node, Plan

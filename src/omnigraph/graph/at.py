@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.catalog.model import EntityKind
 from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.graph.authorize import Gate
-from omnigraph.operations.query import QueryRequest, run_query, stream_query
 from omnigraph.policy.guard import OPEN
+from omnigraph.session.query import QueryRequest, run_query, stream_query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from omnigraph.catalog.steps import MigrationPlan
     from omnigraph.executor.budget import Budget
     from omnigraph.executor.result import QueryResult, QueryStream
-    from omnigraph.operations.blob import Blob
-    from omnigraph.operations.engine import Engine
-    from omnigraph.operations.explain import Explanation
-    from omnigraph.operations.export import ExportResult
-    from omnigraph.operations.indexes import IndexStatus
+    from omnigraph.export.blob import Blob
+    from omnigraph.export.export import ExportResult
+    from omnigraph.maintenance.indexes import IndexStatus
     from omnigraph.policy.guard import Guard
+    from omnigraph.session.engine import Engine
+    from omnigraph.session.explain import Explanation
 
 __all__ = ["GraphAt"]
 
@@ -100,7 +100,7 @@ class GraphAt:
         traversal: str | None = None,
     ) -> Explanation:
         """How a query would be answered now; nothing is read."""
-        from omnigraph.operations.explain import explain_query
+        from omnigraph.session.explain import explain_query
 
         request = QueryRequest(text, {}, name, self._target, source_name, None, traversal)
         return explain_query(self._read(), request)
@@ -116,7 +116,7 @@ class GraphAt:
         traversal: str | None = None,
     ) -> Explanation:
         """Answer a query and tell the rows, time and bytes of every step."""
-        from omnigraph.operations.explain import profile_query
+        from omnigraph.session.explain import profile_query
 
         return profile_query(
             self._read(),
@@ -167,41 +167,41 @@ class GraphAt:
     ) -> MigrationPlan:
         """The steps from the schema at this target to another one; reads no data, changes
         nothing."""
-        from omnigraph.operations.evolve.plan import DesiredSchema, plan_change
+        from omnigraph.evolution.plan import DesiredSchema, plan_change
 
         wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
         return plan_change(self._read().snapshot(self._target), wanted).plan
 
     def snapshot(self) -> dict[str, Any]:
         """Which dataset versions this target consists of, and how many entities each holds."""
-        from omnigraph.operations.history import snapshot_to_json
+        from omnigraph.history.commits import snapshot_to_json
 
         engine = self._read()
         return snapshot_to_json(engine, engine.resolver.resolve(self._target))
 
     def indexes(self) -> Sequence[IndexStatus]:
         """The declared indexes at this target, built or not, and how many rows each covers."""
-        from omnigraph.operations.indexes import list_indexes
+        from omnigraph.maintenance.indexes import list_indexes
 
         return list_indexes(self._read(), self._target)
 
     def blob(self, type: str, id: str, property: str, *, kind: str | None = None) -> Blob:  # noqa: A002 - the words of the graph
         """One blob, to be read whole (``data``) or piece by piece (``chunks``); ``kind`` insists on
         a ``node`` or an ``edge``."""
-        from omnigraph.operations.blob import BlobRequest, read_blob
+        from omnigraph.export.blob import BlobRequest, read_blob
 
         return read_blob(self._read(), BlobRequest(type, id, property, self._target, kind))
 
     def nodes(self, type: str) -> pa.Table:  # noqa: A002 - the words of the graph
         """All nodes of a type as one Arrow table: ``id``, then the properties."""
-        from omnigraph.operations.entities import entity_table
+        from omnigraph.export.entities import entity_table
 
         engine = self._gate.export(self._target)
         return entity_table(engine, self._target, EntityKind.NODE, type)
 
     def edges(self, type: str) -> pa.Table:  # noqa: A002 - the words of the graph
         """All edges of a type as one Arrow table: ``id``, ``src``, ``dst``, then the properties."""
-        from omnigraph.operations.entities import entity_table
+        from omnigraph.export.entities import entity_table
 
         engine = self._gate.export(self._target)
         return entity_table(engine, self._target, EntityKind.EDGE, type)
@@ -209,7 +209,7 @@ class GraphAt:
     def to_networkx(self, *types: str) -> nx.MultiDiGraph:
         """The graph, or some types of it, for NetworkX: nodes are ``(type, id)``, properties are
         attributes. Edges come with the nodes at their ends."""
-        from omnigraph.operations.entities import to_networkx
+        from omnigraph.export.entities import to_networkx
 
         return to_networkx(self._gate.export(self._target), self._target, types)
 
@@ -225,7 +225,7 @@ class GraphAt:
         ``format`` is ``ndjson``, ``csv``, ``parquet`` or ``arrow``. JSON lines hold any number of
         types; of the others a file holds one, and several types go into a directory.
         """
-        from omnigraph.operations.export import ExportRequest, export
+        from omnigraph.export.export import ExportRequest, export
 
         engine = self._gate.export(self._target)
         with engine.running.during("export", self._target, self._actor):

@@ -19,8 +19,8 @@ from omnigraph.versioning.names import MAIN, parse_branch_name, parse_tag_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from omnigraph.operations.engine import Engine
     from omnigraph.policy.guard import Guard
+    from omnigraph.session.engine import Engine
 
 __all__ = ["Gate"]
 

@@ -11,11 +11,11 @@ from omnigraph.versioning.names import MAIN
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from omnigraph.changes.model import EntityChange
     from omnigraph.graph.authorize import Gate
-    from omnigraph.operations.changes.baseline import Baseline
-    from omnigraph.operations.changes.commit import CommitChanges
-    from omnigraph.operations.changes.feed import FeedPage
-    from omnigraph.versioning.changes.model import EntityChange
+    from omnigraph.history.baseline import Baseline
+    from omnigraph.history.commit_changes import CommitChanges
+    from omnigraph.history.feed import FeedPage
     from omnigraph.versioning.manifest import Commit
 
 __all__ = ["Changes"]
@@ -38,7 +38,7 @@ class Changes:
         ops: Sequence[str] = (),
     ) -> CommitChanges:
         """A page of what one commit changed, relative to its first parent."""
-        from omnigraph.operations.changes.commit import CommitChangesRequest, commit_changes
+        from omnigraph.history.commit_changes import CommitChangesRequest, commit_changes
 
         commit_id = commit_id_of(commit_id)
         request = CommitChangesRequest(commit_id, limit, page_token, kinds, types, ops)
@@ -67,7 +67,7 @@ class Changes:
     ) -> FeedPage:
         """The next page of a branch's feed, from ``cursor``, or from ``start``: ``now`` (the
         default), ``beginning`` or ``after:<commit id>``."""
-        from omnigraph.operations.changes.feed import PollRequest, poll
+        from omnigraph.history.feed import PollRequest, poll
 
         request = PollRequest(branch, cursor, start, page_token, limit, commits, kinds, types, ops)
         return poll(self._gate.read(branch), request)
@@ -81,7 +81,7 @@ class Changes:
         ops: Sequence[str] = (),
     ) -> Baseline:
         """The head of a branch, whole, and the cursor to go on with behind it."""
-        from omnigraph.operations.changes.baseline import BaselineRequest, take_baseline
+        from omnigraph.history.baseline import BaselineRequest, take_baseline
 
         request = BaselineRequest(branch, kinds, types, ops)
         return take_baseline(self._gate.export(branch), request)

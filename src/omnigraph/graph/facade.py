@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.graph.at import GraphAt
 from omnigraph.graph.changes import Changes
-from omnigraph.graph.parts import Branches, Commits, Operations, Recoveries, Tags
+from omnigraph.graph.namespaces import Branches, Commits, Operations, Recoveries, Tags
 from omnigraph.graph.redact import hidden_types_redacted
-from omnigraph.operations.query import require_budget
 from omnigraph.policy.guard import OPEN
+from omnigraph.session.query import require_budget
 from omnigraph.versioning.manifest import commit_id_of
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.targets import Target, target_text
@@ -21,19 +21,19 @@ from omnigraph.versioning.targets import Target, target_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from omnigraph.evolution.apply import SchemaResult
     from omnigraph.executor.budget import Budget
-    from omnigraph.operations.changes.blame import EntityHistory
-    from omnigraph.operations.changes.diff import Diff
-    from omnigraph.operations.describe import Status
-    from omnigraph.operations.engine import Engine
-    from omnigraph.operations.evolve.apply import SchemaResult
-    from omnigraph.operations.indexes import EnsureResult
-    from omnigraph.operations.load import LoadResult, Progress
-    from omnigraph.operations.merge.commits import PickRequest
-    from omnigraph.operations.merge.result import MergeResult, PickResult
-    from omnigraph.operations.mutate import MutationResult
+    from omnigraph.history.blame import EntityHistory
+    from omnigraph.history.diff import Diff
+    from omnigraph.loading import LoadResult, Progress
+    from omnigraph.maintenance.indexes import EnsureResult
+    from omnigraph.merging.cherry_pick import PickRequest
+    from omnigraph.merging.result import MergeResult, PickResult
+    from omnigraph.mutation.mutate import MutationResult
     from omnigraph.policy.guard import Guard
     from omnigraph.recovery.audit import AuditRow
+    from omnigraph.session.engine import Engine
+    from omnigraph.session.status import Status
     from omnigraph.versioning.manifest import Commit
 
 __all__ = ["Graph", "GraphAt"]
@@ -116,7 +116,7 @@ class Graph(GraphAt):
         commit. ``idempotency_key`` makes a repeated request answer with its first commit.
         ``dry_run`` validates and counts, and writes nothing.
         """
-        from omnigraph.operations.mutate import MutationRequest, run_mutation
+        from omnigraph.mutation.mutate import MutationRequest, run_mutation
 
         gate = self._gate.acting_as(actor)
         gate.change(branch)
@@ -168,7 +168,7 @@ class Graph(GraphAt):
         the load succeeds. What is wrong with the data is a ``ValidationFailure`` that names every
         record.
         """
-        from omnigraph.operations.load import LoadRequest, load, parse_mode
+        from omnigraph.loading import LoadRequest, load, parse_mode
 
         gate = self._gate.acting_as(actor)
         gate.load(branch, from_, mode)
@@ -215,8 +215,8 @@ class Graph(GraphAt):
         ``allow_data_loss`` makes drops hard: the next cleanup may take the data from history, too.
         ``dry_run`` plans and checks the data, and writes nothing.
         """
-        from omnigraph.operations.evolve.apply import SchemaRequest, apply_schema
-        from omnigraph.operations.evolve.plan import DesiredSchema
+        from omnigraph.evolution.apply import SchemaRequest, apply_schema
+        from omnigraph.evolution.plan import DesiredSchema
 
         self._gate.acting_as(actor).apply_schema(branch)
         wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
@@ -235,7 +235,7 @@ class Graph(GraphAt):
         ops: Sequence[str] = (),
     ) -> Diff:
         """What differs between two targets: iterate over it, or ask for its ``summary``."""
-        from omnigraph.operations.changes.diff import DiffRequest, diff
+        from omnigraph.history.diff import DiffRequest, diff
 
         before, after = target_text(before), target_text(after)
         return diff(self._gate.read(before, after), DiffRequest(before, after, kinds, types, ops))
@@ -249,7 +249,7 @@ class Graph(GraphAt):
         limit: int = 1_000,
     ) -> EntityHistory:
         """Every commit that changed one entity, newest first."""
-        from omnigraph.operations.changes.blame import BlameRequest, blame
+        from omnigraph.history.blame import BlameRequest, blame
 
         target = target_text(target)
         return blame(self._gate.read(target), BlameRequest(type, id, target, limit))
@@ -273,8 +273,8 @@ class Graph(GraphAt):
         ``strategy`` (``ours`` is the branch that is merged into), or one by one: ``resolutions`` is
         a list of ``{"conflict_id": …, "take": "ours" | "theirs" | {"value": {…}}}``.
         """
-        from omnigraph.operations.merge.branches import MergeRequest, merge_branches
-        from omnigraph.versioning.merge.choices import parse_choices
+        from omnigraph.merging.merge import MergeRequest, merge_branches
+        from omnigraph.merging.resolutions import parse_choices
 
         gate = self._gate.acting_as(actor)
         gate.merge(source, into, preview=preview, delete_branch=delete_branch)
@@ -303,7 +303,7 @@ class Graph(GraphAt):
         if_commit: str | None = None,
     ) -> PickResult:
         """Undo on a branch what one commit did, and keep what happened since."""
-        from omnigraph.operations.merge.commits import revert
+        from omnigraph.merging.cherry_pick import revert
 
         how = {"preview": preview, "message": message, "if_commit": if_commit}
         request = self._pick(commit_id, branch, actor, (strategy, resolutions), **how)
@@ -322,7 +322,7 @@ class Graph(GraphAt):
         if_commit: str | None = None,
     ) -> PickResult:
         """Do on a branch what one commit did elsewhere."""
-        from omnigraph.operations.merge.commits import cherry_pick
+        from omnigraph.merging.cherry_pick import cherry_pick
 
         how = {"preview": preview, "message": message, "if_commit": if_commit}
         request = self._pick(commit_id, into, actor, (strategy, resolutions), **how)
@@ -337,8 +337,8 @@ class Graph(GraphAt):
         **how: Any,
     ) -> PickRequest:
         """What a revert and a cherry-pick ask for, once policy has agreed."""
-        from omnigraph.operations.merge.commits import PickRequest
-        from omnigraph.versioning.merge.choices import parse_choices
+        from omnigraph.merging.cherry_pick import PickRequest
+        from omnigraph.merging.resolutions import parse_choices
 
         commit_id = commit_id_of(commit_id)
         self._gate.acting_as(actor).change_from(commit_id, branch)
@@ -355,7 +355,7 @@ class Graph(GraphAt):
     ) -> EnsureResult:
         """Build the indexes that a branch lacks and extend those that do not cover its rows, as one
         commit. ``force`` leaves none out because it would not pay."""
-        from omnigraph.operations.indexes import ensure_indices
+        from omnigraph.maintenance.indexes import ensure_indices
 
         self._gate.acting_as(actor).administer()
         return ensure_indices(self._engine, branch, types=types, force=force, actor=actor)
@@ -368,7 +368,7 @@ class Graph(GraphAt):
 
     def status(self) -> Status:
         """What this graph is, how large it is, and what needs attention."""
-        from omnigraph.operations.describe import describe
+        from omnigraph.session.status import describe
 
         return describe(self._gate.read_names())
 

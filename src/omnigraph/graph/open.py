@@ -14,14 +14,14 @@ from omnigraph.adapters.objects import open_objects
 from omnigraph.errors import InvalidInput
 from omnigraph.graph.authorize import Gate
 from omnigraph.graph.facade import Graph
-from omnigraph.graph.place import parse_place, require_outside_graphs
-from omnigraph.operations.engine import Engine
+from omnigraph.graph.location import parse_place, require_outside_graphs
 from omnigraph.policy.actions import Action
 from omnigraph.policy.guard import OPEN, Guard, Policy
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.faults import arm_from_environment
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.runtime.limits import DEFAULT_LIMITS, Limits
+from omnigraph.session.engine import Engine
 from omnigraph.versioning.migrations import migrate, upgraded_view
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.root import GraphRoot
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from omnigraph.catalog.model import Catalog
-    from omnigraph.operations.clone.clone import CloneResult
+    from omnigraph.lifecycle.clone.clone import CloneResult
     from omnigraph.policy.bundle import Bundle
     from omnigraph.ports.embeddings import Embedder
     from omnigraph.ports.objects import ObjectStore
@@ -70,7 +70,7 @@ def init_graph(
     ``embedder`` makes vectors of texts that ``nearest`` is asked for. With a ``policy`` (a file, a
     ``preset:``, a bundle) every call is asked about, this one included.
     """
-    from omnigraph.operations.create import create_graph
+    from omnigraph.lifecycle.create import create_graph
 
     if durability not in DURABILITIES:
         raise InvalidInput(
@@ -140,8 +140,8 @@ def clone_graph(
     same graph, with the same id. An interrupted clone goes on where it stopped; ``incremental``
     brings a finished copy up to date. ``target_storage_options`` default to those of the source.
     """
-    from omnigraph.operations.clone.clone import Target, copy_graph
-    from omnigraph.operations.clone.place import require_apart
+    from omnigraph.lifecycle.clone.clone import Target, copy_graph
+    from omnigraph.lifecycle.clone.destination import require_apart
 
     arm_from_environment()
     options = storage_options if target_storage_options is None else target_storage_options

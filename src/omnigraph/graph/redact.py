@@ -10,7 +10,7 @@ from omnigraph.errors import Conflict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 __all__ = ["hidden_types_redacted"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from omnigraph.catalog.model import DST, SRC, EdgeType
 from omnigraph.datatypes.types import FLOATS, EnumType, ListType, ScalarType, VectorType
 from omnigraph.frozen import frozen
-from omnigraph.remembered import remembered
+from omnigraph.memoized import remembered
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType, Property, TypeId

@@ -23,9 +23,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput, Unsupported
+from omnigraph.export.export import ExportRequest
 from omnigraph.graph.at import GraphAt
-from omnigraph.operations.export import ExportRequest
-from omnigraph.operations.load import LoadRequest, parse_mode
+from omnigraph.loading import LoadRequest, parse_mode
 from omnigraph.pipeline.engine import EngineName, choose_for_export, choose_for_load
 from omnigraph.pipeline.exporting import SparkExportResult, export_on_spark
 from omnigraph.pipeline.inputs import expand
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from omnigraph.export.export import ExportResult
     from omnigraph.graph.facade import Graph
-    from omnigraph.operations.export import ExportResult
-    from omnigraph.operations.load import LoadResult, Progress
+    from omnigraph.loading import LoadResult, Progress
     from omnigraph.pipeline.stages import Stage
 
 __all__ = [

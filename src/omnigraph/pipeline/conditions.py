@@ -15,13 +15,13 @@ from omnigraph.executor.pushdown import split
 from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import And, Not, PropertyRef, StringMatch, StringOp
 from omnigraph.ir.walk import nodes
-from omnigraph.operations.query import QueryRequest, prepare
 from omnigraph.runtime.clock import micros_to_datetime
+from omnigraph.session.query import QueryRequest, prepare
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType
     from omnigraph.ir.queries import ReadIR
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = ["Condition", "parse_where"]

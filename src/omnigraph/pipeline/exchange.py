@@ -26,7 +26,7 @@ from omnigraph.pipeline.tasks import spread
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from omnigraph.pipeline.site import Site
+    from omnigraph.pipeline.graph_location import Site
 
 __all__ = ["KEY", "Feed", "Tables", "buckets_for", "exchange"]
 

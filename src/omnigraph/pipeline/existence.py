@@ -18,18 +18,18 @@ from omnigraph.catalog.model import DST, ID, SRC, EdgeType, NodeType, TypeId
 from omnigraph.frozen import frozen
 from omnigraph.integrity.rules import Cardinality, rules_of
 from omnigraph.pipeline.exchange import KEY, Feed, exchange
-from omnigraph.pipeline.facts import FACTS, Findings, fact_rows, find
-from omnigraph.pipeline.feeds import stored_feeds
-from omnigraph.pipeline.frames import Stored
-from omnigraph.pipeline.incoming import SOURCE
-from omnigraph.pipeline.pieces import RECORD
+from omnigraph.pipeline.exchange_inputs import stored_feeds
+from omnigraph.pipeline.findings import FACTS, Findings, fact_rows, find
+from omnigraph.pipeline.job_context import Stored
+from omnigraph.pipeline.record_selection import SOURCE
+from omnigraph.pipeline.row_chunks import RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from omnigraph.pipeline.exchange import Tables
-    from omnigraph.pipeline.incoming import Incoming
-    from omnigraph.pipeline.site import Site
+    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.record_selection import Incoming
 
 __all__ = ["check_existence"]
 

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import AlreadyExists, InvalidInput, StorageFault
-from omnigraph.frozen import frozen
-from omnigraph.operations.export import (
+from omnigraph.export.export import (
     FORMATS,
     ExportRequest,
     ExportResult,
     choose_types,
     write_rows,
 )
-from omnigraph.pipeline.site import Site
+from omnigraph.frozen import frozen
+from omnigraph.pipeline.graph_location import Site
 from omnigraph.pipeline.stages import Stage, Stages
 from omnigraph.pipeline.tasks import run_tasks, share_of_tasks
 from omnigraph.runtime.ids import new_short_id, new_ulid
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from omnigraph.catalog.model import EntityType
-    from omnigraph.operations.engine import Engine
     from omnigraph.ports.tables import Pin
+    from omnigraph.session.engine import Engine
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = ["SparkExportResult", "export_on_spark"]

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
-from omnigraph.operations.load.formats import FORMATS, format_of, is_lance
-from omnigraph.operations.load.streams import open_stream
+from omnigraph.loading.byte_streams import open_stream
+from omnigraph.loading.formats import FORMATS, format_of, is_lance
 from omnigraph.pipeline.grouping import grouped
 
 if TYPE_CHECKING:

@@ -19,12 +19,10 @@ from omnigraph.errors import Conflict
 from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.evaluate import IDS_NAMED_MAX, ids_exist
-from omnigraph.operations.load.request import LoadResult, TypeCount
+from omnigraph.loading.request import LoadResult, TypeCount
 from omnigraph.pipeline.existence import check_existence
-from omnigraph.pipeline.facts import Findings, existing
-from omnigraph.pipeline.frames import Stored
-from omnigraph.pipeline.incoming import Incoming
-from omnigraph.pipeline.pieces import RECORD, unpack
+from omnigraph.pipeline.findings import Findings, existing
+from omnigraph.pipeline.job_context import Stored
 from omnigraph.pipeline.quarantine import (
     ROUNDS_MAX,
     find_bad,
@@ -32,9 +30,11 @@ from omnigraph.pipeline.quarantine import (
     write_violations,
 )
 from omnigraph.pipeline.rebasing import rebase
+from omnigraph.pipeline.record_selection import Incoming
+from omnigraph.pipeline.row_chunks import RECORD, unpack
 from omnigraph.pipeline.staging import Bundle, Source, bundle, stage_bundles, stage_hidden
 from omnigraph.pipeline.uniqueness import check_uniqueness
-from omnigraph.pipeline.verdict import Words, report_on
+from omnigraph.pipeline.violation_formatter import Words, report_on
 from omnigraph.versioning.manifest import Counts, WriterKind
 from omnigraph.writer.plan import Prepared, TableEffect
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omnigraph.catalog.model import EntityType, TypeId
-    from omnigraph.operations.load.request import LoadRequest
-    from omnigraph.pipeline.frames import Desk
-    from omnigraph.pipeline.material import Material
+    from omnigraph.loading.request import LoadRequest
+    from omnigraph.pipeline.job_context import Desk
+    from omnigraph.pipeline.read_input import Material
     from omnigraph.pipeline.stages import Stages
     from omnigraph.ports.tables import Staged
     from omnigraph.versioning.manifest import Commit

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import GraphError
 from omnigraph.frozen import frozen
-from omnigraph.operations.load.run import commit_load, find_base
-from omnigraph.operations.load.tables import check_columns
-from omnigraph.pipeline.frames import Desk
+from omnigraph.loading.load import commit_load, find_base
+from omnigraph.loading.tables import check_columns
+from omnigraph.pipeline.graph_location import Site
+from omnigraph.pipeline.input_reader import CHUNK_BYTES, Reading, read_mapped, read_rows, read_split
 from omnigraph.pipeline.job import Handling, LoadJob
-from omnigraph.pipeline.material import assemble
-from omnigraph.pipeline.pieces import SCRATCH
+from omnigraph.pipeline.job_context import Desk
 from omnigraph.pipeline.planning import plan_reading
-from omnigraph.pipeline.site import Site
-from omnigraph.pipeline.spill import CHUNK_BYTES, Reading, read_mapped, read_rows, read_split
+from omnigraph.pipeline.read_input import assemble
+from omnigraph.pipeline.row_chunks import SCRATCH
 from omnigraph.pipeline.stages import Stage, Stages
 from omnigraph.pipeline.tasks import run_tasks, share_of_tasks, tell, told
 from omnigraph.runtime.clock import SYSTEM_CLOCK
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from omnigraph.catalog.model import EntityType
-    from omnigraph.operations.engine import Engine
-    from omnigraph.operations.load.request import LoadRequest, LoadResult
-    from omnigraph.pipeline.mapped import MappedFrame
-    from omnigraph.pipeline.material import Material
+    from omnigraph.loading.request import LoadRequest, LoadResult
+    from omnigraph.pipeline.mapped_frames import MappedFrame
     from omnigraph.pipeline.planning import Plan
+    from omnigraph.pipeline.read_input import Material
+    from omnigraph.session.engine import Engine
 
 __all__ = ["SparkLoad", "SparkLoadResult", "load_on_spark"]
 
@@ -156,7 +156,7 @@ def _next_split(first: int, answers: list[dict[str, Any]]) -> int:
 def _map(spark: SparkSession, reading: Reading, plan: Plan) -> list[MappedFrame]:
     if plan.mapping is None:
         return []
-    from omnigraph.pipeline.mapped import map_frames  # noqa: PLC0415 - loads PySpark
+    from omnigraph.pipeline.mapped_frames import map_frames  # noqa: PLC0415 - loads PySpark
 
     return map_frames(spark, plan.mapping, reading.catalog)
 

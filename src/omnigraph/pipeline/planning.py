@@ -11,18 +11,18 @@ from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import Mode
 from omnigraph.language.diagnostics import did_you_mean
-from omnigraph.operations.load.tables import check_columns
+from omnigraph.loading.tables import check_columns
 from omnigraph.pipeline.columns import find_entity
 from omnigraph.pipeline.inputs import is_frame, list_files, plan_splits
 from omnigraph.pipeline.mapping import Mapping as MappingFile
-from omnigraph.pipeline.readable import require_readable
+from omnigraph.pipeline.reader_support import require_readable
 from omnigraph.pipeline.yaml import place_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from omnigraph.catalog.model import Catalog, EntityType
-    from omnigraph.operations.load.request import LoadRequest
+    from omnigraph.loading.request import LoadRequest
     from omnigraph.pipeline.inputs import Split
     from omnigraph.pipeline.mapping import MappedSource, Target
     from omnigraph.ports.tables import TableStore

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
-from omnigraph.pipeline.frames import Stored
-from omnigraph.pipeline.pieces import RECORD, unpack
+from omnigraph.pipeline.job_context import Stored
+from omnigraph.pipeline.row_chunks import RECORD, unpack
 from omnigraph.pipeline.tasks import spread
 from omnigraph.pipeline.violations import VIOLATIONS, spelled_value
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from omnigraph.integrity.violations import Violation
-    from omnigraph.pipeline.facts import Findings
-    from omnigraph.pipeline.incoming import Incoming
-    from omnigraph.pipeline.site import Site
-    from omnigraph.pipeline.verdict import Words
+    from omnigraph.pipeline.findings import Findings
+    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.record_selection import Incoming
+    from omnigraph.pipeline.violation_formatter import Words
 
 __all__ = ["ROUNDS_MAX", "find_bad", "write_bad_records", "write_violations"]
 

@@ -20,10 +20,10 @@ from omnigraph.catalog.model import DST, ID, SRC, EdgeType, TypeId
 from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.rules import Cardinality, Unique, rules_of
-from omnigraph.pipeline.feeds import ADDRESS, IDENTITY, spelled
-from omnigraph.pipeline.frames import File, Stored
-from omnigraph.pipeline.incoming import FOUND_SCHEMA, SOURCE, Incoming
-from omnigraph.pipeline.pieces import RECORD, key_properties, key_table, pack, piece_of, unpack
+from omnigraph.pipeline.exchange_inputs import ADDRESS, IDENTITY, spelled
+from omnigraph.pipeline.job_context import File, Stored
+from omnigraph.pipeline.record_selection import FOUND_SCHEMA, SOURCE, Incoming
+from omnigraph.pipeline.row_chunks import RECORD, key_properties, key_table, pack, piece_of, unpack
 from omnigraph.pipeline.tasks import collect, spread
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
 from omnigraph.runtime.ids import new_short_id
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from omnigraph.catalog.model import EntityType
-    from omnigraph.pipeline.site import Site
+    from omnigraph.pipeline.graph_location import Site
     from omnigraph.ports.tables import RowSet, Table
     from omnigraph.versioning.snapshot import Snapshot
 

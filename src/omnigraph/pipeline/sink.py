@@ -18,15 +18,15 @@ from omnigraph.errors import GraphError, InvalidInput
 from omnigraph.graph.open import open_graph
 from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.violations import Report
-from omnigraph.operations.load.batches import Batch, Gathered, Parsed
-from omnigraph.operations.load.request import LoadRequest, parse_mode
-from omnigraph.operations.load.run import commit_load, find_base
-from omnigraph.operations.load.tables import check_columns
-from omnigraph.operations.load.writer import LoadWriter
+from omnigraph.loading.batches import Batch, Gathered, Parsed
+from omnigraph.loading.load import commit_load, find_base
+from omnigraph.loading.request import LoadRequest, parse_mode
+from omnigraph.loading.tables import check_columns
+from omnigraph.loading.writer import LoadWriter
 from omnigraph.pipeline.columns import find_entity
-from omnigraph.pipeline.material import assemble
-from omnigraph.pipeline.pieces import RECORD, SCRATCH, places_of, unpack
-from omnigraph.pipeline.spill import Reading, read_rows
+from omnigraph.pipeline.input_reader import Reading, read_rows
+from omnigraph.pipeline.read_input import assemble
+from omnigraph.pipeline.row_chunks import RECORD, SCRATCH, places_of, unpack
 from omnigraph.pipeline.violations import to_violation
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.names import MAIN
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType
     from omnigraph.graph.facade import Graph
-    from omnigraph.pipeline.material import Material
-    from omnigraph.pipeline.pieces import TypePiece
-    from omnigraph.pipeline.site import Site
+    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.read_input import Material
+    from omnigraph.pipeline.row_chunks import TypePiece
 
 __all__ = ["GraphWriter"]
 

@@ -29,7 +29,6 @@ from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.executor.output import Output
 from omnigraph.graph.open import open_graph
 from omnigraph.language.diagnostics import did_you_mean
-from omnigraph.operations.query import QueryRequest, prepare, stream_query
 from omnigraph.pipeline.columns import (
     entity_columns,
     entity_schema,
@@ -38,10 +37,11 @@ from omnigraph.pipeline.columns import (
     spark_arrow_type,
 )
 from omnigraph.pipeline.conditions import parse_where
+from omnigraph.pipeline.graph_location import Site
 from omnigraph.pipeline.partitions import plan_partitions
 from omnigraph.pipeline.sink import GraphWriter
-from omnigraph.pipeline.site import Site
 from omnigraph.runtime.json_text import parse_json
+from omnigraph.session.query import QueryRequest, prepare, stream_query
 from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:

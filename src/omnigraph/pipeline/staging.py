@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.frozen import frozen
-from omnigraph.pipeline.pieces import RECORD, unpack
+from omnigraph.pipeline.row_chunks import RECORD, unpack
 from omnigraph.pipeline.tasks import run_tasks, spread, tell, told
 from omnigraph.ports.tables import Staged
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from omnigraph.pipeline.frames import Stored
-    from omnigraph.pipeline.pieces import TypePiece
-    from omnigraph.pipeline.site import Site
+    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.job_context import Stored
+    from omnigraph.pipeline.row_chunks import TypePiece
     from omnigraph.ports.tables import Pin
 
 __all__ = ["Bundle", "Source", "bundle", "stage_bundles", "stage_hidden"]

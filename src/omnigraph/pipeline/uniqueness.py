@@ -17,17 +17,17 @@ from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.keys import repeated
 from omnigraph.integrity.rules import Unique, rules_of
 from omnigraph.pipeline.exchange import KEY, Feed, exchange
-from omnigraph.pipeline.facts import FACTS, Findings, fact_rows, find
-from omnigraph.pipeline.feeds import stored_feeds
-from omnigraph.pipeline.pieces import RECORD
+from omnigraph.pipeline.exchange_inputs import stored_feeds
+from omnigraph.pipeline.findings import FACTS, Findings, fact_rows, find
+from omnigraph.pipeline.row_chunks import RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from omnigraph.catalog.model import EntityType
     from omnigraph.pipeline.exchange import Tables
-    from omnigraph.pipeline.incoming import Incoming
-    from omnigraph.pipeline.site import Site
+    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.record_selection import Incoming
 
 __all__ = ["check_uniqueness"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.integrity.violations import Violation, told_value
-from omnigraph.pipeline.pieces import record_of
+from omnigraph.pipeline.row_chunks import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

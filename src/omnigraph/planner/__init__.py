@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.planner.build import build
-from omnigraph.planner.facts import Facts, bucket_of
 from omnigraph.planner.passes import PASSES
 from omnigraph.planner.plan import Plan
+from omnigraph.planner.statistics import Facts, bucket_of
 
 if TYPE_CHECKING:
     from omnigraph.ir.queries import ReadIR

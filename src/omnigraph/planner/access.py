@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from omnigraph.ir.expressions import Score, TextMatch
-    from omnigraph.planner.facts import Facts
+    from omnigraph.planner.statistics import Facts
 
 __all__ = ["Choice", "Memory", "choose_access"]
 

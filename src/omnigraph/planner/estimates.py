@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from omnigraph.ir.expressions import Expr, Slot
     from omnigraph.ir.queries import Hop
-    from omnigraph.planner.facts import Facts
+    from omnigraph.planner.statistics import Facts
 
 __all__ = ["fan_out", "selectivity", "share_of"]
 

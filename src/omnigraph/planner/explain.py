@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from omnigraph.ir.expressions import Expr, Slot
     from omnigraph.ir.queries import Hop
     from omnigraph.planner.access import Choice, Memory
-    from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Node, Plan
+    from omnigraph.planner.statistics import Facts
 
 __all__ = ["Explained", "explain", "render", "with_measures"]
 

@@ -18,13 +18,13 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import TypeId
+from omnigraph.coordination.owner import Owner
 from omnigraph.errors import NotFound, StorageFault
 from omnigraph.frozen import frozen
 from omnigraph.ports.tables import Pin
-from omnigraph.recovery.owner import Owner
 from omnigraph.runtime.ids import CommitId, is_ulid, new_short_id
 from omnigraph.runtime.json_text import MALFORMED, parse_json
-from omnigraph.runtime.plain import plain
+from omnigraph.runtime.json_values import plain
 from omnigraph.versioning import layout
 from omnigraph.versioning.manifest import CommitRef, Counts, WriterKind
 from omnigraph.versioning.publish import Draft, Publication

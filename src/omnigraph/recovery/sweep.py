@@ -12,13 +12,13 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from omnigraph.coordination.heartbeat import HEART
 from omnigraph.errors import Conflict, GraphError, NotFound, OperationVoid, StorageFault
 from omnigraph.frozen import frozen
 from omnigraph.recovery.audit import Audit, AuditRow, Outcome
 from omnigraph.recovery.fence import Fate, fate_of, fence, recovery_commit_of
-from omnigraph.recovery.heal import Healer
-from omnigraph.recovery.heart import HEART
 from omnigraph.recovery.intents import Intent, IntentKeys, IntentStore
+from omnigraph.recovery.quarantine import Healer
 from omnigraph.runtime.faults import reach
 from omnigraph.versioning import layout
 from omnigraph.versioning.publish import publish

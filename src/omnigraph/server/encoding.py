@@ -9,15 +9,15 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from omnigraph.operations.load.streams import codec_of, open_stream
+from omnigraph.loading.byte_streams import codec_of, open_stream
 from omnigraph.server.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.operations.load.streams import Stream
+    from omnigraph.loading.byte_streams import Stream
     from omnigraph.server.exchange import Exchange
-    from omnigraph.server.inflow import Inflow
+    from omnigraph.server.request_stream import Inflow
 
 __all__ = ["DecodedBody", "decoded", "require_no_encoding", "required_encoding"]
 

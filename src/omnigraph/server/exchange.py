@@ -14,8 +14,8 @@ from omnigraph.runtime.cancellation import Cancellation, checked_by
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.names import parse_branch, parse_commit
-from omnigraph.server.outflow import Outflow, stream
 from omnigraph.server.problems import Problem
+from omnigraph.server.response_stream import Outflow, stream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping

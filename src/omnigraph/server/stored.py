@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.ir.queries import ParamSpec
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 __all__ = ["EMPTY", "StoredQueries", "StoredQuery", "read_stored_queries"]
 

@@ -16,9 +16,9 @@ from omnigraph.errors import GraphError
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.execute import Call, Executable, execute
 from omnigraph.ir.expressions import EntityRef, type_of
-from omnigraph.operations.query import call_of, prepare
 from omnigraph.planner import Facts, plan_read
 from omnigraph.planner.plan import Access
+from omnigraph.session.query import call_of, prepare
 from omnigraph.testing import reference
 from omnigraph.testing.memory_tables import MemorySource
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, Property
     from omnigraph.executor.result import QueryResult
     from omnigraph.ir.queries import Projection, ReadIR
-    from omnigraph.operations.engine import Engine
-    from omnigraph.operations.query import QueryRequest
     from omnigraph.planner import Plan
     from omnigraph.ports.embeddings import Embedder
+    from omnigraph.session.engine import Engine
+    from omnigraph.session.query import QueryRequest
 
 __all__ = ["Question", "agree", "outcome_of", "question_of", "same"]
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from omnigraph.frozen import frozen
 from omnigraph.runtime.limits import DEFAULT_LIMITS
-from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.kit import new_engine
+from omnigraph.testing.processes import Crew, Script, step
 from omnigraph.versioning.branches import create_branch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.testing.crew import Outcome
+    from omnigraph.testing.processes import Outcome
 
 __all__ = ["Contention", "write_side_by_side"]
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, stored_properties
+from omnigraph.changeset.cascade import cascade
+from omnigraph.changeset.rows import to_arrow
+from omnigraph.changeset.staging import stage_changes
 from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
 from omnigraph.integrity.evaluate import evaluate_changes
 from omnigraph.integrity.lookup import locate
-from omnigraph.operations.cascade import cascade
-from omnigraph.operations.rows import to_arrow
-from omnigraph.operations.stage import stage_changes
 from omnigraph.versioning.branches import create_branch
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.names import MAIN
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from omnigraph.catalog.model import EntityType, TypeId
-    from omnigraph.operations.engine import Engine
-    from omnigraph.versioning.changes.model import EntityChange, Image
+    from omnigraph.changes.model import EntityChange, Image
+    from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit
     from omnigraph.writer.plan import Prepared, View
 

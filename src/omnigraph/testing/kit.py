@@ -15,16 +15,16 @@ from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
 from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType
+from omnigraph.changeset.rows import fill_defaults, to_arrow
 from omnigraph.errors import NotFound
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
-from omnigraph.operations.create import create_graph
-from omnigraph.operations.engine import Engine
-from omnigraph.operations.rows import fill_defaults, to_arrow
+from omnigraph.lifecycle.create import create_graph
 from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.runtime.limits import Limits
+from omnigraph.session.engine import Engine
 from omnigraph.versioning.manifest import Counts, WriterKind
 from omnigraph.versioning.migrations import migrate, upgraded_view
 from omnigraph.versioning.names import MAIN
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from omnigraph.catalog.model import Catalog, EntityType
-    from omnigraph.operations.rows import Row
+    from omnigraph.changeset.rows import Row
     from omnigraph.ports.objects import ObjectStore
     from omnigraph.ports.tables import Table, TableStore
     from omnigraph.runtime.ids import CommitId

@@ -9,16 +9,16 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.errors import GraphError, OutcomeUnknown
+from omnigraph.evolution.apply import SchemaRequest, apply_schema
+from omnigraph.evolution.plan import DesiredSchema
 from omnigraph.frozen import frozen
 from omnigraph.graph.open import clone_graph
-from omnigraph.operations.evolve.apply import SchemaRequest, apply_schema
-from omnigraph.operations.evolve.plan import DesiredSchema
-from omnigraph.operations.indexes import ensure_indices
-from omnigraph.operations.load import LoadRequest, load, parse_mode
-from omnigraph.operations.merge.branches import MergeRequest, merge_branches
-from omnigraph.operations.merge.commits import PickRequest, cherry_pick, revert
-from omnigraph.operations.mutate import MutationRequest, run_mutation
-from omnigraph.operations.reset import ResetRequest, reset_branch
+from omnigraph.loading import LoadRequest, load, parse_mode
+from omnigraph.maintenance.indexes import ensure_indices
+from omnigraph.merging.cherry_pick import PickRequest, cherry_pick, revert
+from omnigraph.merging.merge import MergeRequest, merge_branches
+from omnigraph.merging.reset import ResetRequest, reset_branch
+from omnigraph.mutation.mutate import MutationRequest, run_mutation
 from omnigraph.runtime import faults
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.testing.kit import FAST, Add, AddUnless, Remove, ids_of, new_engine, open_engine
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
     from omnigraph.runtime.limits import Limits
+    from omnigraph.session.engine import Engine
     from omnigraph.writer.plan import Writer
 
 __all__ = ["VERBS", "WRITE_POINTS", "Here", "Outcome", "Setting", "Step", "age", "play", "step"]

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from omnigraph.catalog.model import Catalog, TypeId
-    from omnigraph.operations.engine import Engine
     from omnigraph.ports.tables import Pin
+    from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Manifest
 
 __all__ = ["check_graph", "require_whole"]

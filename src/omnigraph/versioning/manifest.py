@@ -17,7 +17,7 @@ from omnigraph.frozen import frozen
 from omnigraph.ports.tables import Pin
 from omnigraph.runtime.ids import CommitId, is_ulid
 from omnigraph.runtime.json_text import MALFORMED, parse_json
-from omnigraph.runtime.plain import plain
+from omnigraph.runtime.json_values import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

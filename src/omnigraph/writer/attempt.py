@@ -15,6 +15,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from omnigraph.coordination.heartbeat import HEART
+from omnigraph.coordination.lease import Lease
+from omnigraph.coordination.locks import gates_of
+from omnigraph.coordination.owner import current_owner
 from omnigraph.errors import (
     Conflict,
     GraphError,
@@ -25,11 +29,9 @@ from omnigraph.errors import (
 )
 from omnigraph.frozen import frozen
 from omnigraph.recovery.fence import Fate, fence
-from omnigraph.recovery.heart import HEART
 from omnigraph.recovery.intents import Intent, PlannedTable
-from omnigraph.recovery.owner import current_owner
-from omnigraph.runtime.alongside import alongside
 from omnigraph.runtime.cancellation import check_cancelled
+from omnigraph.runtime.concurrency import alongside
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.chain import find_commit, is_unchanged_since, require_commit
@@ -45,8 +47,6 @@ from omnigraph.versioning.publish import (
 )
 from omnigraph.versioning.snapshot import open_snapshot
 from omnigraph.writer.advance import advance_tables, foresee_tables
-from omnigraph.writer.gates import gates_of
-from omnigraph.writer.lease import Lease
 from omnigraph.writer.plan import Prepared, Request, View, Writer, parse_request
 from omnigraph.writer.table_conflicts import conflicts_by_type_name
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from omnigraph.cli import checkup
+from omnigraph.cli import machine_checks as checkup
 
 Cli = Callable[..., Any]
 

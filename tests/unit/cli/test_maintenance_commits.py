@@ -9,7 +9,7 @@ import pytest
 
 from omnigraph.cli.program import run as main
 from omnigraph.graph.open import init_graph
-from omnigraph.operations.upkeep import UNCOVERED_ROWS_FAR
+from omnigraph.maintenance.background import UNCOVERED_ROWS_FAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable

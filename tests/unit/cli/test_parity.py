@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import omnigraph
 from omnigraph.errors import GraphError
-from omnigraph.operations.commit_json import commit_to_json
-from omnigraph.operations.history import CommitFilter
+from omnigraph.history.commits import CommitFilter
+from omnigraph.versioning.commit_json import commit_to_json
 
 if TYPE_CHECKING:
     import pytest

@@ -13,8 +13,8 @@ from omnigraph.executor.result import QueryResult
 from omnigraph.graph.at import GraphAt
 from omnigraph.graph.changes import Changes
 from omnigraph.graph.facade import Graph
+from omnigraph.graph.namespaces import Branches, Commits, Operations, Recoveries, Tags
 from omnigraph.graph.open import clone_graph, init_graph
-from omnigraph.graph.parts import Branches, Commits, Operations, Recoveries, Tags
 
 
 def test_the_public_names_are_what_they_say() -> None:

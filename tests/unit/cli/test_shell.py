@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.cli.conftest import SCHEMA
 
+from omnigraph.cli.shell.completion import complete, vocabulary_of
 from omnigraph.cli.shell.statements import as_command, as_document, is_complete
-from omnigraph.cli.shell.words import complete, vocabulary_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from omnigraph.cli.atomic_files import install
 from omnigraph.cli.changes import json_list
-from omnigraph.cli.durable import install
 from omnigraph.errors import Conflict, InvalidInput
 
 if TYPE_CHECKING:

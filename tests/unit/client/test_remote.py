@@ -13,9 +13,9 @@ import omnigraph
 from omnigraph import errors
 from omnigraph.client import connect, connect_async
 from omnigraph.executor.budget import Budget
-from omnigraph.operations.changes.wire import cause_to_json, change_to_json
-from omnigraph.operations.commit_json import commit_to_json
-from omnigraph.operations.history import CommitFilter
+from omnigraph.history.change_json import cause_to_json, change_to_json
+from omnigraph.history.commits import CommitFilter
+from omnigraph.versioning.commit_json import commit_to_json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,17 +12,17 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.catalog.model import DST, ID, SRC
+from omnigraph.changeset.rows import entity_id, fill_defaults, to_arrow
 from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
 from omnigraph.integrity.evaluate import evaluate_changes
-from omnigraph.operations.load import LoadRequest, load
-from omnigraph.operations.rows import entity_id, fill_defaults, to_arrow
+from omnigraph.loading import LoadRequest, load
 from omnigraph.testing.kit import new_engine
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from omnigraph.integrity.evaluate import Evaluation
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 Values = Mapping[str, Any]
 

@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from omnigraph.changeset.rows import from_arrow
 from omnigraph.errors import KeyConflict
 from omnigraph.integrity.changes import TypeChange
 from omnigraph.integrity.lookup import PUSHED_MAX
 from omnigraph.integrity.upsert import find_stored, keep_unnamed
-from omnigraph.operations.rows import from_arrow
 
 JudgeOf = Callable[[str], Any]
 

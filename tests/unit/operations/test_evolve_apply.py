@@ -16,9 +16,9 @@ from omnigraph.errors import (
 )
 from omnigraph.graph.facade import Graph
 from omnigraph.ports.tables import ROW_ID
-from omnigraph.testing.crew import Crew, Script, step
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_between import Between, Interruption
+from omnigraph.testing.processes import Crew, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.manifest import Counts, WriterKind
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 SCHEMA = """
 node Person {

@@ -8,10 +8,10 @@ import pytest
 
 from omnigraph.catalog.build import build_catalog
 from omnigraph.errors import SchemaFailure
+from omnigraph.evolution.backfill import parse_backfill
+from omnigraph.evolution.row_migration import Coalesce, Constant, Copy, Fill, Join
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
-from omnigraph.operations.evolve.backfill import parse_backfill
-from omnigraph.operations.evolve.rows import Coalesce, Constant, Copy, Fill, Join
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog

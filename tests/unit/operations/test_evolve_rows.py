@@ -10,10 +10,10 @@ import pytest
 from omnigraph.catalog.build import build_catalog
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import SchemaFailure
+from omnigraph.evolution.backfill import parse_backfill
+from omnigraph.evolution.row_migration import Passage, migrate_table
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
-from omnigraph.operations.evolve.backfill import parse_backfill
-from omnigraph.operations.evolve.rows import Passage, migrate_table
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType

@@ -8,7 +8,7 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import GraphError, PreconditionFailed
-from omnigraph.operations.history import CommitFilter
+from omnigraph.history.commits import CommitFilter
 from omnigraph.recovery.fence import Fate, fence
 from omnigraph.runtime import faults
 from omnigraph.runtime.ids import new_ulid

@@ -9,7 +9,7 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import Conflict
-from omnigraph.operations.history import CommitFilter
+from omnigraph.history.commits import CommitFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.catalog.model import TypeId
+from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.errors import StorageFault
 from omnigraph.ports.tables import Pin
 from omnigraph.recovery.audit import AuditRow, Outcome
 from omnigraph.recovery.intents import Intent, IntentKeys, PlannedTable
-from omnigraph.recovery.owner import Owner, current_owner
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import CommitId, new_ulid
 from omnigraph.testing.kit import new_engine, open_engine
@@ -29,7 +29,7 @@ from omnigraph.versioning.publish import Draft, Publication
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 PIN = Pin("nodes/x", 3, "f", 7)
 INTENT = Intent(

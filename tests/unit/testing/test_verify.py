@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
     from omnigraph.ports.tables import Pin
+    from omnigraph.session.engine import Engine
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.errors import InvalidInput, NotFound
-from omnigraph.operations.history import CommitFilter, list_commits
+from omnigraph.history.commits import CommitFilter, list_commits
 from omnigraph.runtime.clock import format_micros
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.testing.kit import FAST, Add, add, history, ids_of, new_engine, open_engine
@@ -25,7 +25,7 @@ from omnigraph.writer.plan import Request
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit
 
 

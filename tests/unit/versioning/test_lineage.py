@@ -11,7 +11,7 @@ import pytest
 
 from omnigraph.errors import NotFound, StorageFault
 from omnigraph.graph.facade import Graph
-from omnigraph.operations.history import CommitFilter, list_commits
+from omnigraph.history.commits import CommitFilter, list_commits
 from omnigraph.testing.histories import branch_off
 from omnigraph.testing.kit import add, history, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption, Pause, lose_reply
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import CommitRef
 
 COMMITS = 7

@@ -35,7 +35,7 @@ from omnigraph.versioning.publish import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from omnigraph.versioning.targets import target_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from omnigraph.writer.plan import Request
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.operations.engine import Engine
+    from omnigraph.session.engine import Engine
 
 
 @pytest.fixture

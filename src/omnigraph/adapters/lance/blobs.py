@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from omnigraph.adapters.lance.door import load_lance
 from omnigraph.adapters.lance.failures import reading
+from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.datatypes.arrow import BLOB
 
 if TYPE_CHECKING:

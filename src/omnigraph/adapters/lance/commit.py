@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.lance import staging
-from omnigraph.adapters.lance.door import load_lance
 from omnigraph.adapters.lance.failures import (
     LANCE_ERRORS,
     is_conflict,
     storage_fault,
     table_raced,
 )
+from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.errors import Conflict, StorageFault
 from omnigraph.frozen import frozen
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.adapters.lance.door import load_lance
+from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.adapters.lance.indexes import segment_directory
 from omnigraph.adapters.lance.operations import Kind
 from omnigraph.errors import Conflict, NotFound

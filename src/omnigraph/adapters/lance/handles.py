@@ -6,7 +6,6 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.adapters.lance.door import load_lance
 from omnigraph.adapters.lance.failures import (
     LANCE_ERRORS,
     is_newer_format,
@@ -17,6 +16,7 @@ from omnigraph.adapters.lance.failures import (
     version_missing,
 )
 from omnigraph.adapters.lance.fingerprint import fingerprint_of
+from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.errors import StorageFault
 from omnigraph.ports.tables import Pin
 

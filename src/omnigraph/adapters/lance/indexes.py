@@ -11,7 +11,7 @@ import base64
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.adapters.lance.door import load_dataset_module, load_lance
+from omnigraph.adapters.lance.imports import load_dataset_module, load_lance
 from omnigraph.frozen import frozen
 from omnigraph.ports.indexes import IndexInfo, IndexKind, IndexSegment, IndexSpec
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from omnigraph.adapters.lance.door import load_lance
+from omnigraph.adapters.lance.field_layout import Shape
+from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.adapters.lance.indexes import IndexChange
-from omnigraph.adapters.lance.shape import Shape
 from omnigraph.errors import Conflict
 from omnigraph.frozen import frozen
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omnigraph.adapters.lance.door import load_lance
+from omnigraph.adapters.lance.imports import load_lance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

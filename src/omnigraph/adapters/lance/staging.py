@@ -15,21 +15,21 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.adapters.lance.blobs import decode_schema, encode_rows
-from omnigraph.adapters.lance.door import load_lance
 from omnigraph.adapters.lance.failures import panics_as_errors, writing
+from omnigraph.adapters.lance.field_layout import field_numbers, reshape
 from omnigraph.adapters.lance.fingerprint import OPERATION, new_fingerprint
+from omnigraph.adapters.lance.handle_metadata import field_names, schema_of
+from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.adapters.lance.indexes import IndexChange, index_type, segment_records, to_record
-from omnigraph.adapters.lance.known import field_names, schema_of
+from omnigraph.adapters.lance.membership import PRESENCE
 from omnigraph.adapters.lance.operations import (
     Kind,
     Operation,
     encode_schema_text,
     fragment_body,
 )
-from omnigraph.adapters.lance.presence import PRESENCE
-from omnigraph.adapters.lance.shape import field_numbers, reshape
-from omnigraph.adapters.lance.small import is_small, write_small
-from omnigraph.adapters.lance.tail import find_tail
+from omnigraph.adapters.lance.small_files import is_small, write_small
+from omnigraph.adapters.lance.small_fragments import find_tail
 from omnigraph.datatypes.arrow import PROPERTY
 from omnigraph.errors import InvalidInput, StorageFault
 from omnigraph.ports.indexes import IndexKind

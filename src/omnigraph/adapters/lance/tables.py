@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.adapters.lance import staging
 from omnigraph.adapters.lance.blobs import encode_schema, has_blobs
 from omnigraph.adapters.lance.commit import Committed, Committer
-from omnigraph.adapters.lance.door import load_lance
+from omnigraph.adapters.lance.external import LanceInput
 from omnigraph.adapters.lance.failures import reading, table_missing, table_raced
 from omnigraph.adapters.lance.files import fragment_files, require_files
 from omnigraph.adapters.lance.fingerprint import new_fingerprint, operation_of
+from omnigraph.adapters.lance.handle_metadata import field_names, inherit
 from omnigraph.adapters.lance.handles import Handles
+from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.adapters.lance.indexes import segment_directory
-from omnigraph.adapters.lance.known import field_names, inherit
 from omnigraph.adapters.lance.operations import (
     Kind,
     Operation,
@@ -22,12 +23,11 @@ from omnigraph.adapters.lance.operations import (
     rows_after,
     with_plain_paths,
 )
-from omnigraph.adapters.lance.outside import LanceInput
-from omnigraph.adapters.lance.read import LanceTable
+from omnigraph.adapters.lance.quarantine import quarantine_torn
 from omnigraph.adapters.lance.root import Root
-from omnigraph.adapters.lance.sharing import all_rows, unshared_rows
+from omnigraph.adapters.lance.shared_files import all_rows, unshared_rows
 from omnigraph.adapters.lance.sync import NoSync, TableSync
-from omnigraph.adapters.lance.torn import quarantine_torn
+from omnigraph.adapters.lance.table import LanceTable
 from omnigraph.adapters.lance.versions import Versions
 from omnigraph.adapters.objects import open_objects
 from omnigraph.adapters.objects.options import bucket_options

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.address import open_to_read
-from omnigraph.cli.durable import install
+from omnigraph.cli.atomic_files import install
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.targets import find_target, target_options
 from omnigraph.cli.terminal import BytesOutput
@@ -17,7 +17,7 @@ from omnigraph.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from omnigraph.operations.blob import Blob
+    from omnigraph.export.blob import Blob
 
 __all__ = ["command"]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.address import open_to_read
+from omnigraph.cli.atomic_files import install
 from omnigraph.cli.changes import (
     change_lines,
     filter_options,
@@ -16,17 +17,16 @@ from omnigraph.cli.changes import (
     schema_change_line,
 )
 from omnigraph.cli.commits import cause_line
-from omnigraph.cli.durable import install
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.terminal import write_lines
-from omnigraph.operations.changes.wire import change_to_json
+from omnigraph.history.change_json import change_to_json
 from omnigraph.runtime.limits import FEED_COMMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from omnigraph.graph.facade import Graph
-    from omnigraph.operations.changes.feed import FeedPage
+    from omnigraph.history.feed import FeedPage
 
 __all__ = ["command"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.cli.picking import pick, pick_options
+from omnigraph.cli.single_commits import pick, pick_options
 
 __all__ = ["command"]
 

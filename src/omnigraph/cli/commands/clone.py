@@ -14,7 +14,7 @@ from omnigraph.cli.render import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omnigraph.operations.clone.clone import CloneResult
+    from omnigraph.lifecycle.clone.clone import CloneResult
 
 __all__ = ["command"]
 

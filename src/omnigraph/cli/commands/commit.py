@@ -19,20 +19,20 @@ from omnigraph.cli.inputs import parse_time
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.render import Rows, block, page_of, table
 from omnigraph.cli.terminal import write_lines
-from omnigraph.operations.changes.wire import (
+from omnigraph.history.change_json import (
     cause_to_json,
     change_to_json,
     schema_change_to_json,
 )
-from omnigraph.operations.commit_json import commit_to_json
-from omnigraph.operations.history import CommitFilter
+from omnigraph.history.commits import CommitFilter
+from omnigraph.versioning.commit_json import commit_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from omnigraph.graph.facade import Graph
-    from omnigraph.operations.changes.commit import CommitChanges
-    from omnigraph.operations.history import CommitPage
+    from omnigraph.history.commit_changes import CommitChanges
+    from omnigraph.history.commits import CommitPage
 
 __all__ = ["command"]
 

@@ -12,12 +12,12 @@ from omnigraph.cli.changes import change_lines, filter_options, json_list
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import page_of, table
 from omnigraph.cli.terminal import write_lines
-from omnigraph.operations.changes.wire import change_to_json
+from omnigraph.history.change_json import change_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from omnigraph.operations.changes.diff import Diff
+    from omnigraph.history.diff import Diff
 
 __all__ = ["command"]
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph.cli.address import is_local, open_to_read
-from omnigraph.cli.checkup import Finding, State, check_directory, check_machine
 from omnigraph.cli.exits import FAILED
 from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.cli.machine_checks import Finding, State, check_directory, check_machine
 from omnigraph.cli.render import Rows
 from omnigraph.cli.scope import StoreScope, find_scope
 from omnigraph.cli.terminal import colorize

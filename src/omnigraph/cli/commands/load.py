@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph.cli.address import announce, open_to_read, open_to_write, require_consent
+from omnigraph.cli.background_maintenance import tidy_up
 from omnigraph.cli.engines import engine_options, find_spark, stage_lines, stage_meter
 from omnigraph.cli.inputs import open_stdin
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
 from omnigraph.cli.terminal import is_terminal
-from omnigraph.cli.tidying import tidy_up
 from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from omnigraph.operations.load import LoadResult, Progress
+    from omnigraph.loading import LoadResult, Progress
     from omnigraph.pipeline import SparkLoadResult
 
 __all__ = ["command"]

@@ -15,8 +15,8 @@ from omnigraph.cli.commits import (
     walk_ancestors,
 )
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.operations.commit_json import commit_to_json
-from omnigraph.operations.history import CommitFilter
+from omnigraph.history.commits import CommitFilter
+from omnigraph.versioning.commit_json import commit_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.address import open_to_read, open_to_write
+from omnigraph.cli.background_maintenance import tidy_up
 from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
 from omnigraph.cli.stored import is_stored, mutate_stored
-from omnigraph.cli.tidying import tidy_up
 from omnigraph.errors import InvalidInput
 from omnigraph.versioning.manifest import Counts
 
 if TYPE_CHECKING:
-    from omnigraph.operations.mutate import MutationResult
+    from omnigraph.mutation.mutate import MutationResult
 
 __all__ = ["command"]
 

@@ -10,7 +10,7 @@ import click
 
 from omnigraph.catalog.render import render_plan
 from omnigraph.cli.address import announce, open_to_read, open_to_write, require_consent
-from omnigraph.cli.durable import install
+from omnigraph.cli.atomic_files import install
 from omnigraph.cli.inputs import read_text
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.targets import find_target, target_options
@@ -19,7 +19,7 @@ from omnigraph.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from omnigraph.operations.evolve.apply import SchemaResult
+    from omnigraph.evolution.apply import SchemaResult
 
 __all__ = ["command"]
 
@@ -189,7 +189,7 @@ def infer(call: Invocation, files: tuple[str, ...], type_name: str | None, out: 
     records may name their type, as for `load`. Review the schema before you use it: data does not
     show intent.
     """
-    from omnigraph.operations.infer import infer_schema  # noqa: PLC0415 - imports Arrow
+    from omnigraph.loading.inference import infer_schema  # noqa: PLC0415 - imports Arrow
 
     draft = infer_schema(files, type=type_name)
     if out is None:

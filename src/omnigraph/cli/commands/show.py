@@ -12,7 +12,7 @@ from omnigraph.cli.commits import commit_fields
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import block, page_of, table
 from omnigraph.errors import NotFound
-from omnigraph.operations.commit_json import commit_to_json
+from omnigraph.versioning.commit_json import commit_to_json
 
 if TYPE_CHECKING:
     from omnigraph.graph.facade import Graph

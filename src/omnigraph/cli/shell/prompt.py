@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.cli.config import home_directory
 from omnigraph.cli.failures import report
+from omnigraph.cli.shell.completion import DELIMITERS, complete
 from omnigraph.cli.shell.statements import is_complete
-from omnigraph.cli.shell.words import DELIMITERS, complete
 from omnigraph.cli.terminal import write_error, write_lines
 from omnigraph.errors import GraphError
 

@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from omnigraph.catalog.model import PropertyId, TypeId
 from omnigraph.executor.column import Column, Vector
+from omnigraph.executor.row_spaces import PositionSpace
 from omnigraph.executor.search.corpus import TextQuery
 from omnigraph.executor.search.distances import distances, matrix_of
 from omnigraph.executor.search.ranking import fuse, ranks
 from omnigraph.executor.search.row_scoring import RowScoring
 from omnigraph.executor.search.texts import TextColumn, match_texts
 from omnigraph.executor.search.vectors import VectorColumn
-from omnigraph.executor.spaces import PositionSpace
 from omnigraph.executor.truth import Truth, constant
 from omnigraph.ir.expressions import Const, ParamRef, Score, ScoreFunc, TextFunc, TextMatch
 from omnigraph.ir.walk import slots_read

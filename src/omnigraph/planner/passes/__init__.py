@@ -23,8 +23,8 @@ from omnigraph.planner.passes.top import keep_top
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Plan
+    from omnigraph.planner.statistics import Facts
 
 __all__ = ["PASSES"]
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from omnigraph.ir.expressions import Expr
-    from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Plan
+    from omnigraph.planner.statistics import Facts
 
 __all__ = ["FALSE", "TRUE", "fold_constants", "simplify"]
 

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
     from omnigraph.ir.expressions import BlockAggregate, Expr, RankFusion, Score
     from omnigraph.ir.queries import Hop
-    from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Plan
+    from omnigraph.planner.statistics import Facts
 
 __all__ = ["order_joins"]
 

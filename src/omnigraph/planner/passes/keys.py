@@ -10,8 +10,8 @@ from omnigraph.ir.expressions import Compare, CompareOp, InList, PropertyRef
 from omnigraph.planner.rewrite import change_blocks, rewrite
 
 if TYPE_CHECKING:
-    from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Plan
+    from omnigraph.planner.statistics import Facts
 
 __all__ = ["use_keys"]
 

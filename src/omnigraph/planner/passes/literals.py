@@ -19,8 +19,8 @@ from omnigraph.planner.rewrite import change_blocks
 if TYPE_CHECKING:
     from omnigraph.ir.expressions import Expr
     from omnigraph.ir.queries import Block
-    from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Plan
+    from omnigraph.planner.statistics import Facts
 
 __all__ = ["fit_literals"]
 

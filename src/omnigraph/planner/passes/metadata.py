@@ -11,8 +11,8 @@ from omnigraph.planner.rewrite import change_nodes
 
 if TYPE_CHECKING:
     from omnigraph.ir.expressions import Aggregate
-    from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Plan
+    from omnigraph.planner.statistics import Facts
 
 __all__ = ["count_from_metadata"]
 

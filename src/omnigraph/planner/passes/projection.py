@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from omnigraph.catalog.model import EntityType
-    from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Node, Plan
+    from omnigraph.planner.statistics import Facts
 
 __all__ = ["entity_properties", "read_columns"]
 

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from omnigraph.ir.expressions import Aggregate, BlockAggregate, Expr, Slot
-    from omnigraph.planner.facts import Facts
     from omnigraph.planner.plan import Plan
+    from omnigraph.planner.statistics import Facts
 
 __all__ = ["prune_slots"]
 

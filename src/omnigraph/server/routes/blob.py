@@ -12,14 +12,14 @@ from omnigraph.frozen import frozen
 from omnigraph.server.headers import DEADLINE, IF_MATCH, IF_NONE_MATCH, IF_RANGE, RANGE
 from omnigraph.server.names import parse_target
 from omnigraph.server.operations import GRAPH, OCTETS, operation
-from omnigraph.server.outflow import Outflow, stream
 from omnigraph.server.problems import Problem
+from omnigraph.server.response_stream import Outflow, stream
 from omnigraph.server.wire.data import BlobQuery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from omnigraph.operations.blob import Blob
+    from omnigraph.export.blob import Blob
     from omnigraph.server.exchange import Exchange
 
 __all__ = ["get_blob", "head_blob"]

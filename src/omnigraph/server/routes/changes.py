@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from omnigraph.graph.facade import Graph
-    from omnigraph.operations.changes.diff import Diff
+    from omnigraph.history.diff import Diff
     from omnigraph.server.exchange import Exchange
-    from omnigraph.server.outflow import Outflow
+    from omnigraph.server.response_stream import Outflow
 
 __all__ = ["get_baseline", "get_commit_changes", "get_diff", "get_entity_history", "poll_changes"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EntityKind
 from omnigraph.executor.ipc import MEDIA_TYPE
-from omnigraph.operations.entities import write_entities
+from omnigraph.export.entities import write_entities
 from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_target
 from omnigraph.server.operations import GRAPH, NDJSON, operation
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from omnigraph.graph.facade import Graph
     from omnigraph.server.exchange import Exchange
-    from omnigraph.server.outflow import Outflow
+    from omnigraph.server.response_stream import Outflow
 
 __all__ = ["export", "get_entities"]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.policy.actions import Action
 from omnigraph.server.encoding import decoded, required_encoding
 from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY
-from omnigraph.server.inflow import Inflow
 from omnigraph.server.names import parse_branch, parse_condition, parse_target
 from omnigraph.server.operations import GRAPH, NDJSON, operation
 from omnigraph.server.problems import Problem
+from omnigraph.server.request_stream import Inflow
 from omnigraph.server.wire.data import LoadInput, LoadOutput, LoadQuery
 
 if TYPE_CHECKING:

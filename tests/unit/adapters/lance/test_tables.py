@@ -11,7 +11,12 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.adapters.lance import LanceTables, fingerprint, handles
-from omnigraph.adapters.lance.known import field_names, fragments_of, plain_fields, schema_of
+from omnigraph.adapters.lance.handle_metadata import (
+    field_names,
+    fragments_of,
+    plain_fields,
+    schema_of,
+)
 from omnigraph.adapters.lance.versions import Naming, manifest_name, parse_manifest_name
 from omnigraph.errors import Conflict, StorageFault, Unsupported
 

@@ -14,7 +14,7 @@ from omnigraph.executor.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.search.texts import TextColumn
 from omnigraph.executor.search.vectors import VectorColumn
-from omnigraph.operations.indexes import plan_table, stage_steps
+from omnigraph.maintenance.indexes import plan_table, stage_steps
 from omnigraph.testing.kit import catalog_of
 
 if TYPE_CHECKING:

@@ -1,0 +1,64 @@
+"""The tail: the small fragments at the end of a table.
+
+Every small write adds a fragment, and every fragment makes each later scan and commit a little
+dearer. So once enough small ones have gathered, the next small write rewrites them into one,
+together with what it writes itself. The work is bounded: a fragment that has grown beyond
+``FRAGMENT_ROWS_MAX`` is left alone, so n single-row writes leave n / 1024 fragments and a few.
+Row ids are not kept: Lance would look for every one of them in the whole table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from omnigraph.adapters.lance.blobs import has_blobs
+from omnigraph.adapters.lance.handle_metadata import fragments_of, schema_of
+from omnigraph.ports.tables import ROW_ADDRESS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FRAGMENT_ROWS_MAX", "Tail", "find_tail"]
+
+FRAGMENT_ROWS_MAX = 1_024
+FRAGMENTS_MIN = 16
+# Only so many are looked at: whoever has more of them needs an optimise.
+FRAGMENTS_MAX = 64
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The live rows of the small fragments, with their addresses."""
+
+    fragment_ids: tuple[int, ...]
+    rows: pa.Table
+    addresses: np.ndarray
+
+    def without(self, gone: np.ndarray) -> pa.Table:
+        """The rows of the tail less those at some addresses."""
+        return self.rows.filter(~np.isin(self.addresses, gone))
+
+
+def find_tail(dataset: Any, written_rows: int) -> Tail | None:
+    """The tail, when a write of so many rows should take it along."""
+    if not 0 < written_rows <= FRAGMENT_ROWS_MAX or has_blobs(schema_of(dataset)):
+        return None
+    small = 0
+    for fragment in reversed(fragments_of(dataset)[-FRAGMENTS_MAX:]):
+        if fragment.rows >= FRAGMENT_ROWS_MAX:
+            break
+        small += 1
+    if small < FRAGMENTS_MIN:
+        return None
+    fragments = dataset.get_fragments()[-small:]
+    rows = dataset.scanner(
+        fragments=fragments, with_row_address=True, scan_in_order=True
+    ).to_table()
+    return Tail(
+        tuple(fragment.fragment_id for fragment in fragments),
+        rows.select(schema_of(dataset).names),
+        rows.column(ROW_ADDRESS).to_numpy().astype(np.uint64),
+    )

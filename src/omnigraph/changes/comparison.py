@@ -1,0 +1,178 @@
+"""All changes between two snapshots, type by type, as a stream in the frozen order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from omnigraph.catalog.model import EntityKind, stored_properties
+from omnigraph.changes.compare import Op, Side, compare
+from omnigraph.changes.model import ChangeFilter, EntityChange, Image, Position
+from omnigraph.frozen import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from omnigraph.catalog.model import EntityType
+    from omnigraph.changes.compare import Differences, Images
+    from omnigraph.versioning.root import Cache
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["Comparison", "TypePair", "TypeSummary", "side_of"]
+
+# So many changes are fetched and decoded at once.
+_CHUNK_ROWS = 1_024
+
+
+@frozen
+class TypePair:
+    """A type as two snapshots know it; None where one of them does not."""
+
+    before: EntityType | None
+    after: EntityType | None
+
+    @property
+    def entity(self) -> EntityType:
+        found = self.after or self.before
+        assert found is not None  # noqa: S101 - a pair is made of what at least one side has
+        return found
+
+
+@frozen
+class TypeSummary:
+    """How many entities of a type differ."""
+
+    entity: EntityType
+    inserted: int
+    updated: int
+    deleted: int
+
+    def __repr__(self) -> str:
+        counts = f"+{self.inserted} ~{self.updated} -{self.deleted}"
+        return f"<TypeSummary {self.entity.name} {counts}>"
+
+    @property
+    def total(self) -> int:
+        return self.inserted + self.updated + self.deleted
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two snapshots side by side. ``before`` is None for what precedes the first commit.
+
+    ``known`` remembers differences between pins, so that the next page of a long answer need not
+    find them again.
+    """
+
+    before: Snapshot | None
+    after: Snapshot
+    wanted: ChangeFilter = field(default_factory=ChangeFilter)
+    known: Cache[Any, Differences] | None = None
+
+    def pairs(self) -> list[TypePair]:
+        """The types whose entities may differ, in the frozen order. Reads nothing."""
+        old = self.before.catalog.types if self.before else {}
+        new = self.after.catalog.types
+        pairs = [TypePair(old.get(key), new.get(key)) for key in old.keys() | new.keys()]
+        changed = [
+            pair for pair in pairs if self.wanted.wants(pair.entity) and self._may_differ(pair)
+        ]
+        return sorted(
+            changed, key=lambda pair: (pair.entity.kind is EntityKind.EDGE, pair.entity.id)
+        )
+
+    def changes(self, *, after: Position | None = None) -> Iterator[EntityChange]:
+        """The changes behind a position, each with its images."""
+        for pair in self.pairs():
+            if after is None or _place(pair) > (after.is_edge, after.type_id):
+                yield from self._of_type(pair, 0)
+            elif _place(pair) == (after.is_edge, after.type_id):
+                yield from self._of_type(pair, after.number + 1)
+
+    def summary(self) -> list[TypeSummary]:
+        """Counts per type that has any. A type that only one snapshot has is counted by its pin."""
+        counted = [self._count(pair) for pair in self.pairs()]
+        return [found for found in counted if found.total]
+
+    def differences(self, pair: TypePair) -> Differences:
+        """What differs in one type, whatever the operation."""
+        key = (self._state(self.before, pair.before), self._state(self.after, pair.after))
+        if self.known is None:
+            return self._compare(pair)
+        return self.known.get_or(key, lambda: self._compare(pair))
+
+    def _compare(self, pair: TypePair) -> Differences:
+        before = self.before and pair.before and side_of(self.before, pair.before)
+        after = pair.after and side_of(self.after, pair.after)
+        return compare(self.after.root.tables, before or None, after or None)
+
+    def _may_differ(self, pair: TypePair) -> bool:
+        return self._state(self.before, pair.before) != self._state(self.after, pair.after)
+
+    @staticmethod
+    def _state(snapshot: Snapshot | None, entity: EntityType | None) -> tuple[Any, ...] | None:
+        """What the entities of a type are told by: a pin, and which columns are theirs."""
+        if snapshot is None or entity is None:
+            return None
+        return snapshot.manifest.pins[entity.id], tuple(_columns(entity).items())
+
+    def _of_type(self, pair: TypePair, start: int) -> Iterator[EntityChange]:
+        found = self.differences(pair)
+        chosen = np.arange(start, len(found))
+        if self.wanted.ops:
+            chosen = chosen[np.isin(found.ops[start:], list(self.wanted.ops))]
+        for begin in range(0, len(chosen), _CHUNK_ROWS):
+            yield from _decode(pair, found, chosen[begin : begin + _CHUNK_ROWS])
+
+    def _count(self, pair: TypePair) -> TypeSummary:
+        ops = self.wanted.ops or frozenset(Op)
+        if pair.before is None or self.before is None:
+            counts = {Op.INSERT: self.after.manifest.pins[pair.entity.id].rows}
+        elif pair.after is None:
+            counts = {Op.DELETE: self.before.manifest.pins[pair.entity.id].rows}
+        else:
+            found = self.differences(pair)
+            counts = {op: found.count(op) for op in Op}
+        return TypeSummary(pair.entity, *(counts.get(op, 0) if op in ops else 0 for op in Op))
+
+
+def _place(pair: TypePair) -> tuple[bool, str]:
+    return pair.entity.kind is EntityKind.EDGE, pair.entity.id
+
+
+def side_of(snapshot: Snapshot, entity: EntityType) -> Side:
+    """A type's table at a snapshot, and its columns in the schema of that snapshot."""
+    return Side(snapshot.table(entity.id), _columns(entity))
+
+
+def _columns(entity: EntityType) -> Mapping[str, str]:
+    return {prop.id: prop.column for prop in stored_properties(entity)}
+
+
+def _decode(
+    pair: TypePair, differences: Differences, numbers: np.ndarray
+) -> Iterator[EntityChange]:
+    found = differences.select(numbers)
+    before = _images(pair.before, found.before, found.before_at, found.ops != Op.INSERT)
+    after = _images(pair.after, found.after, found.after_at, found.ops != Op.DELETE)
+    told = zip(found.ids.to_pylist(), found.ops.tolist(), numbers.tolist(), strict=True)
+    for entity_id, rank, number in told:
+        op = Op(rank)
+        old = next(before) if op is not Op.INSERT else None
+        new = next(after) if op is not Op.DELETE else None
+        known = new or old
+        assert known is not None  # noqa: S101 - every operation has one of the two
+        yield EntityChange(known.entity, entity_id, op, old, new, number)
+
+
+def _images(
+    entity: EntityType | None, images: Images | None, addresses: np.ndarray, there: np.ndarray
+) -> Iterator[Image]:
+    if entity is None or images is None or not there.any():
+        return
+    rows = images.at(addresses[there])
+    columns = {prop.id: rows.column(prop.column).to_pylist() for prop in stored_properties(entity)}
+    for values in zip(*columns.values(), strict=True):
+        yield Image(entity, dict(zip(columns, values, strict=True)))

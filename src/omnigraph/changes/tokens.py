@@ -1,0 +1,168 @@
+"""Tokens: opaque places at which the reader of a long answer goes on.
+
+A token says what it is for and binds everything that must not change meanwhile. It is no secret and
+no promise: the graph keeps no state for anybody, and a token that does not fit is rejected.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.changes.model import Position
+from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
+
+if TYPE_CHECKING:
+    from omnigraph.changes.model import ChangeFilter
+
+__all__ = [
+    "TOKEN_BYTES_MAX",
+    "CommitToken",
+    "FeedCursor",
+    "FeedToken",
+    "filter_digest",
+    "rejected",
+]
+
+TOKEN_BYTES_MAX = 4_096
+_CHECK_BYTES = 4
+_FORMAT = 1
+_NUMBER_MAX = 2**53
+
+
+@frozen
+class CommitToken:
+    """The next page of the changes of one commit."""
+
+    graph: str
+    commit: str
+    scope: str
+    after: Position
+
+    def encode(self) -> str:
+        return _encode("commit", self.graph, self.commit, self.scope, _spell(self.after))
+
+    @staticmethod
+    def decode(text: str) -> CommitToken:
+        graph, commit, scope, after = _decode(text, "commit", (str, str, str, list))
+        return CommitToken(graph, commit, scope, _read_position(after))
+
+
+@frozen
+class FeedCursor:
+    """Everything up to and including a commit of a branch has been read."""
+
+    graph: str
+    incarnation: str
+    scope: str
+    commit: str
+
+    def encode(self) -> str:
+        return _encode("feed", self.graph, self.incarnation, self.scope, self.commit)
+
+    @staticmethod
+    def decode(text: str) -> FeedCursor:
+        return FeedCursor(*_decode(text, "feed", (str, str, str, str)))
+
+
+@frozen
+class FeedToken:
+    """The next page of one poll: within the commit that follows ``done``, up to ``cut``, the head
+    when the poll began. ``commits`` were told whole before."""
+
+    graph: str
+    incarnation: str
+    scope: str
+    done: str | None
+    cut: str
+    commits: int
+    after: Position
+
+    def encode(self) -> str:
+        bound = (self.graph, self.incarnation, self.scope)
+        return _encode("page", *bound, self.done, self.cut, self.commits, _spell(self.after))
+
+    @staticmethod
+    def decode(text: str) -> FeedToken:
+        kinds = (str, str, str, (str, type(None)), str, int, list)
+        graph, incarnation, scope, done, cut, commits, after = _decode(text, "page", kinds)
+        told, place = _read_number(commits), _read_position(after)
+        return FeedToken(graph, incarnation, scope, done, cut, told, place)
+
+
+def filter_digest(wanted: ChangeFilter) -> str:
+    """A filter in one word: what a token is bound to."""
+    parts = [sorted(wanted.kinds), sorted(wanted.types), sorted(int(op) for op in wanted.ops)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def rejected(why: str) -> InvalidInput:
+    """What to say of a token that does not fit."""
+    return InvalidInput(
+        "change_cursor.rejected",
+        f"change cursor rejected: {why}",
+        remedy="take a new baseline, or start again with start=now",
+    )
+
+
+def _encode(purpose: str, *parts: Any) -> str:
+    body = zlib.compress(json.dumps([_FORMAT, purpose, *parts], ensure_ascii=False).encode())
+    return _to_text(hashlib.sha256(body).digest()[:_CHECK_BYTES] + body)
+
+
+def _to_text(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def _decode(text: object, purpose: str, kinds: tuple[Any, ...]) -> list[Any]:
+    """The parts of a token. What its checksum lets through may have been made by anybody."""
+    if not isinstance(text, str):
+        raise rejected("it is not a text")
+    if len(text) > TOKEN_BYTES_MAX:
+        raise rejected(f"it is longer than {TOKEN_BYTES_MAX} bytes")
+    try:
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        check, body = raw[:_CHECK_BYTES], raw[_CHECK_BYTES:]
+        if hashlib.sha256(body).digest()[:_CHECK_BYTES] != check or _to_text(raw) != text:
+            raise rejected("it is not a token, or was changed")
+        told: list[Any] = json.loads(zlib.decompress(body))
+        version, found, *parts = told
+    except (ValueError, TypeError, zlib.error, binascii.Error):
+        raise rejected("it is not a token, or was changed") from None
+    if version != _FORMAT:
+        raise rejected("it was made by another release")
+    if found != purpose:
+        raise rejected(f"it is a token for {_PURPOSES.get(str(found), 'something else')}")
+    if len(parts) != len(kinds) or not all(map(isinstance, parts, kinds)):
+        raise rejected("it is not whole")
+    return parts
+
+
+_PURPOSES = {
+    "commit": "the next page of one commit",
+    "feed": "resuming a feed",
+    "page": "the next page of one poll",
+}
+
+
+def _spell(position: Position) -> list[Any]:
+    return [int(position.is_edge), position.type_id, position.number]
+
+
+def _read_position(parts: list[Any]) -> Position:
+    match parts:
+        case [0 | 1 as is_edge, str(type_id), number]:
+            return Position(bool(is_edge), type_id, _read_number(number))
+        case _:
+            raise rejected("it is not whole")
+
+
+def _read_number(found: object) -> int:
+    if isinstance(found, int) and 0 <= found <= _NUMBER_MAX:
+        return found
+    raise rejected("it is not whole")

@@ -1,0 +1,33 @@
+"""Run a slice of maintenance after a write."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import GraphError
+
+if TYPE_CHECKING:
+    from omnigraph.graph.at import GraphAt
+
+__all__ = ["tidy_up"]
+
+
+def tidy_up(graph: GraphAt, branch: str) -> None:
+    """Run a bounded slice of maintenance.
+
+    The result is already printed: errors and interrupts do not affect it."""
+    # The help of a verb must not import storage.
+    from omnigraph.graph.facade import Graph  # noqa: PLC0415
+    from omnigraph.maintenance.background import upkeep  # noqa: PLC0415
+
+    if not isinstance(graph, Graph):
+        # A server maintains its graphs itself.
+        return
+    if sys.stdout is not None:
+        # The entry point handles a closed pipe.
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+    with suppress(GraphError, KeyboardInterrupt):
+        upkeep(graph.engine, branch)

@@ -1,0 +1,177 @@
+"""The write lease: processes that would race each other wait for each other instead.
+
+One small object that exists while somebody is between advance and publish. It is only an
+optimisation: a writer waits a bounded time and then goes on without it, so a dead holder or a
+skewed clock never stops anyone; and a holder that shows no sign of life, judged by the waiter's own
+clock, is pushed aside.
+
+Who finds it taken draws a ticket. Who is done hands the lease to the oldest ticket, so nobody is
+overtaken for ever; without tickets it is simply removed.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from omnigraph.coordination.owner import Owner, current_owner
+from omnigraph.errors import GraphError, NotFound
+from omnigraph.runtime.ids import new_ulid
+from omnigraph.runtime.json_text import MALFORMED, parse_json
+from omnigraph.versioning import layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from omnigraph.versioning.root import GraphRoot
+
+__all__ = ["Lease"]
+
+# How often a waiter looks: who is next, as if every moment counted; others less and less eagerly.
+_PAUSE_NEXT_SECONDS = 0.0005
+_PAUSE_MIN_SECONDS = 0.002
+_PAUSE_MAX_SECONDS = 0.01
+
+
+class Lease:
+    """The write lease of one graph."""
+
+    def __init__(self, root: GraphRoot) -> None:
+        self._root = root
+        self._objects = root.locks
+        self._clock = root.clock
+        self.enabled = True
+
+    @contextmanager
+    def held(self, *, long: bool = False) -> Iterator[bool]:
+        """Hold the lease if it can be had in time; tells whether it was.
+
+        Who needs it for ``long``er than a term shows signs of life meanwhile.
+        """
+        mine = self._acquire() if self.enabled else None
+        since = self._clock.monotonic()
+        life = _Life(self, mine) if long and mine is not None else None
+        try:
+            yield mine is not None
+        finally:
+            if life is not None:
+                mine = life.end()
+            if mine is not None:
+                # Storage that fails here leaves a lease that whoever waits will push aside.
+                with suppress(GraphError):
+                    self._release(mine, since)
+
+    def renew(self, mine: bytes) -> bytes:
+        """The lease under another name of the same owner: whoever watches sees that it lives."""
+        with suppress(GraphError):
+            if self._holder() == mine:
+                fresh = json.dumps(current_owner().to_json()).encode()
+                self._objects.put(layout.WRITE_LEASE, fresh)
+                return fresh
+        return mine
+
+    @property
+    def renewal_seconds(self) -> float:
+        return self._root.limits.lease_term_seconds / 3
+
+    def _acquire(self) -> bytes | None:
+        mine = json.dumps(current_owner().to_json()).encode()
+        try:
+            if self._objects.put_if_absent(layout.WRITE_LEASE, mine):
+                return mine
+            return self._queue_up(mine)
+        except GraphError:
+            # No lease to be had from this storage now: the protocol is right without it.
+            return None
+
+    def _queue_up(self, mine: bytes) -> bytes | None:
+        ticket = layout.lease_ticket(new_ulid(self._clock))
+        self._objects.put(ticket, mine)
+        try:
+            if self._wait(mine, ticket):
+                return mine
+        finally:
+            self._objects.delete(ticket)
+        if self._holder() == mine:
+            # It was handed over in the very moment of giving up.
+            return mine
+        return None
+
+    def _wait(self, mine: bytes, ticket: str) -> bool:
+        deadline = self._clock.monotonic() + self._root.limits.lease_wait_seconds
+        seen: tuple[bytes, float] | None = None
+        pause, is_next = _PAUSE_MIN_SECONDS, False
+        while (asked := self._clock.monotonic()) < deadline:
+            holder = self._holder()
+            if holder == mine:
+                return True
+            if holder is None:
+                if self._objects.put_if_absent(layout.WRITE_LEASE, mine):
+                    return True
+                continue
+            if seen is None or seen[0] != holder:
+                seen = (holder, asked)
+                is_next = is_next or self._objects.list(layout.LEASE_QUEUE)[:1] == [ticket]
+            if _is_gone(holder) or asked - seen[1] > self._root.limits.lease_term_seconds:
+                self._objects.delete(layout.WRITE_LEASE)
+                continue
+            # On slow storage the pause follows the time that an answer takes.
+            pause = max(min(pause * 1.2, _PAUSE_MAX_SECONDS), self._clock.monotonic() - asked)
+            eager = max(_PAUSE_NEXT_SECONDS, self._clock.monotonic() - asked)
+            self._clock.sleep(
+                (eager if is_next else pause) * (0.5 + secrets.randbelow(1000) / 1000)
+            )
+        return False
+
+    def _holder(self) -> bytes | None:
+        try:
+            return self._objects.get(layout.WRITE_LEASE)
+        except NotFound:
+            return None
+
+    def _release(self, mine: bytes, since: float) -> None:
+        # Only a lease that was held for long can have been pushed aside, and be another's by now.
+        long_held = self._clock.monotonic() - since > self._root.limits.lease_term_seconds
+        if long_held and self._holder() != mine:
+            return
+        for ticket in self._objects.list(layout.LEASE_QUEUE):
+            try:
+                waiting = self._objects.get(ticket)
+            except NotFound:
+                continue
+            if not _is_gone(waiting):
+                self._objects.put(layout.WRITE_LEASE, waiting)
+                return
+            self._objects.delete(ticket)
+        self._objects.delete(layout.WRITE_LEASE)
+
+
+class _Life:
+    """A thread that renews a lease until it is told to end."""
+
+    def __init__(self, lease: Lease, mine: bytes) -> None:
+        self._lease = lease
+        self._mine = mine
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="omnigraph-lease", daemon=True)
+        self._thread.start()
+
+    def end(self) -> bytes:
+        """Stop; the lease as it is called now."""
+        self._over.set()
+        self._thread.join()
+        return self._mine
+
+    def _run(self) -> None:
+        while not self._over.wait(self._lease.renewal_seconds):
+            self._mine = self._lease.renew(self._mine)
+
+
+def _is_gone(holder: bytes) -> bool:
+    try:
+        return Owner.from_json(parse_json(holder)).is_gone()
+    except MALFORMED:
+        return True

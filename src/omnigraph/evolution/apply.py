@@ -1,0 +1,227 @@
+"""Applying a schema to a branch: checks, rewrites and the new catalog in one commit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.model import Catalog, EdgeType, EntityKind, NodeType
+from omnigraph.catalog.steps import DropMode, DropProperty, DropType, MigrationPlan
+from omnigraph.datatypes.arrow import table_schema
+from omnigraph.errors import Conflict
+from omnigraph.evolution.checks import check_data
+from omnigraph.evolution.plan import (
+    DesiredSchema,
+    SchemaChange,
+    plan_change,
+    require_supported,
+)
+from omnigraph.frozen import frozen
+from omnigraph.lifecycle.create import create_tables
+from omnigraph.runtime.cancellation import check_cancelled
+from omnigraph.runtime.faults import reach
+from omnigraph.runtime.ids import new_ulid
+from omnigraph.versioning.chain import require_commit
+from omnigraph.versioning.commit_json import landed_to_json
+from omnigraph.versioning.manifest import Counts, WriterKind
+from omnigraph.versioning.names import MAIN
+from omnigraph.writer.plan import Prepared, Request, TableEffect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from omnigraph.catalog.model import TypeId
+    from omnigraph.ports.tables import Pin
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.snapshot import Snapshot
+    from omnigraph.writer.plan import View
+
+__all__ = ["SchemaRequest", "SchemaResult", "apply_schema"]
+
+
+@frozen
+class SchemaRequest:
+    """Which schema, for which branch, by whom, under which condition."""
+
+    wanted: DesiredSchema
+    branch: str = MAIN
+    actor: str | None = None
+    message: str | None = None
+    if_commit: str | None = None
+    dry_run: bool = False
+
+
+@frozen
+class SchemaResult:
+    """What was done, or with ``dry_run`` would be; no commit when nothing changed."""
+
+    uri: str
+    branch: str
+    plan: MigrationPlan
+    # The branch as it is now.
+    head: Manifest
+    commit: Commit | None
+    dry_run: bool = False
+
+    def __repr__(self) -> str:
+        what = f"{len(self.plan.steps)} steps on {self.branch}"
+        landed = f" as {self.commit.id}" if self.commit else ", nothing applied"
+        return f"<SchemaResult {what}{landed}>"
+
+    @property
+    def applied(self) -> bool:
+        return self.commit is not None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "uri": self.uri,
+            "branch": self.branch,
+            **self.plan.to_json(),
+            "applied": self.applied,
+            "graph_manifest_version": self.head.version,
+            "commit": landed_to_json(self.commit),
+            **({"dry_run": True} if self.dry_run else {}),
+        }
+
+
+def apply_schema(engine: Engine, request: SchemaRequest) -> SchemaResult:
+    """Make a schema that of a branch, or raise and change nothing.
+
+    A refused step is ``schema.refused``; rows that break what the new schema demands are a
+    ``ValidationFailure`` that names them. Applying a schema again has no effect.
+    """
+    writer = _SchemaWriter(engine, request.wanted)
+    if request.dry_run:
+        head = engine.resolver.resolve(request.branch)
+        require_commit(engine.root, request.branch, head, request.if_commit)
+        plan = writer.rehearse(engine.snapshot(request.branch))
+        return _result(engine, request, plan, head, None)
+    with engine.running.during("schema", request.branch, request.actor):
+        manifest = engine.attempts.run(
+            Request(request.branch, request.actor, request.message, request.if_commit), writer
+        )
+    head = manifest or engine.heads.of_branch(request.branch)[1]
+    return _result(engine, request, writer.plan, head, manifest.commit if manifest else None)
+
+
+class _SchemaWriter:
+    """Plans, checks and stages on whatever view the attempt captured."""
+
+    kind = WriterKind.SCHEMA
+    # Data that moved is looked at again. A schema that moved is not: see ``_plan``.
+    reprepares = True
+
+    def __init__(self, engine: Engine, wanted: DesiredSchema) -> None:
+        self._root = engine.root
+        self._wanted = wanted
+        self._accepted: str | None = None
+        self._desired: Catalog | None = None
+        self._created: dict[TypeId, Pin] = {}
+        self.plan = MigrationPlan(())
+
+    def prepare(self, view: View) -> Prepared | None:
+        snapshot = view.snapshot
+        change = self._plan(snapshot)
+        if not change.plan.steps:
+            return None
+        reads = check_data(change, snapshot)
+        effects = tuple(_stage(change, snapshot))
+        reach("evolve.staged")
+        created = self._create(change)
+        reach("evolve.created")
+        return Prepared(
+            effects=effects,
+            reads=reads,
+            counts=_count(change, snapshot),
+            created=created,
+            dropped=frozenset(entity.id for entity in change.dropped),
+            new_schema=self._root.put_catalog(change.desired),
+            hard_drops=_hard_drops(change.plan),
+        )
+
+    def rehearse(self, snapshot: Snapshot) -> MigrationPlan:
+        """Plan and check; write nothing, not even a data file."""
+        change = self._plan(snapshot)
+        check_data(change, snapshot)
+        return change.plan
+
+    def _plan(self, snapshot: Snapshot) -> SchemaChange:
+        accepted = snapshot.manifest.commit.schema
+        if self._desired is None or self._accepted is None:
+            self._accepted, self._desired = accepted, self._wanted.build(snapshot.catalog)
+        elif accepted != self._accepted:
+            # Its author has not seen this schema: going on would take back what somebody else did.
+            raise Conflict(
+                "schema.changed",
+                "another schema was applied to the branch meanwhile; nothing was changed",
+                remedy="plan the change again, on the schema that is accepted now",
+                details={"expected": self._accepted, "actual": accepted},
+            )
+        change = plan_change(snapshot, self._wanted, self._desired)
+        self.plan = change.plan
+        require_supported(change.plan)
+        return change
+
+    def _create(self, change: SchemaChange) -> dict[TypeId, Pin]:
+        """Tables for new types; they are made once, however often the attempt is prepared."""
+        missing = [entity for entity in change.added if entity.id not in self._created]
+        nodes = tuple(entity for entity in missing if isinstance(entity, NodeType))
+        edges = tuple(entity for entity in missing if isinstance(entity, EdgeType))
+        self._created |= create_tables(
+            self._root, Catalog((), nodes, edges), operation_id=new_ulid(self._root.clock)
+        )
+        return dict(self._created)
+
+
+def _stage(change: SchemaChange, snapshot: Snapshot) -> Iterator[TableEffect]:
+    for passage in change.passages():
+        check_cancelled()
+        if not passage.moves_columns:
+            continue
+        table = snapshot.table(passage.before.id)
+        staged = table.stage_reshape(table_schema(passage.after), passage.filling())
+        if staged is not None:
+            yield TableEffect(passage.before.id, table.pin, staged)
+
+
+def _count(change: SchemaChange, snapshot: Snapshot) -> Counts:
+    """Entities that get a value, and entities that go with their type."""
+    pins = snapshot.manifest.pins
+    updated = dict.fromkeys(EntityKind, 0)
+    deleted = dict.fromkeys(EntityKind, 0)
+    for passage in change.passages():
+        if passage.gives_values:
+            updated[passage.after.kind] += pins[passage.after.id].rows
+    for entity in change.dropped:
+        deleted[entity.kind] += pins[entity.id].rows
+    return Counts(
+        nodes_updated=updated[EntityKind.NODE],
+        nodes_deleted=deleted[EntityKind.NODE],
+        edges_updated=updated[EntityKind.EDGE],
+        edges_deleted=deleted[EntityKind.EDGE],
+    )
+
+
+def _hard_drops(plan: MigrationPlan) -> tuple[str, ...]:
+    found = []
+    for step in plan.steps:
+        match step:
+            case DropType(mode=DropMode.HARD, element=element):
+                found.append(str(element.id))
+            case DropProperty(mode=DropMode.HARD, element=element, prop=prop):
+                found.append(f"{element.id}/{prop.id}")
+            case _:
+                pass
+    return tuple(found)
+
+
+def _result(
+    engine: Engine,
+    request: SchemaRequest,
+    plan: MigrationPlan,
+    head: Manifest,
+    commit: Commit | None,
+) -> SchemaResult:
+    return SchemaResult(
+        engine.root.objects.uri, request.branch, plan, head, commit, dry_run=request.dry_run
+    )

@@ -1,0 +1,161 @@
+"""Where rows that exist get their values of a property from.
+
+``{"Person.full_name": 'first + " " + last'}``: a word is another property of the same type, as it
+was before the change; a constant is JSON, so a text needs its quotes (``'"unknown"'``); see
+``expressions`` for the rest. Values that are no text are constants as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.datatypes.types import Scalar, ScalarType, spell_type
+from omnigraph.datatypes.values import ValueProblem, coerce_json
+from omnigraph.errors import SchemaFailure
+from omnigraph.evolution.expressions import (
+    Expression,
+    FirstOf,
+    Joined,
+    Json,
+    NotAnExpression,
+    Word,
+    parse_expression,
+)
+from omnigraph.evolution.row_migration import Coalesce, Constant, Copy, Fill, Join, fits
+
+if TYPE_CHECKING:
+    from omnigraph.catalog.model import Catalog, EntityType, Property, PropertyId
+
+__all__ = ["Backfill", "parse_backfill"]
+
+_TEXT = ScalarType(Scalar.STRING)
+
+
+@dataclass(frozen=True)
+class Backfill:
+    """The entries that the change asks for, as values and as they were spelled; and the places of
+    the others: their rows have values already, or there are none."""
+
+    fills: Mapping[PropertyId, Fill]
+    spelled: Mapping[PropertyId, str]
+    unwanted: tuple[str, ...]
+
+    def require_wanted(self) -> None:
+        for place in self.unwanted:
+            raise SchemaFailure(
+                "schema.backfill_unwanted",
+                f"backfill of {place}: no row lacks a value",
+                remedy="it is for a property that comes or becomes required: leave it out",
+            )
+
+
+def parse_backfill(given: object, accepted: Catalog, desired: Catalog) -> Backfill:
+    """What was given, or a ``SchemaFailure`` that says what is wrong with an entry."""
+    if not isinstance(given, Mapping):
+        raise SchemaFailure(
+            "schema.backfill_no_mapping",
+            f"a backfill is a mapping from Type.property to an expression, not {given!r:.100}",
+            remedy="""write {"Person.full_name": 'first + " " + last'}""",
+        )
+    fills: dict[PropertyId, Fill] = {}
+    spelled: dict[PropertyId, str] = {}
+    unwanted: list[str] = []
+    for place, value in given.items():
+        entity, prop = _find(place, desired)
+        before = accepted.types.get(entity.id)
+        if before is None or not _is_wanted(prop, before):
+            unwanted.append(place)
+            continue
+        fills[prop.id] = _parse_fill(place, value, prop, before)
+        spelled[prop.id] = _spell(value)
+    return Backfill(fills, spelled, tuple(unwanted))
+
+
+def _find(place: object, desired: Catalog) -> tuple[EntityType, Property]:
+    type_name, _, name = str(place).partition(".")
+    entity = desired.entity(type_name)
+    prop = entity.by_name.get(name) if entity else None
+    if entity is None or prop is None:
+        raise SchemaFailure(
+            "schema.backfill_unknown",
+            f"backfill: the new schema has no property {place!r}",
+            remedy="write Type.property, with the names of the new schema",
+        )
+    return entity, prop
+
+
+def _is_wanted(prop: Property, before: EntityType) -> bool:
+    """The property comes, or becomes required."""
+    old = before.by_id.get(prop.id)
+    return old is None or (old.nullable and not prop.nullable)
+
+
+def _parse_fill(place: str, value: Any, prop: Property, before: EntityType) -> Fill:
+    if prop.dtype == ScalarType(Scalar.BLOB):
+        raise _misfit(place, "blobs are not backfilled")
+    if not isinstance(value, str):
+        return _constant(place, value, prop)
+    try:
+        expression = parse_expression(value)
+    except NotAnExpression:
+        raise SchemaFailure(
+            "schema.backfill_expression",
+            f"backfill of {place}: {value!r:.200} is not an expression",
+            remedy="name a property, write a constant as JSON (a text needs its own quotes), join "
+            'texts (first + " " + last), or take the first that is there: coalesce(nick, name)',
+        ) from None
+    return _fill(place, expression, prop, before)
+
+
+def _fill(place: str, expression: Expression, prop: Property, before: EntityType) -> Fill:
+    match expression:
+        case Word(name):
+            return _copy(place, name, prop, before)
+        case Json(value):
+            return _constant(place, value, prop)
+        case Joined(parts):
+            if prop.dtype != _TEXT:
+                raise _misfit(place, f"only texts are joined, and it is {spell_type(prop.dtype)}")
+            return Join(tuple(_fill(place, part, prop, before) for part in parts))
+        case FirstOf(options):
+            return Coalesce(tuple(_fill(place, option, prop, before) for option in options))
+
+
+def _constant(place: str, value: Any, prop: Property) -> Constant:
+    try:
+        return Constant(coerce_json(value, prop.dtype, nullable=False))
+    except ValueProblem as problem:
+        raise SchemaFailure(
+            "schema.backfill_value",
+            f"backfill of {place}: {problem.message}",
+            remedy=f"give a value of {spell_type(prop.dtype)}",
+        ) from None
+
+
+def _copy(place: str, name: str, prop: Property, before: EntityType) -> Copy:
+    source = before.find(name)
+    if source is None:
+        raise SchemaFailure(
+            "schema.backfill_source",
+            f"backfill of {place}: {before.name} has no property {name!r} now",
+            remedy="name a property of the type as it is before the change",
+        )
+    if not fits(source.dtype, prop.dtype):
+        old, new = spell_type(source.dtype), spell_type(prop.dtype)
+        raise _misfit(place, f"a value of {name} ({old}) may not fit {new}")
+    return Copy(source)
+
+
+def _misfit(place: str, why: str) -> SchemaFailure:
+    return SchemaFailure(
+        "schema.backfill_type",
+        f"backfill of {place}: {why}",
+        remedy="fill it with an update after the change, or load the values",
+    )
+
+
+def _spell(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else json.dumps(value, default=str)

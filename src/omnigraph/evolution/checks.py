@@ -1,0 +1,157 @@
+"""Holding the rows that exist against what a new schema demands of them.
+
+A plan says which types and properties are concerned. Their rows are judged as they will be after
+the change, by the same rules that every writer obeys; values a few rows at a time, uniqueness and
+cardinality on the columns that they need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from omnigraph.catalog.model import ID, SRC, EdgeType, TypeId
+from omnigraph.catalog.steps import CheckKind
+from omnigraph.datatypes.arrow import arrow_type
+from omnigraph.errors import InvariantBroken
+from omnigraph.integrity.cardinality import check_every_source
+from omnigraph.integrity.changes import Mode, TypeChange
+from omnigraph.integrity.columns import check_columns
+from omnigraph.integrity.uniqueness import check_uniqueness
+from omnigraph.integrity.violations import Report
+from omnigraph.runtime.cancellation import check_cancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from omnigraph.catalog.model import EntityType, Property, PropertyId
+    from omnigraph.catalog.steps import DataCheck
+    from omnigraph.evolution.plan import SchemaChange
+    from omnigraph.evolution.row_migration import Passage
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["check_data"]
+
+
+@dataclass
+class _Demands:
+    """What has to be looked at of one type."""
+
+    values: set[PropertyId] = field(default_factory=set)
+    uniques: dict[tuple[PropertyId, ...], None] = field(default_factory=dict)
+    cardinality: bool = False
+    emptiness: bool = False
+
+
+# Whether values are missing among what is wrong.
+_REMEDIES = {
+    False: "correct the data on this branch first, or leave the rule out",
+    True: "fill the gaps with a backfill (Type.property=…), or correct the data first",
+}
+
+
+def check_data(change: SchemaChange, snapshot: Snapshot) -> frozenset[TypeId]:
+    """Raise every violation at once; else the types whose rows the answer depends on."""
+    report, reads = Report(), set[TypeId]()
+    demands = _demands_of(change)
+    for passage in change.passages():
+        demand = demands.get(passage.after.id)
+        if demand is not None:
+            reads.add(passage.after.id)
+            _check_type(passage, demand, snapshot, report)
+    for edge in change.desired.edges:
+        if edge.id in demands and demands[edge.id].cardinality:
+            reads |= _check_cardinality(edge, snapshot, report)
+    report.raise_if_any(_REMEDIES["required" in report.counts])
+    return frozenset(reads)
+
+
+def _demands_of(change: SchemaChange) -> dict[TypeId, _Demands]:
+    found: dict[TypeId, _Demands] = {}
+    for check in change.plan.checks:
+        _add(found.setdefault(check.type_id, _Demands()), check)
+    for entity in change.desired.types.values():
+        filled = {prop.id for prop in entity.properties if prop.id in change.fills}
+        if filled:
+            demand = found.setdefault(entity.id, _Demands())
+            demand.values |= filled
+            # The plan knows what a default obeys; of an expression it knows nothing.
+            demand.uniques |= {group: None for group in entity.uniques if filled & set(group)}
+    return found
+
+
+def _add(demand: _Demands, check: DataCheck) -> None:
+    match check.kind:
+        case CheckKind.NO_ROWS:
+            demand.emptiness = True
+        case CheckKind.NO_DUPLICATES:
+            demand.uniques[check.properties] = None
+        case CheckKind.CARDINALITY:
+            demand.cardinality = True
+        case CheckKind.NO_NULLS | CheckKind.VALUES_IN | CheckKind.IN_RANGE | CheckKind.MATCHES:
+            demand.values |= set(check.properties)
+
+
+def _check_type(passage: Passage, demand: _Demands, snapshot: Snapshot, report: Report) -> None:
+    entity = passage.after
+    table = snapshot.table(entity.id)
+    if not table.pin.rows:
+        return
+    if demand.emptiness:
+        raise InvariantBroken(3, f"{entity.name} was planned as empty and has rows")
+    if demand.values:
+        narrow = _narrowed(entity, demand.values)
+        for batch in table.batches(_reads(passage, narrow.properties)):
+            check_cancelled()
+            rows = _rows(passage, narrow.properties, batch)
+            check_columns(TypeChange(narrow, Mode.OVERWRITE, rows), report)
+    for group in demand.uniques:
+        members = [entity.by_id[member] for member in group]
+        narrow = replace(_narrowed(entity, set(group)), uniques=(group,))
+        rows = _rows(passage, members, table.scan(_reads(passage, members)))
+        check_uniqueness(TypeChange(narrow, Mode.OVERWRITE, rows), snapshot, report)
+
+
+def _narrowed(entity: EntityType, wanted: set[PropertyId]) -> EntityType:
+    """A type with some of its properties and the rules about single ones of them."""
+    return replace(
+        entity,
+        properties=tuple(prop for prop in entity.properties if prop.id in wanted),
+        ranges=tuple(each for each in entity.ranges if each.prop in wanted),
+        checks=tuple(each for each in entity.checks if each.prop in wanted),
+        uniques=(),
+        indexes=(),
+        key=None,
+    )
+
+
+def _reads(passage: Passage, props: Iterable[Property]) -> list[str]:
+    return list(dict.fromkeys((ID.column, *passage.reads(props))))
+
+
+def _rows(passage: Passage, props: Iterable[Property], rows: pa.Table | pa.RecordBatch) -> pa.Table:
+    """The ids and some properties of rows, as they will be."""
+    named = {prop.column: prop for prop in (ID, *props)}
+    return pa.table(
+        {
+            name: pa.chunked_array(_chunks(passage.column(prop, rows)), arrow_type(prop.dtype))
+            for name, prop in named.items()
+        }
+    )
+
+
+def _check_cardinality(edge: EdgeType, snapshot: Snapshot, report: Report) -> set[TypeId]:
+    """All edges of a type against all nodes; a type that is new has no edges yet."""
+    pins = snapshot.manifest.pins
+    sources = pa.chunked_array([], pa.string())
+    if edge.id in pins:
+        sources = snapshot.table(edge.id).scan([SRC.column]).column(SRC.column)
+    nodes = snapshot.table(edge.source).scan([ID.column]).column(ID.column)
+    check_every_source(edge, sources, nodes, report)
+    return {type_id for type_id in (edge.id, edge.source) if type_id in pins}
+
+
+def _chunks(values: pa.ChunkedArray | pa.Array) -> list[pa.Array]:
+    return values.chunks if isinstance(values, pa.ChunkedArray) else [values]

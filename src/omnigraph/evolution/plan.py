@@ -1,0 +1,109 @@
+"""What a new schema would change about a snapshot. Reads the catalog and the pins, no rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.build import build_catalog
+from omnigraph.catalog.diff import plan_migration
+from omnigraph.catalog.render import render_plan
+from omnigraph.errors import SchemaFailure
+from omnigraph.evolution.backfill import parse_backfill
+from omnigraph.evolution.row_migration import Passage
+from omnigraph.frozen import frozen
+from omnigraph.language.pg.parser import parse_schema
+from omnigraph.language.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from omnigraph.catalog.model import Catalog, EntityType, PropertyId
+    from omnigraph.catalog.steps import MigrationPlan
+    from omnigraph.evolution.row_migration import Fill
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["DesiredSchema", "SchemaChange", "plan_change", "require_supported"]
+
+
+@frozen
+class DesiredSchema:
+    """The schema that is wanted, as its author gives it."""
+
+    text: str
+    source_name: str = "<schema>"
+    allow_data_loss: bool = False
+    # ``Type.property`` → where rows that exist get their value from; see ``backfill``.
+    backfill: Mapping[str, Any] = field(default_factory=dict)
+
+    def build(self, accepted: Catalog) -> Catalog:
+        """The catalog, in which everything that the accepted one knows keeps its identity."""
+        source = Source(self.text, self.source_name)
+        return build_catalog(parse_schema(source), source, previous=accepted)
+
+
+@dataclass(frozen=True)
+class SchemaChange:
+    """The way from an accepted catalog to a desired one."""
+
+    accepted: Catalog
+    desired: Catalog
+    plan: MigrationPlan
+    fills: Mapping[PropertyId, Fill]
+
+    @property
+    def added(self) -> tuple[EntityType, ...]:
+        kept = self.accepted.types
+        return tuple(each for each in self.desired.types.values() if each.id not in kept)
+
+    @property
+    def dropped(self) -> tuple[EntityType, ...]:
+        kept = self.desired.types
+        return tuple(each for each in self.accepted.types.values() if each.id not in kept)
+
+    def passages(self) -> Iterator[Passage]:
+        """How the rows of each type that stays get to its new state."""
+        for before in self.accepted.types.values():
+            after = self.desired.types.get(before.id)
+            if after is not None:
+                yield Passage(before, after, self.fills)
+
+
+def plan_change(
+    snapshot: Snapshot, wanted: DesiredSchema, desired: Catalog | None = None
+) -> SchemaChange:
+    """Compare. ``desired`` is what ``wanted`` builds on the snapshot's catalog, if it was built."""
+    accepted = snapshot.catalog
+    desired = desired or wanted.build(accepted)
+    if accepted.types and not desired.types and not wanted.allow_data_loss:
+        # Somebody who wants this says so; an empty file is mostly the wrong one.
+        raise SchemaFailure(
+            "schema.empty",
+            "the schema declares no type: applying it would drop everything",
+            remedy="check the file; to drop all types, allow data loss",
+        )
+    given = parse_backfill(wanted.backfill, accepted, desired)
+    plan = plan_migration(
+        accepted,
+        desired,
+        allow_data_loss=wanted.allow_data_loss,
+        empty_types=[key for key, pin in snapshot.manifest.pins.items() if not pin.rows],
+        backfill=given.spelled,
+    )
+    if plan.steps:
+        # Where nothing changes at all, the whole request was made before: repeating it is fine.
+        given.require_wanted()
+    return SchemaChange(accepted, desired, plan, given.fills)
+
+
+def require_supported(plan: MigrationPlan) -> None:
+    """Raise what is refused, with the way out of each."""
+    if plan.supported:
+        return
+    first = plan.refusals[0]
+    raise SchemaFailure(
+        "schema.refused",
+        f"the schema cannot be applied, nothing was changed\n{render_plan(plan)}",
+        details=plan.to_json(),
+        remedy=first.remedy,
+    )

@@ -1,0 +1,119 @@
+"""One blob of one entity, read when and as far as it is wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+from omnigraph.catalog.model import ID, stored_properties
+from omnigraph.datatypes.types import Scalar, ScalarType
+from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.frozen import frozen
+from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.ports.tables import ROW_ADDRESS
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from omnigraph.catalog.model import Catalog, EntityType, Property
+    from omnigraph.ports.tables import StoredBlob
+    from omnigraph.session.engine import Engine
+
+__all__ = ["Blob", "BlobRequest", "read_blob"]
+
+# So much of a blob is in memory at once.
+_CHUNK_BYTES = 2**20
+
+
+@frozen
+class BlobRequest:
+    """Which property of which entity, at which target."""
+
+    type: str
+    id: str
+    property: str
+    target: str = MAIN
+    # ``node`` or ``edge``, where the caller knows.
+    kind: str | None = None
+
+
+@frozen
+class Blob:
+    """A blob, and the commit that it was found at."""
+
+    stored: StoredBlob
+    commit_id: str
+
+    def __repr__(self) -> str:
+        return f"<Blob of {self.size} bytes at {self.commit_id}>"
+
+    @property
+    def size(self) -> int:
+        return self.stored.size
+
+    @property
+    def tag(self) -> str:
+        """Other bytes have another tag; the same bytes keep theirs until they are written anew."""
+        return self.stored.tag
+
+    @property
+    def data(self) -> bytes:
+        """All of it."""
+        return b"".join(self.chunks())
+
+    def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """Piece by piece, all of it or a part."""
+        stop = self.size if stop is None else min(stop, self.size)
+        for at in range(start, stop, _CHUNK_BYTES):
+            yield self.stored.read(at, min(_CHUNK_BYTES, stop - at))
+
+
+def read_blob(engine: Engine, request: BlobRequest) -> Blob:
+    """A blob, or an error that says which part of its address is wrong."""
+    snapshot = engine.snapshot(request.target)
+    entity = _find_type(snapshot.catalog, request)
+    prop = _find_property(entity, request.property)
+    table = snapshot.table(entity.id)
+    found = table.scan([ID.column], filter=pc.field(ID.column) == request.id, row_addresses=True)
+    if found.num_rows == 0:
+        raise NotFound("entity.missing", f"there is no {entity.name} {request.id[:100]!r}")
+    stored = table.blob(prop.column, found.column(ROW_ADDRESS)[0].as_py())
+    if stored is None:
+        raise NotFound(
+            "blob.missing", f"{entity.name} {request.id[:100]!r} has no {request.property}"
+        )
+    return Blob(stored, snapshot.commit_id)
+
+
+def _find_type(catalog: Catalog, request: BlobRequest) -> EntityType:
+    entity = catalog.entity(request.type)
+    if entity is None or (request.kind is not None and entity.kind.value != request.kind):
+        raise NotFound(
+            "type.missing",
+            f"the schema has no {request.kind or ''} type {request.type[:100]!r}".replace(
+                "  ", " "
+            ),
+            remedy=did_you_mean(request.type, [found.name for found in catalog.types.values()]),
+        )
+    return entity
+
+
+def _find_property(entity: EntityType, name: str) -> Property:
+    for prop in stored_properties(entity):
+        if prop.name == name:
+            break
+    else:
+        raise NotFound(
+            "property.missing",
+            f"{entity.name} has no property {name[:100]!r}",
+            remedy=did_you_mean(name, [prop.name for prop in entity.properties]),
+        )
+    if prop.dtype != ScalarType(Scalar.BLOB):
+        raise InvalidInput(
+            "blob.not_a_blob",
+            f"{entity.name}.{name} is not a blob",
+            remedy="read it with a query",
+        )
+    return prop

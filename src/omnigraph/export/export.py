@@ -1,0 +1,258 @@
+"""Writing a snapshot out: JSON lines of everything, or a table per type.
+
+What is exported can be loaded again, and gives the same graph.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+
+from omnigraph.catalog.model import DST, ID, SRC, EdgeType, EntityKind
+from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.export.json_lines import json_lines, json_values
+from omnigraph.frozen import frozen
+from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.runtime.cancellation import check_cancelled
+from omnigraph.runtime.files import open_whole
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from omnigraph.catalog.model import Catalog, EntityType
+    from omnigraph.ports.tables import Table
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = [
+    "FORMATS",
+    "ExportRequest",
+    "ExportResult",
+    "choose_types",
+    "export",
+    "opened",
+    "write_rows",
+]
+
+FORMATS = ("ndjson", "csv", "parquet", "arrow")
+
+
+@frozen
+class ExportRequest:
+    """What to write out, and where to.
+
+    ``out`` is a path or an open binary file. JSON lines hold any number of types; of the other
+    formats a file holds one, and several types go into a directory, each as a file of its name.
+    """
+
+    out: Any
+    target: str = MAIN
+    types: Sequence[str] = ()
+    format: str = "ndjson"
+
+
+@frozen
+class ExportResult:
+    """What was written."""
+
+    target: str
+    commit_id: str
+    counts: tuple[tuple[EntityKind, str, int], ...]
+
+    @property
+    def total_nodes(self) -> int:
+        return self._total(EntityKind.NODE)
+
+    @property
+    def total_edges(self) -> int:
+        return self._total(EntityKind.EDGE)
+
+    def to_json(self) -> dict[str, Any]:
+        def of(kind: EntityKind) -> list[dict[str, Any]]:
+            return [
+                {"name": name, "entities_exported": count}
+                for found, name, count in self.counts
+                if found is kind
+            ]
+
+        return {
+            "target": self.target,
+            "graph_commit_id": self.commit_id,
+            "nodes": of(EntityKind.NODE),
+            "edges": of(EntityKind.EDGE),
+            "total_entities": self.total_nodes + self.total_edges,
+        }
+
+    def _total(self, kind: EntityKind) -> int:
+        return sum(count for found, _, count in self.counts if found is kind)
+
+
+def export(engine: Engine, request: ExportRequest) -> ExportResult:
+    """Write a target out, batch by batch."""
+    if request.format not in FORMATS:
+        raise InvalidInput(
+            "export.bad_format",
+            f"{request.format!r} is not a format",
+            remedy=f"one of: {', '.join(FORMATS)}",
+        )
+    snapshot = engine.snapshot(request.target)
+    entities = choose_types(snapshot.catalog, request.types)
+    if request.format == "ndjson":
+        with opened(request.out) as file:
+            for entity in entities:
+                write_rows(snapshot.table(entity.id), entity, file, request.format)
+    else:
+        _write_tables(snapshot, entities, request)
+    return ExportResult(
+        request.target,
+        snapshot.commit_id,
+        tuple(
+            (entity.kind, entity.name, snapshot.manifest.pins[entity.id].rows)
+            for entity in entities
+        ),
+    )
+
+
+def choose_types(catalog: Catalog, names: Sequence[str]) -> list[EntityType]:
+    """The types to write: nodes first, so that a reader of lines meets them before their edges."""
+    everything = list(catalog.types.values())
+    if not names:
+        return everything
+    chosen = set()
+    for name in names:
+        entity = catalog.entity(name)
+        if entity is None:
+            known = [found.name for found in everything]
+            raise NotFound(
+                "export.unknown_type",
+                f"the schema has no type {name!r}",
+                remedy=did_you_mean(name, known) or f"there are {', '.join(known[:20])}",
+            )
+        chosen.add(entity.id)
+    return [entity for entity in everything if entity.id in chosen]
+
+
+@contextmanager
+def opened(out: Any) -> Iterator[BinaryIO]:
+    """What takes an export: a path, which appears when it is complete, or an open file."""
+    if not isinstance(out, str | Path):
+        yield out
+        return
+    try:
+        with open_whole(out) as file:
+            yield file
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def _unwritable(out: str | Path, error: OSError) -> InvalidInput:
+    return InvalidInput("export.unwritable", f"{out} cannot be written: {error.strerror or error}")
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+
+def _write_tables(
+    snapshot: Snapshot, entities: Sequence[EntityType], request: ExportRequest
+) -> None:
+    single = len(entities) == 1
+    is_path = isinstance(request.out, str | Path)
+    if single and not (is_path and Path(request.out).is_dir()):
+        with opened(request.out) as file:
+            write_rows(snapshot.table(entities[0].id), entities[0], file, request.format)
+        return
+    if not is_path:
+        raise InvalidInput(
+            "export.one_type",
+            f"a {request.format} file holds one type",
+            remedy="name one type, write ndjson, or give a directory",
+        )
+    directory = Path(request.out)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise InvalidInput(
+            "export.unwritable",
+            f"{directory} is a file, and a {request.format} file holds one type",
+            remedy="name one type, or give a directory",
+        ) from error
+    except OSError as error:
+        raise _unwritable(directory, error) from error
+    for entity in entities:
+        with opened(directory / f"{entity.name}.{request.format}") as file:
+            write_rows(snapshot.table(entity.id), entity, file, request.format)
+
+
+def write_rows(
+    table: Table,
+    entity: EntityType,
+    file: BinaryIO,
+    kind: str,
+    *,
+    parts: Sequence[int] | None = None,
+) -> None:
+    """Write the rows of one type, or of some parts of its table."""
+    if kind == "ndjson":
+        for batch in table.batches(parts=parts):
+            check_cancelled()
+            file.write(json_lines(entity, batch))
+        return
+    columns = _columns(entity)
+    schema = pa.schema(
+        [pa.field(name, table.schema.field(column).type) for column, name in columns]
+    )
+    if kind == "csv":
+        schema = pa.schema([_csv_field(field) for field in schema])
+    with _writer(kind, file, schema) as writer:
+        for batch in table.batches([column for column, _ in columns], parts=parts):
+            check_cancelled()
+            arrays = [batch.column(column) for column, _ in columns]
+            if kind == "csv":
+                arrays = [_csv_column(array) for array in arrays]
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+
+def _columns(entity: EntityType) -> list[tuple[str, str]]:
+    """Columns of the table and what they are called outside; a keyed id is told by the key."""
+    ids = [(ID.column, ID.name)] if entity.key is None else []
+    ends = [(SRC.column, "from"), (DST.column, "to")] if isinstance(entity, EdgeType) else []
+    return [*ids, *ends, *((prop.column, prop.name) for prop in entity.properties)]
+
+
+def _writer(kind: str, file: BinaryIO, schema: pa.Schema) -> Any:
+    match kind:
+        case "csv":
+            return pcsv.CSVWriter(file, schema)
+        case "parquet":
+            return pq.ParquetWriter(file, schema)
+        case _:
+            return pa.ipc.new_file(file, schema)
+
+
+def _csv_field(field: pa.Field) -> pa.Field:
+    return pa.field(field.name, pa.string()) if _is_spelled(field.type) else field
+
+
+def _csv_column(column: pa.Array) -> pa.Array:
+    """What CSV has no form of its own for is written as in JSON."""
+    if not _is_spelled(column.type):
+        return column
+    if pa.types.is_timestamp(column.type):
+        return pc.replace_substring(column.cast(pa.string()), " ", "T", max_replacements=1)
+    texts = json_values(column)
+    if pa.types.is_large_binary(column.type):
+        texts = pc.utf8_trim(texts, '"')
+    return pc.if_else(column.is_valid(), texts, pa.scalar(None, pa.string()))
+
+
+def _is_spelled(found: pa.DataType) -> bool:
+    return isinstance(found, pa.TimestampType | pa.ListType | pa.FixedSizeListType) or bool(
+        pa.types.is_large_binary(found)
+    )

@@ -1,0 +1,184 @@
+"""The parts of an open graph that have several verbs each: ``graph.branches``, ``graph.tags``, …"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.versioning.manifest import commit_id_of
+from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.targets import Target, target_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from omnigraph.graph.authorize import Gate
+    from omnigraph.history.commits import CommitFilter, CommitGraph, CommitPage
+    from omnigraph.merging.reset import ResetResult
+    from omnigraph.recovery.audit import AuditRow
+    from omnigraph.recovery.sweep import Pending
+    from omnigraph.session.engine import Engine
+    from omnigraph.session.running_operations import Operation
+    from omnigraph.versioning.branches import BranchInfo
+    from omnigraph.versioning.manifest import Commit
+    from omnigraph.versioning.refs import BranchRef, RefList, TagRef
+
+__all__ = ["Branches", "Commits", "Operations", "Recoveries", "Tags"]
+
+
+class Branches:
+    """The branches of a graph."""
+
+    def __init__(self, engine: Engine, actor: str | None, gate: Gate) -> None:
+        self._engine = engine
+        self._actor = actor
+        self._gate = gate
+
+    def create(self, name: str, *, source: Target = MAIN) -> BranchRef:
+        """A new branch that begins at ``source``: a branch, a commit, a tag or a point in time."""
+        from omnigraph.versioning.branches import create_branch
+
+        source = target_text(source)
+        self._gate.create_branch(source, name)
+        self._engine.recovery.sweep()
+        manifest = self._engine.resolver.resolve(source)
+        return create_branch(self._engine.root, self._engine.heads, name, manifest)
+
+    def list(self) -> RefList[BranchInfo]:
+        """The open branches with their heads, by name; ``damaged`` has those without a head."""
+        from omnigraph.versioning.branches import list_branches
+
+        engine = self._gate.read_names()
+        return list_branches(engine.root, engine.heads)
+
+    def delete(self, name: str, *, actor: str | None = None, force: bool = False) -> None:
+        """Delete a branch; ``force`` allows it while branches forked from it are open."""
+        from omnigraph.versioning.branches import delete_branch
+
+        self._gate.acting_as(actor).delete_branch(name)
+        self._engine.recovery.sweep()
+        delete_branch(
+            self._engine.root,
+            self._engine.heads,
+            name,
+            actor=actor or self._actor,
+            force=force,
+        )
+
+    def reset(
+        self,
+        name: str,
+        *,
+        to: Target,
+        actor: str | None = None,
+        message: str | None = None,
+        if_commit: str | None = None,
+    ) -> ResetResult:
+        """Make a branch hold what another target holds, as a new commit."""
+        from omnigraph.merging.reset import ResetRequest, reset_branch
+
+        to = target_text(to)
+        self._gate.acting_as(actor).change_from(to, name)
+        request = ResetRequest(name, to, actor or self._actor, message, if_commit)
+        return reset_branch(self._engine, request)
+
+
+class Tags:
+    """Names for commits that never move."""
+
+    def __init__(self, engine: Engine, actor: str | None, gate: Gate) -> None:
+        self._engine = engine
+        self._actor = actor
+        self._gate = gate
+
+    def create(self, name: str, *, at: Target = MAIN, actor: str | None = None) -> TagRef:
+        """Name a commit for good: that of a branch, another tag, a commit or a point in time."""
+        from omnigraph.versioning.tags import create_tag
+
+        at = target_text(at)
+        self._gate.acting_as(actor).create_tag(at, name)
+        manifest = self._engine.resolver.resolve(at)
+        return create_tag(self._engine.root, name, manifest, actor=actor or self._actor)
+
+    def list(self) -> RefList[TagRef]:
+        """The tags with their commits, by name; ``damaged`` has those that cannot be read."""
+        return self._gate.read_names().root.refs.tags()
+
+    def delete(self, name: str) -> None:
+        """Take a name away; the commit stays."""
+        from omnigraph.versioning.tags import delete_tag
+
+        self._gate.delete_tag(name)
+        delete_tag(self._engine.root, name)
+
+
+class Commits:
+    """The history of a graph."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def list(self, wanted: CommitFilter | None = None) -> CommitPage:
+        """Commits, newest first."""
+        from omnigraph.history.commits import CommitFilter, list_commits
+
+        wanted = wanted or CommitFilter()
+        return list_commits(self._gate.read(target_text(wanted.target)), wanted)
+
+    def graph(self, *, limit: int = 100) -> CommitGraph:
+        """The last commits of all branches with their parents; a notebook draws it."""
+        from omnigraph.history.commits import commit_graph
+
+        return commit_graph(self._gate.read_names(), limit)
+
+    def show(self, commit_id: str | Commit) -> Commit:
+        """One commit: parents, actor, time, message."""
+        wanted = commit_id_of(commit_id)
+        return self._gate.read(wanted).lineage.get(wanted)
+
+    def is_ancestor(self, older: str | Commit, newer: str | Commit) -> bool:
+        """Whether one commit can be reached from another by going back; each reaches itself."""
+        ids = commit_id_of(older), commit_id_of(newer)
+        return self._gate.read(*ids).lineage.is_ancestor(*ids)
+
+    def merge_base(self, left: str | Commit, right: str | Commit) -> Commit | None:
+        """The latest commit that both have in common, which a merge of them begins from."""
+        ids = commit_id_of(left), commit_id_of(right)
+        return self._gate.read(*ids).lineage.merge_base(*ids)
+
+
+class Recoveries:
+    """What recovery did, and what it left alone."""
+
+    def __init__(self, engine: Engine, gate: Gate) -> None:
+        self._engine = engine
+        self._gate = gate
+
+    def list(self) -> Sequence[AuditRow]:
+        """What was recovered, the oldest first."""
+        self._gate.administer()
+        return self._engine.recovery.audit.rows()
+
+    def pending(self) -> Sequence[Pending]:
+        """What is unfinished: writes under way, and what recovery leaves to the operator."""
+        self._gate.administer()
+        return self._engine.recovery.pending()
+
+
+class Operations:
+    """What runs now through this open graph: queries, exports and writes."""
+
+    def __init__(self, engine: Engine, gate: Gate) -> None:
+        self._engine = engine
+        self._gate = gate
+
+    def list(self) -> Sequence[Operation]:
+        """What is running, the oldest first."""
+        self._gate.administer()
+        return self._engine.running.list()
+
+    def cancel(self, operation_id: str) -> Operation:
+        """Stop what runs at its next step. A query fails with ``query.cancelled``, a write with
+        ``operation.cancelled`` and without a trace; a commit that is being published is finished.
+        """
+        self._gate.administer()
+        return self._engine.running.cancel(operation_id)

@@ -1,0 +1,80 @@
+"""A baseline: one snapshot, whole, and the cursor with which the feed goes on behind it.
+
+Whoever lost the thread of a feed, or never had it, takes a baseline, makes it durable, and only
+then keeps the cursor. The cursor is given with the last record: a baseline that broke off has none.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.changes.tokens import FeedCursor, filter_digest
+from omnigraph.export.json_lines import json_lines
+from omnigraph.frozen import frozen
+from omnigraph.history.filters import parse_filter
+from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.snapshot import open_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from omnigraph.changes.model import ChangeFilter
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["Baseline", "BaselineRequest", "take_baseline"]
+
+
+@frozen
+class BaselineRequest:
+    """Of which branch, with which scope. The snapshot keeps to kinds and types; operations matter
+    only to the feed behind it."""
+
+    branch: str = MAIN
+    kinds: Sequence[str] = ()
+    types: Sequence[str] = ()
+    ops: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The snapshot of one commit, as JSON lines that can be loaded again."""
+
+    snapshot: Snapshot
+    wanted: ChangeFilter
+    cursor: str
+
+    def __repr__(self) -> str:
+        return f"<Baseline of {self.snapshot_commit_id}>"
+
+    @property
+    def snapshot_commit_id(self) -> str:
+        return self.snapshot.commit_id
+
+    def records(self) -> Iterator[bytes]:
+        """The entities, many lines at a time, nodes before edges."""
+        for entity in self.snapshot.catalog.types.values():
+            if self.wanted.wants(entity):
+                for batch in self.snapshot.table(entity.id).batches():
+                    yield json_lines(entity, batch)
+
+    def lines(self) -> Iterator[bytes]:
+        """The entities, then the one record that has the cursor."""
+        yield from self.records()
+        yield json.dumps({"baseline": self.to_json()}).encode() + b"\n"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"snapshot_commit_id": self.snapshot_commit_id, "resume_cursor": self.cursor}
+
+
+def take_baseline(engine: Engine, request: BaselineRequest) -> Baseline:
+    """Capture the head of a branch; it is read when the lines are."""
+    ref, head = engine.heads.of_branch(request.branch)
+    snapshot = open_snapshot(engine.root, head)
+    wanted = parse_filter(request.kinds, request.types, request.ops, [snapshot.catalog])
+    cursor = FeedCursor(
+        engine.root.stamp.graph_id, ref.incarnation, filter_digest(wanted), head.commit.id
+    )
+    return Baseline(snapshot, wanted, cursor.encode())

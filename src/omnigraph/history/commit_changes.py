@@ -1,0 +1,170 @@
+"""What one commit changed, relative to its first parent."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.changes.comparison import Comparison
+from omnigraph.changes.schema import schema_changes
+from omnigraph.changes.tokens import CommitToken, filter_digest, rejected
+from omnigraph.errors import Conflict, NotFound
+from omnigraph.frozen import frozen
+from omnigraph.history.change_json import (
+    cause_to_json,
+    change_to_json,
+    schema_change_to_json,
+)
+from omnigraph.history.filters import parse_filter
+from omnigraph.history.pages import room_for
+from omnigraph.versioning.snapshot import open_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from omnigraph.changes.model import ChangeFilter, EntityChange, Position
+    from omnigraph.changes.schema import SchemaChange
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.manifest import Commit, CommitRef, Manifest
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = [
+    "ChangeBlock",
+    "CommitChanges",
+    "CommitChangesRequest",
+    "changes_of",
+    "commit_changes",
+    "schema_changes_of",
+]
+
+_GONE = frozenset({"table.missing", "table.version_missing", "table.pin_mismatch"})
+
+
+@dataclass(frozen=True)
+class ChangeBlock:
+    """Changes with the commit that made them; in a page, maybe not all of them."""
+
+    commit: Commit
+    changes: tuple[EntityChange, ...]
+    # Changes of definitions; they come before those of entities, on the first page of a commit.
+    schema_changes: tuple[SchemaChange, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<ChangeBlock {self.commit.id}, {len(self.changes)} changes>"
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {"cause": cause_to_json(self.commit)}
+        if self.schema_changes:
+            body["schema_changes"] = [*map(schema_change_to_json, self.schema_changes)]
+        return {**body, "changes": [*map(change_to_json, self.changes)]}
+
+
+@dataclass(frozen=True)
+class CommitChanges:
+    """One page of the changes of a commit."""
+
+    block: ChangeBlock
+    next_page_token: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        body = self.block.to_json()
+        return {**body, "next_page_token": self.next_page_token} if self.next_page_token else body
+
+
+@frozen
+class CommitChangesRequest:
+    commit: str
+    limit: int | None = None
+    page_token: str | None = None
+    kinds: Sequence[str] = ()
+    types: Sequence[str] = ()
+    ops: Sequence[str] = ()
+
+
+def commit_changes(engine: Engine, request: CommitChangesRequest) -> CommitChanges:
+    """A page of what a commit changed."""
+    room = room_for(request.limit)
+    commit = engine.lineage.get(request.commit)
+    with readable(commit):
+        before, after = snapshots_of(engine, commit)
+    catalogs = [after.catalog, *([before.catalog] if before else [])]
+    wanted = parse_filter(request.kinds, request.types, request.ops, catalogs)
+    graph, scope = engine.root.stamp.graph_id, filter_digest(wanted)
+    start = None
+    if request.page_token is not None:
+        token = CommitToken.decode(request.page_token)
+        if (token.graph, token.commit, token.scope) != (graph, commit.id, scope):
+            raise rejected("it belongs to another graph, commit or filter")
+        start = token.after
+    with readable(commit):
+        defined = schema_changes_of(engine, commit, wanted) if start is None else ()
+        changes, complete = room.fill(changes_of(engine, commit, wanted, after=start))
+    block = ChangeBlock(commit, tuple(changes), defined)
+    if complete:
+        return CommitChanges(block, None)
+    return CommitChanges(block, CommitToken(graph, commit.id, scope, changes[-1].position).encode())
+
+
+def changes_of(
+    engine: Engine, commit: Commit, wanted: ChangeFilter, *, after: Position | None = None
+) -> Iterator[EntityChange]:
+    """The changes of a commit behind a position; none for one that only moved files."""
+    if commit.kind.is_physical:
+        return iter(())
+    old, new = snapshots_of(engine, commit)
+    return Comparison(old, new, wanted, engine.compared).changes(after=after)
+
+
+def schema_changes_of(
+    engine: Engine, commit: Commit, wanted: ChangeFilter
+) -> tuple[SchemaChange, ...]:
+    """The changes of definitions that a commit made; reads a parent and two schemas at most."""
+    if commit.kind.is_physical:
+        return ()
+    schema = None
+    if commit.parent is not None:
+        schema = _manifest(engine, commit.parent).commit.schema
+        if schema == commit.schema:
+            return ()
+    before = None if schema is None else engine.root.catalog(schema)
+    return schema_changes(before, engine.root.catalog(commit.schema), wanted)
+
+
+def snapshots_of(engine: Engine, commit: Commit) -> tuple[Snapshot | None, Snapshot]:
+    """The first parent, None before the first commit, and the commit itself."""
+    before = _open(engine, commit.parent) if commit.parent else None
+    return before, _open(engine, commit.ref)
+
+
+@contextmanager
+def readable(commit: Commit, cursor: str | None = None) -> Iterator[None]:
+    """Tell what cleanup has removed as a gap: retrying cannot help, a baseline can."""
+    try:
+        yield
+    except (NotFound, Conflict) as error:
+        if error.code not in _GONE and error.code != "snapshot.reclaimed":
+            raise
+        raise change_gap(commit.id, cursor) from error
+
+
+def change_gap(commit_id: str, cursor: str | None) -> NotFound:
+    """History that is needed is not there any more."""
+    gap = {"first_unreadable_commit_id": commit_id}
+    return NotFound(
+        "change_feed.gap",
+        f"the changes of commit {commit_id} cannot be told: cleanup has removed its data",
+        remedy="take a new baseline and go on from its cursor",
+        details={"change_feed_gap": {**gap, "cursor": cursor} if cursor else gap},
+    )
+
+
+def _open(engine: Engine, ref: CommitRef) -> Snapshot:
+    return open_snapshot(engine.root, _manifest(engine, ref))
+
+
+def _manifest(engine: Engine, ref: CommitRef) -> Manifest:
+    manifest = engine.root.manifest(ref.incarnation, ref.version)
+    if manifest.commit.id != ref.id:
+        raise NotFound("snapshot.reclaimed", f"commit {ref.id} is not there any more")
+    return manifest

@@ -1,0 +1,238 @@
+"""Telling what happened: commits, filtered and paged, and what a snapshot consists of."""
+
+from __future__ import annotations
+
+import heapq
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.frozen import frozen
+from omnigraph.notebook.commit_graph import Dot, draw_history
+from omnigraph.ports.tables import table_version
+from omnigraph.runtime.clock import format_micros
+from omnigraph.runtime.ids import CommitId, is_ulid
+from omnigraph.versioning.branches import list_branches
+from omnigraph.versioning.commit_json import commit_to_json
+from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.targets import Target
+
+__all__ = [
+    "CommitFilter",
+    "CommitGraph",
+    "CommitPage",
+    "commit_graph",
+    "list_commits",
+    "parents_of",
+    "snapshot_to_json",
+]
+
+_PAGE_MAX = 10_000
+_FOREVER = 2**63
+
+
+@frozen
+class CommitFilter:
+    """Which commits of which branch. Times are microseconds; both ends are included."""
+
+    target: Target = MAIN
+    actor: str | None = None
+    kind: str | None = None
+    since_micros: int | None = None
+    until_micros: int | None = None
+    limit: int | None = None
+    # The id of the last commit of the page before.
+    page_token: str | None = None
+    # Whether commits of maintenance and recovery are left out.
+    hide_maintenance: bool = False
+
+
+@frozen
+class CommitPage:
+    commits: tuple[Commit, ...]
+    next_page_token: str | None
+
+    def __repr__(self) -> str:
+        more = ", and more" if self.next_page_token else ""
+        return f"<CommitPage of {len(self.commits)} commits{more}>"
+
+    def __iter__(self) -> Iterator[Commit]:
+        return iter(self.commits)
+
+    def __len__(self) -> int:
+        return len(self.commits)
+
+    def _repr_html_(self) -> str:
+        return _drawing(self.commits, {})
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {"commits": [commit_to_json(commit) for commit in self.commits]}
+        if self.next_page_token:
+            body["next_page_token"] = self.next_page_token
+        return body
+
+
+@frozen
+class CommitGraph:
+    """Commits with all their parents, newest first, and the branches and tags that name them."""
+
+    commits: tuple[Commit, ...]
+    names: Mapping[str, tuple[str, ...]]
+
+    def __repr__(self) -> str:
+        return f"<CommitGraph of {len(self.commits)} commits>"
+
+    def __iter__(self) -> Iterator[Commit]:
+        return iter(self.commits)
+
+    def __len__(self) -> int:
+        return len(self.commits)
+
+    def _repr_html_(self) -> str:
+        """A drawing for notebooks."""
+        return _drawing(self.commits, self.names)
+
+
+def _drawing(commits: Iterable[Commit], names: Mapping[str, tuple[str, ...]]) -> str:
+    return draw_history([_dot(commit, names.get(commit.id, ())) for commit in commits])
+
+
+def _dot(commit: Commit, names: tuple[str, ...]) -> Dot:
+    who = f" by {commit.actor}" if commit.actor else ""
+    lines = (commit.message or "").splitlines()
+    said = f": {lines[0]}" if lines else ""
+    text = f"{commit.id} {format_micros(commit.time_micros)} {commit.kind.value}{who}{said}"
+    return Dot(commit.id, parents_of(commit), text, names)
+
+
+def commit_graph(engine: Engine, limit: int) -> CommitGraph:
+    """The last commits of all branches, with their parents, newest first."""
+    branches = list_branches(engine.root, engine.heads)
+    names: dict[str, list[str]] = {}
+    for info in branches:
+        names.setdefault(info.head.commit.id, []).append(info.ref.name)
+    for tag in engine.root.refs.tags():
+        names.setdefault(tag.commit, []).append(f"tag {tag.name}")
+    woven = tuple(islice(_weave(engine, [info.head.commit for info in branches]), limit))
+    return CommitGraph(woven, {commit: tuple(found) for commit, found in names.items()})
+
+
+def parents_of(commit: Commit) -> tuple[str, ...]:
+    return tuple(ref.id for ref in (commit.parent, commit.merged_parent) if ref is not None)
+
+
+def _weave(engine: Engine, heads: Iterable[Commit]) -> Iterator[Commit]:
+    """Commits with their ancestors: a commit is always later than its parents."""
+    known = {commit.id: commit for commit in heads}
+    waiting = [(-commit.time_micros, commit.id) for commit in known.values()]
+    heapq.heapify(waiting)
+    while waiting:
+        commit = known[CommitId(heapq.heappop(waiting)[1])]
+        yield commit
+        for parent_id in parents_of(commit):
+            if parent_id in known:
+                continue
+            try:
+                parent = engine.lineage.get(parent_id)
+            except NotFound:  # cleanup has removed it without a trace
+                continue
+            known[parent.id] = parent
+            heapq.heappush(waiting, (-parent.time_micros, parent.id))
+
+
+def list_commits(engine: Engine, wanted: CommitFilter) -> CommitPage:
+    """Newest first, along first parents."""
+    _require_valid(wanted)
+    matching = _matching(engine, wanted)
+    if wanted.limit is None:
+        return CommitPage(tuple(matching), None)
+    found = tuple(islice(matching, wanted.limit + 1))
+    page = found[: wanted.limit]
+    return CommitPage(page, page[-1].id if len(found) > len(page) else None)
+
+
+def snapshot_to_json(engine: Engine, manifest: Manifest) -> dict[str, Any]:
+    """What one commit consists of: a dataset, a version and a count per type."""
+    catalog = engine.root.catalog(manifest.commit.schema)
+    datasets = [
+        {
+            "entity_kind": entity.kind.value,
+            "type_name": entity.name,
+            "entity_count": manifest.pins[entity.id].rows,
+            "dataset_path": manifest.pins[entity.id].path,
+            "published_dataset_version": table_version(manifest.pins[entity.id]),
+        }
+        for entity in catalog.types.values()
+    ]
+    return {
+        "graph_branch": manifest.commit.branch,
+        "graph_commit_id": manifest.commit.id,
+        "graph_manifest_version": manifest.version,
+        "internal_schema_version": engine.root.stamp.internal_schema_version,
+        "datasets": datasets,
+    }
+
+
+def _matching(engine: Engine, wanted: CommitFilter) -> Iterator[Commit]:
+    history = engine.lineage.history(engine.resolver.resolve(wanted.target))
+    if wanted.page_token is not None:
+        history = _after(history, wanted.page_token)
+    for commit in history:
+        if wanted.since_micros is not None and commit.time_micros < wanted.since_micros:
+            return
+        if _fits(commit, wanted):
+            yield commit
+
+
+def _after(history: Iterator[Commit], token: str) -> Iterator[Commit]:
+    for commit in history:
+        if commit.id == token:
+            return history
+    raise InvalidInput(
+        "commits.bad_page_token",
+        f"page token {token!r} is not a commit of this branch",
+        remedy="start again without a page token",
+    )
+
+
+def _fits(commit: Commit, wanted: CommitFilter) -> bool:
+    return (
+        not (wanted.hide_maintenance and commit.kind.is_maintenance)
+        and (wanted.actor is None or commit.actor == wanted.actor)
+        and (wanted.kind is None or commit.kind.value == wanted.kind)
+        and (wanted.until_micros is None or commit.time_micros <= wanted.until_micros)
+    )
+
+
+def _require_valid(wanted: CommitFilter) -> None:
+    kinds = [kind.value for kind in WriterKind]
+    if wanted.kind is not None and wanted.kind not in kinds:
+        raise InvalidInput(
+            "commits.bad_kind",
+            f"there is no kind of commit called {wanted.kind!r}",
+            remedy=f"one of: {', '.join(kinds)}",
+        )
+    if wanted.limit is not None and not _is_number(wanted.limit, 1, _PAGE_MAX):
+        raise InvalidInput("commits.bad_limit", f"a limit is between 1 and {_PAGE_MAX}")
+    for moment in (wanted.since_micros, wanted.until_micros):
+        if moment is not None and not _is_number(moment, -_FOREVER, _FOREVER):
+            raise InvalidInput(
+                "commits.bad_time",
+                f"a time is a number of microseconds, not {type(moment).__name__}",
+                remedy="omnigraph.runtime.clock.datetime_to_micros makes one of a datetime",
+            )
+    if wanted.page_token is not None and not is_ulid(str(wanted.page_token)):
+        raise InvalidInput(
+            "commits.bad_page_token", f"{wanted.page_token!r:.100} is not a page token"
+        )
+
+
+def _is_number(value: object, low: int, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high

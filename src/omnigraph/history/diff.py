@@ -1,0 +1,116 @@
+"""The difference between two targets, whatever lies between them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.changes.comparison import Comparison
+from omnigraph.frozen import frozen
+from omnigraph.history.change_json import change_to_json
+from omnigraph.history.filters import parse_filter
+from omnigraph.notebook.row_table import html_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from omnigraph.changes.comparison import TypeSummary
+    from omnigraph.changes.model import EntityChange
+    from omnigraph.session.engine import Engine
+
+__all__ = ["Diff", "DiffRequest", "diff"]
+
+# So many changes are one piece of a long answer.
+_PIECE_CHANGES = 256
+
+
+@frozen
+class DiffRequest:
+    """Two targets, and which changes between them are wanted."""
+
+    before: str
+    after: str
+    kinds: Sequence[str] = ()
+    types: Sequence[str] = ()
+    ops: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What would have to be done to the first target to make the second one of it.
+
+    Nothing is read before it is asked for. Iterating goes through the changes in their order: nodes
+    before edges, by identity of the type, by id.
+    """
+
+    request: DiffRequest
+    comparison: Comparison
+
+    def __repr__(self) -> str:
+        return f"<Diff from {self.request.before} to {self.request.after}>"
+
+    def _repr_html_(self) -> str:
+        found = self.summary()
+        rows = [
+            [each.entity.kind.value, each.entity.name, each.inserted, each.updated, each.deleted]
+            for each in found
+        ]
+        names = ("kind", "type", "inserted", "updated", "deleted")
+        return html_table(names, rows, note=f"from {self.request.before} to {self.request.after}")
+
+    def __iter__(self) -> Iterator[EntityChange]:
+        return self.comparison.changes()
+
+    def summary(self) -> list[TypeSummary]:
+        """How many entities of which type differ."""
+        return self.comparison.summary()
+
+    def head_json(self) -> dict[str, Any]:
+        """What is compared."""
+        before, after = self.comparison.before, self.comparison.after
+        assert before is not None  # noqa: S101 - a diff is made of two targets
+        return {
+            "from": {"target": self.request.before, "graph_commit_id": before.commit_id},
+            "to": {"target": self.request.after, "graph_commit_id": after.commit_id},
+        }
+
+    def summary_json(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "kind": found.entity.kind.value,
+                "type": {"id": found.entity.id, "name": found.entity.name},
+                "inserted": found.inserted,
+                "updated": found.updated,
+                "deleted": found.deleted,
+            }
+            for found in self.summary()
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it at once: for small differences."""
+        changes = [change_to_json(change) for change in self]
+        return {**self.head_json(), "summary": self.summary_json(), "changes": changes}
+
+    def json_pieces(self) -> Iterator[bytes]:
+        """The text of the same, piece by piece: for differences of any size."""
+        head = _json({**self.head_json(), "summary": self.summary_json()})
+        yield head[:-1] + b',"changes":['
+        changes, separator = iter(self), b""
+        while some := [*islice(changes, _PIECE_CHANGES)]:
+            yield separator + _json([*map(change_to_json, some)])[1:-1]
+            separator = b","
+        yield b"]}"
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def diff(engine: Engine, request: DiffRequest) -> Diff:
+    """Compare two targets."""
+    before, after = engine.snapshot(request.before), engine.snapshot(request.after)
+    catalogs = (after.catalog, before.catalog)
+    wanted = parse_filter(request.kinds, request.types, request.ops, catalogs)
+    return Diff(request, Comparison(before, after, wanted, engine.compared))

@@ -1,0 +1,227 @@
+"""The change feed of a branch: the blocks of its commits, oldest first, along first parents.
+
+The graph keeps nothing about its readers. A cursor says up to where somebody has read, and is given
+only where a commit is complete; a page that ends within a commit has a page token instead.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.changes.model import ChangeFilter
+from omnigraph.changes.tokens import FeedCursor, FeedToken, filter_digest, rejected
+from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.frozen import frozen
+from omnigraph.history.commit_changes import (
+    ChangeBlock,
+    change_gap,
+    changes_of,
+    readable,
+    schema_changes_of,
+)
+from omnigraph.history.filters import parse_filter
+from omnigraph.history.pages import room_for
+from omnigraph.runtime.limits import FEED_COMMITS
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from omnigraph.changes.model import Position
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.manifest import Commit
+
+__all__ = ["COMMITS_MAX", "FeedPage", "PollRequest", "poll"]
+
+COMMITS_MAX = 512
+_AFTER = "after:"
+
+
+@frozen
+class PollRequest:
+    """Where to read on: at most one of ``cursor``, ``start`` and ``page_token``; ``now`` if none.
+
+    ``start`` is ``now``, ``beginning`` or ``after:<commit id>``.
+    """
+
+    branch: str = MAIN
+    cursor: str | None = None
+    start: str | None = None
+    page_token: str | None = None
+    limit: int | None = None
+    commits: int = FEED_COMMITS
+    kinds: Sequence[str] = ()
+    types: Sequence[str] = ()
+    ops: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class FeedPage:
+    """A page of a feed. Either it ends within a commit and has a page token, or it has a cursor and
+    says whether that is the newest commit of the moment at which the poll began."""
+
+    blocks: tuple[ChangeBlock, ...]
+    cursor: str | None = None
+    caught_up: bool | None = None
+    next_page_token: str | None = None
+
+    def __repr__(self) -> str:
+        end = "caught up" if self.caught_up else "more to come"
+        return f"<FeedPage of {len(self.blocks)} commits, {end}>"
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {"blocks": [block.to_json() for block in self.blocks]}
+        if self.next_page_token is not None:
+            return {**body, "next_page_token": self.next_page_token}
+        return {**body, "cursor": self.cursor, "caught_up": self.caught_up}
+
+
+@frozen
+class _Place:
+    """Where a poll stands: ``done`` has been told whole, ``cut`` is the last commit to be told."""
+
+    done: str | None
+    cut: Commit
+    commits: int = 0
+    after: Position | None = None
+
+
+def poll(engine: Engine, request: PollRequest) -> FeedPage:
+    """The next page of a branch's feed."""
+    return _Poll(engine, request).run()
+
+
+class _Poll:
+    def __init__(self, engine: Engine, request: PollRequest) -> None:
+        self._engine = engine
+        self._request = request
+        self._room = room_for(request.limit)
+        self._require_one_start()
+        ref, self._head = engine.heads.of_branch(request.branch)
+        self._graph, self._incarnation = engine.root.stamp.graph_id, ref.incarnation
+        self._wanted, self._scope = ChangeFilter(), ""
+
+    def run(self) -> FeedPage:
+        place = self._place()
+        pending = self._pending(place)
+        blocks: list[ChangeBlock] = []
+        done, after = place.done, place.after
+        for told, commit in enumerate(pending, place.commits):
+            if self._room.is_full or told >= self._request.commits:
+                break
+            with readable(commit, self._request.cursor):
+                defined = schema_changes_of(self._engine, commit, self._wanted) if not after else ()
+                source = changes_of(self._engine, commit, self._wanted, after=after)
+                changes, complete = self._room.fill(source)
+            blocks.append(ChangeBlock(commit, tuple(changes), defined))
+            if not complete:
+                rest = _Place(done, place.cut, told, changes[-1].position)
+                return FeedPage(tuple(blocks), next_page_token=self._token(rest))
+            done, after = commit.id, None
+        cursor = FeedCursor(self._graph, self._incarnation, self._scope, done or place.cut.id)
+        return FeedPage(tuple(blocks), cursor.encode(), caught_up=done == place.cut.id)
+
+    def _token(self, place: _Place) -> str:
+        assert place.after is not None  # noqa: S101 - a page that ends within a commit has told some
+        return FeedToken(
+            self._graph,
+            self._incarnation,
+            self._scope,
+            place.done,
+            place.cut.id,
+            place.commits,
+            place.after,
+        ).encode()
+
+    def _place(self) -> _Place:
+        request, head = self._request, self._head.commit
+        if request.page_token is not None:
+            token = FeedToken.decode(request.page_token)
+            self._require_bound(token.graph, token.incarnation)
+            self._choose_filter(token.done or token.cut, token.scope)
+            return _Place(token.done, self._cut(token.cut), token.commits, token.after)
+        if request.cursor is not None:
+            cursor = FeedCursor.decode(request.cursor)
+            self._require_bound(cursor.graph, cursor.incarnation)
+            self._choose_filter(cursor.commit, cursor.scope)
+            return _Place(cursor.commit, head)
+        done = self._start(request.start or "now")
+        self._choose_filter(done)
+        return _Place(done, head)
+
+    def _cut(self, commit_id: str) -> Commit:
+        """The head when the poll began. Whoever may read this branch need not be allowed to read
+        others, and a token can be made by anybody: the commit has to be one of this branch."""
+        for commit in self._engine.lineage.line(self._head.commit):
+            if commit.id == commit_id:
+                return commit
+        raise rejected(f"commit {commit_id:.100} is not in the history of {self._request.branch!r}")
+
+    def _start(self, start: object) -> str | None:
+        """The last commit that is not told; None: there is none."""
+        if start == "now":
+            return self._head.commit.id
+        if start == "beginning":
+            return None
+        if isinstance(start, str) and start.startswith(_AFTER):
+            return start.removeprefix(_AFTER).upper()
+        raise InvalidInput(
+            "changes.bad_start",
+            f"{start!r} is no place to start",
+            remedy="now, beginning or after:<commit id>",
+        )
+
+    def _pending(self, place: _Place) -> list[Commit]:
+        """The commits behind what is done, up to the cut, oldest first."""
+        found: list[Commit] = []
+        for commit in self._engine.lineage.line(place.cut):
+            if commit.id == place.done:
+                return found[::-1]
+            found.append(commit)
+        oldest = found[-1]
+        if oldest.parent is not None:
+            raise change_gap(oldest.parent.id, self._request.cursor)
+        if place.done is None:
+            return found[::-1]
+        raise rejected(f"commit {place.done} is not in the history of {self._request.branch!r}")
+
+    def _require_bound(self, graph: str, incarnation: str) -> None:
+        if graph != self._graph:
+            raise rejected("it belongs to another graph")
+        if incarnation != self._incarnation:
+            raise rejected("it belongs to another branch, or to one that was deleted since")
+
+    def _choose_filter(self, since: str | None, scope: str | None = None) -> None:
+        """A type may be called what it is called now, or what it was called where the reader
+        stands: whoever follows a feed need not know that it was renamed or dropped since."""
+        request = self._request
+        catalogs = [self._engine.root.catalog(self._head.commit.schema)]
+        if since is not None and request.types:
+            with suppress(NotFound):
+                schema = self._engine.lineage.get(since).schema
+                catalogs.append(self._engine.root.catalog(schema))
+        for order in (catalogs, catalogs[::-1]):
+            wanted = parse_filter(request.kinds, request.types, request.ops, order)
+            if scope in (None, filter_digest(wanted)):
+                self._wanted, self._scope = wanted, filter_digest(wanted)
+                return
+        raise rejected("it belongs to another filter")
+
+    def _require_one_start(self) -> None:
+        request = self._request
+        given = [each for each in (request.cursor, request.start, request.page_token) if each]
+        if len(given) > 1:
+            raise InvalidInput(
+                "changes.two_starts",
+                "a poll goes on at one place",
+                remedy="give one of cursor, start and page_token",
+            )
+        commits: object = request.commits
+        if not isinstance(commits, int) or not 1 <= commits <= COMMITS_MAX:
+            raise InvalidInput(
+                "changes.bad_limit",
+                f"a poll of {commits!r:.100} commits is not possible",
+                remedy=f"ask for 1 to {COMMITS_MAX}",
+            )

@@ -1,0 +1,240 @@
+"""Clone: a copy of a graph, consistent while others write, resumable, and checked before use."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import Conflict, GraphError, NotFound, StorageFault
+from omnigraph.frozen import frozen
+from omnigraph.lifecycle.clone.destination import begin_copy, end_copy
+from omnigraph.lifecycle.clone.inventory import (
+    Inventory,
+    diverged,
+    find_refs,
+    find_tags,
+    take_inventory,
+)
+from omnigraph.lifecycle.clone.transfer import Transfer
+from omnigraph.recovery.audit import Outcome
+from omnigraph.runtime.faults import reach
+from omnigraph.session.engine import Engine
+from omnigraph.versioning import layout
+from omnigraph.versioning.heads import Heads
+from omnigraph.versioning.names import encode_name
+from omnigraph.versioning.root import GraphRoot
+from omnigraph.versioning.stamp import FORMAT, write_stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from omnigraph.ports.objects import FileStore
+    from omnigraph.ports.tables import Pin, TableStore
+    from omnigraph.versioning.manifest import Commit
+
+__all__ = ["CloneResult", "Target", "copy_graph"]
+
+
+@frozen
+class Target:
+    """Where the copy goes."""
+
+    objects: FileStore
+    tables: TableStore
+
+
+@frozen
+class CloneResult:
+    """What was copied; nothing when the copy was up to date."""
+
+    source: str
+    target: str
+    graph_id: str
+    branches: tuple[str, ...]
+    commits: int
+    files: int
+    bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def copy_graph(
+    source: Engine,
+    files: FileStore,
+    target: Target,
+    *,
+    branches: tuple[str, ...] = (),
+    incremental: bool = False,
+) -> CloneResult:
+    """Copy a graph, or some of its branches and main, with all their history.
+
+    ``source`` is only read; ``files`` are its objects and tables as files. The copy is the same
+    graph: it has the same id. ``incremental`` brings an existing copy up to date.
+    """
+    stamp = replace(source.root.stamp, internal_schema_version=FORMAT)
+    copy = GraphRoot(target.objects, target.tables, stamp, limits=source.root.limits)
+    refs, tags = find_refs(source.root, branches), find_tags(source.root)
+    begin_copy(target.objects, stamp.graph_id, incremental=incremental)
+    reach("clone.begun")
+    job = _Clone(source, copy, Transfer(files, target.objects))
+    try:
+        found = take_inventory(source.root, copy, refs, tags, all_tags=not branches)
+        job.run(found)
+    except NotFound as gone:
+        if gone.code not in _TAKEN_AWAY:
+            raise
+        raise Conflict(
+            "clone.source_moved",
+            f"something was removed from {source.root.objects.uri} while it was copied: {gone}",
+            remedy="run the clone again: it goes on where it stopped",
+        ) from gone
+    return CloneResult(
+        source.root.objects.uri,
+        target.objects.uri,
+        stamp.graph_id,
+        tuple(found.branches),
+        len(found.manifests),
+        job.transfer.files,
+        job.transfer.bytes,
+    )
+
+
+_TAKEN_AWAY = ("object.missing", "table.missing", "table.version_missing")
+
+
+class _Clone:
+    def __init__(self, source: Engine, copy: GraphRoot, transfer: Transfer) -> None:
+        self._source = source
+        self._copy = copy
+        self.transfer = transfer
+
+    def run(self, found: Inventory) -> None:
+        """From the bottom up, so that what stands is complete below."""
+        self._copy_tables(found.pins)
+        reach("clone.tables_copied")
+        self._copy_manifests(found)
+        reach("clone.manifests_copied")
+        self._copy_refs(found)
+        self._require_heads(found)
+        reach("clone.refs_copied")
+        if not self._copy.objects.exists(layout.STAMP):
+            write_stamp(self._copy.objects, self._copy.stamp)
+        reach("clone.stamped")
+        with suppress(GraphError):
+            # The graph exists; a marker that stays behind means nothing any more.
+            end_copy(self._copy.objects)
+
+    # --- tables ---
+
+    def _copy_tables(self, pins: Iterable[Pin]) -> None:
+        by_path: defaultdict[str, list[Pin]] = defaultdict(list)
+        for pin in sorted(pins, key=lambda pin: (pin.path, pin.version)):
+            by_path[pin.path].append(pin)
+        for path, versions in by_path.items():
+            self._copy_table(path, versions)
+
+    def _copy_table(self, path: str, pins: list[Pin]) -> None:
+        held = set(self._held(path))
+        needed: dict[str, None] = {}
+        manifests = []
+        for pin in pins:
+            # The fingerprint is checked here, so that a reused number is not copied for the pin.
+            self._source.root.tables.open(pin)
+            *files, manifest = self._source.root.tables.files(path, pin.version)
+            needed |= dict.fromkeys(files)
+            manifests.append(manifest)
+        self.transfer.copy(key for key in needed if key not in held)
+        if not self.transfer.put_all(manifests):
+            raise diverged(self._copy, f"table {path} has another version in its place")
+        self._require_whole(path, pins, [*needed, *manifests])
+
+    def _require_whole(self, path: str, pins: list[Pin], keys: list[str]) -> None:
+        """Every version opens as what it is, and all its files are there: before anything names
+        it."""
+        lost = set(keys) - set(self._held(path))
+        if lost:
+            raise StorageFault(
+                "clone.incomplete",
+                f"{min(lost)} was copied to {self._copy.objects.uri} and is not there",
+                remedy="run the clone again",
+            )
+        for pin in pins:
+            rows = self._copy.tables.open(pin).count()
+            if rows != pin.rows:
+                raise StorageFault(
+                    "clone.incomplete",
+                    f"the copy of table {path} has {rows} rows instead of {pin.rows}",
+                )
+
+    # --- manifests and what hangs on them ---
+
+    def _copy_manifests(self, found: Inventory) -> None:
+        for schema in sorted(found.schemas):
+            self._put(layout.schema_object(schema))
+        paths = {layout.manifest_path(ref.incarnation) for ref in found.manifests}
+        held = {key for path in paths for key in self._held(path)}
+        needed: dict[str, None] = {}
+        manifests = []
+        for ref in found.manifests:
+            path = layout.manifest_path(ref.incarnation)
+            *files, manifest = self._source.root.tables.files(path, ref.version)
+            needed |= dict.fromkeys(files)
+            manifests.append(manifest)
+        self.transfer.copy(key for key in needed if key not in held)
+        for manifest in manifests:
+            self._put(manifest)
+        twin = Engine(self._copy)
+        twin.lineage.adopt(self._unknown_commits(found, twin))
+        self._copy_audit(found, twin)
+
+    def _held(self, path: str) -> list[str]:
+        return self._copy.objects.list(path)
+
+    def _put(self, key: str) -> None:
+        if not self.transfer.put_once(key):
+            raise diverged(self._copy, f"it has another {key}")
+
+    def _unknown_commits(self, found: Inventory, twin: Engine) -> Iterator[Commit]:
+        """Commits that nothing but the lineage of the source remembers come along as well."""
+        lineage = self._source.lineage
+        root = self._source.root
+        waiting = [root.manifest(r.incarnation, r.version).commit for r in found.heads.values()]
+        seen: set[str] = set()
+        while waiting:
+            commit = waiting.pop()
+            if commit.id not in seen and not twin.lineage.remembers(commit.id):
+                seen.add(commit.id)
+                yield commit
+                waiting += lineage.parents(commit)
+
+    def _copy_audit(self, found: Inventory, twin: Engine) -> None:
+        names = {ref.name for ref in found.refs}
+        for row in self._source.recovery.audit.rows():
+            is_ours = row.branch is None or row.branch in names
+            if row.outcome is Outcome.ROLLED_FORWARD:
+                is_ours = twin.lineage.remembers(row.operation_id)
+            if is_ours:
+                twin.recovery.audit.record(row)
+
+    # --- refs ---
+
+    def _copy_refs(self, found: Inventory) -> None:
+        for ref in found.refs:
+            if not self._copy.refs.add_branch(ref):
+                raise diverged(self._copy, f"branch {ref.name!r} has a history of its own")
+        for tag in found.tags:
+            if self._copy.refs.tag(tag.name) != tag:
+                # A tag that was deleted and made again names another commit now.
+                self._copy.objects.delete(layout.tag_ref(encode_name(tag.name)))
+                self._copy.refs.add_tag(tag)
+
+    def _require_heads(self, found: Inventory) -> None:
+        """What a reader of the copy will find is what was copied."""
+        heads = Heads(self._copy)
+        for name, ref in found.branches.items():
+            head = heads.of_incarnation(ref.incarnation)
+            if head.commit.id != ref.id:
+                raise diverged(self._copy, f"branch {name!r} is at {head.commit.id}")

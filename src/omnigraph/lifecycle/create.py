@@ -1,0 +1,93 @@
+"""Making a graph: everything first, the stamp last.
+
+A claim keeps two creators apart. Until the stamp stands, nothing can be opened; what a killed
+creator left is swept away by the next one that is told to (``force``), never by accident.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.coordination.claim import claimed
+from omnigraph.datatypes.arrow import table_schema
+from omnigraph.errors import AlreadyExists
+from omnigraph.runtime.faults import reach
+from omnigraph.runtime.ids import new_short_id, new_ulid
+from omnigraph.versioning import layout
+from omnigraph.versioning.durability import make_durable
+from omnigraph.versioning.manifest import Commit, CommitRef, Manifest, WriterKind, to_rows
+from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.refs import BranchRef, new_nonce
+from omnigraph.versioning.stamp import write_stamp
+from omnigraph.versioning.texts import require_actor
+
+if TYPE_CHECKING:
+    from omnigraph.catalog.model import Catalog, TypeId
+    from omnigraph.ports.tables import Pin
+    from omnigraph.versioning.root import GraphRoot
+
+__all__ = ["create_graph"]
+
+
+def create_graph(
+    root: GraphRoot, catalog: Catalog, *, actor: str | None = None, force: bool = False
+) -> None:
+    """Create the graph that ``root`` describes, or raise without leaving anything openable."""
+    require_actor(actor)
+    root.objects.create_root()
+    with claimed(root.objects, force=force):
+        reach("init.claimed")
+        _make(root, catalog, actor)
+
+
+def _make(root: GraphRoot, catalog: Catalog, actor: str | None) -> None:
+    commit_id = new_ulid(root.clock)
+    pins = create_tables(root, catalog, operation_id=commit_id)
+    reach("init.tables_created")
+    incarnation = new_short_id()
+    manifest = Manifest(
+        incarnation,
+        1,
+        Commit(
+            ref=CommitRef(commit_id, incarnation, 1),
+            branch=MAIN,
+            kind=WriterKind.INIT,
+            time_micros=root.clock.now_micros(),
+            schema=root.put_catalog(catalog),
+            actor=actor,
+        ),
+        pins,
+    )
+    root.tables.swap(
+        layout.manifest_path(incarnation), 0, to_rows(manifest), operation_id=commit_id
+    )
+    if root.durable:
+        make_durable(root, manifest)
+    reach("init.manifest_written")
+    main = root.refs.add_branch(
+        BranchRef(
+            name=MAIN,
+            number=1,
+            incarnation=incarnation,
+            open=True,
+            created_at_micros=root.clock.now_micros(),
+            nonce=new_nonce(),
+        )
+    )
+    if not main:
+        raise AlreadyExists("graph.exists", f"{root.objects.uri} has a main branch already")
+    reach("init.ref_written")
+    write_stamp(root.objects, root.stamp)
+    reach("init.stamped")
+
+
+def create_tables(root: GraphRoot, catalog: Catalog, *, operation_id: str) -> dict[TypeId, Pin]:
+    """An empty table for every type, so that all branches share one history per type."""
+    return {
+        entity.id: root.tables.create(
+            layout.table_path(entity.kind, entity.id, new_short_id()),
+            table_schema(entity),
+            operation_id=operation_id,
+        )
+        for entity in catalog.types.values()
+    }

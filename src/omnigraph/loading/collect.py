@@ -1,0 +1,333 @@
+"""From whatever the input is to everything that it says, typed and in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from omnigraph.errors import InvalidInput
+from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.loading import formats
+from omnigraph.loading.batches import Gathered, Place, find_large, record_too_large
+from omnigraph.loading.byte_streams import Broken, open_stream, stream_name
+from omnigraph.loading.csv_lines import CsvLines
+from omnigraph.loading.json_reader import JsonReader
+from omnigraph.loading.json_schemas import Shapes
+from omnigraph.loading.record_parser import type_records
+from omnigraph.loading.request import Progress
+from omnigraph.loading.tables import check_columns, type_rows
+from omnigraph.runtime.cancellation import check_cancelled
+from omnigraph.session.idempotency import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from omnigraph.catalog.model import Catalog, EntityType
+    from omnigraph.loading.batches import Parsed
+    from omnigraph.loading.byte_streams import Stream, Tap
+    from omnigraph.loading.request import LoadRequest
+    from omnigraph.ports.tables import TableStore
+    from omnigraph.runtime.limits import Limits
+
+__all__ = ["gather"]
+
+_RECORDS_AT_ONCE = 10_000
+_MAGIC_LENGTH = 6
+_READ_BYTES = 2**22
+_FILES = (str, Path, bytes, bytearray, memoryview)
+
+
+def gather(
+    request: LoadRequest,
+    catalog: Catalog,
+    limits: Limits,
+    *,
+    tables: TableStore,
+    into: Gathered | None = None,
+) -> tuple[Gathered, str | None]:
+    """Read the input. Also its digest, where the request has an idempotency key.
+
+    ``tables`` opens what is not read as bytes; ``into`` is what takes the input in, where it should
+    not all stay in memory.
+    """
+    gathered = into or Gathered(bytes_max=limits.load_bytes_max)
+    gathering = _Gathering(request, catalog, limits, tables, gathered)
+    gathering.read()
+    digest = gathering.digest
+    return gathering.gathered, digest.hexdigest() if digest is not None else None
+
+
+class _Gathering:
+    def __init__(
+        self,
+        request: LoadRequest,
+        catalog: Catalog,
+        limits: Limits,
+        tables: TableStore,
+        gathered: Gathered,
+    ) -> None:
+        self._request = request
+        self._catalog = catalog
+        self._limits = limits
+        self._tables = tables
+        self._bytes = 0
+        self.gathered = gathered
+        self.digest = hashlib.sha256() if request.idempotency_key is not None else None
+        if request.format is not None and request.format not in formats.FORMATS:
+            raise InvalidInput(
+                "load.bad_format",
+                f"{request.format!r} is not a format",
+                remedy=f"one of: {', '.join(formats.FORMATS)}",
+            )
+
+    def read(self) -> None:
+        """Read the whole input."""
+        source, name = self._request.source, self._request.type
+        if isinstance(source, Mapping):
+            for type_name, part in source.items():
+                entity = self._named(type_name)
+                # The same rows are another request where they are of another type.
+                self._note(entity.name)
+                self._read(part, entity)
+        else:
+            self._read(source, None if name is None else self._named(name))
+
+    def _read(self, source: Any, entity: EntityType | None) -> None:
+        if formats.is_pandas(source):
+            self._read_pandas(source, _require_type(entity, "a frame"))
+        elif formats.is_frame(source):
+            self._read_tables(formats.frame_batches(source), _require_type(entity, "a frame"))
+        elif _is_file(source):
+            self._read_file(source, entity)
+        elif isinstance(source, Iterable):
+            self._read_items(iter(source), entity)
+        else:
+            raise InvalidInput(
+                "load.bad_source",
+                f"a {type(source).__name__} cannot be loaded",
+                remedy="give a path, an open file, records, a table or a data frame",
+            )
+
+    def _named(self, name: object) -> EntityType:
+        """A type that the input is about, also if it says nothing of it."""
+        entity = self._catalog.entity(name) if isinstance(name, str) else None
+        if entity is None:
+            known = [found.name for found in self._catalog.types.values()]
+            raise InvalidInput(
+                "load.unknown_type",
+                f"the schema has no type {name!r}",
+                remedy=did_you_mean(str(name), known) or f"there are {', '.join(known[:20])}",
+            )
+        self.gathered.name(entity)
+        return entity
+
+    # --- records ---
+
+    def _read_items(self, items: Iterator[Any], entity: EntityType | None) -> None:
+        """Records as Python has them, or several files."""
+        shapes = Shapes(self._catalog, self._request.mode, entity)
+        while chunk := list(islice(items, _RECORDS_AT_ONCE)):
+            records: list[tuple[Any, None]] = []
+            for item in chunk:
+                if _is_file(item):
+                    # What came before the file counts as earlier.
+                    self._take_records(records, shapes)
+                    self._read_file(item, entity)
+                    records = []
+                else:
+                    records.append((item, None))
+                    self._note(item)
+            self._take_records(records, shapes)
+
+    def _take_records(self, records: list[tuple[Any, None]], shapes: Shapes) -> None:
+        if records:
+            parsed = type_records(records, shapes)
+            self._require_small(parsed)
+            self.gathered.add(parsed)
+        self._tell(0)
+
+    def _read_file(self, source: Any, entity: EntityType | None) -> None:
+        name = stream_name(source)
+        if formats.is_lance(source, self._request.format):
+            rows = self._tables.open_outside(str(source)).batches()
+            self._read_tables(rows, _require_type(entity, f"{name} is lance: it"), name)
+            return
+        with open_stream(source, self.digest) as (tap, stream):
+            kind = self._request.format or formats.format_of(name, tap.peek(_MAGIC_LENGTH))
+            what = f"{name or 'the input'} is {kind}: it"
+            match kind:
+                case "ndjson":
+                    shapes = Shapes(self._catalog, self._request.mode, entity)
+                    reader = JsonReader(shapes, self.gathered, self._limits)
+                    reader.read(stream, name, lambda: self._tell(tap.count))
+                case "csv":
+                    lines = CsvLines(source)
+                    self._read_csv(stream, _require_type(entity, what), name, lines)
+                case "parquet":
+                    rows = formats.parquet_batches(_seekable(source, tap, stream))
+                    self._read_tables(rows, _require_type(entity, what), name)
+                case _:
+                    rows = formats.arrow_batches(_seekable(source, tap, stream))
+                    self._read_tables(rows, _require_type(entity, what), name)
+            self._bytes += tap.count
+
+    # --- tables ---
+
+    def _read_tables(
+        self, rows: Iterator[pa.RecordBatch], entity: EntityType, name: str | None = None
+    ) -> None:
+        names: list[str] | None = None
+        with _damage_told(name, self.gathered):
+            for batch in rows:
+                if batch.schema.names != names:
+                    names = batch.schema.names
+                    if self._has_wrong_columns(entity, names, name):
+                        return
+                if self.digest is not None:
+                    self.digest.update(batch.serialize())
+                parsed = type_rows(entity, batch)
+                self._require_small(parsed, name)
+                self.gathered.add(parsed, Place(name))
+                self._bytes += batch.nbytes
+                self._tell(0)
+
+    def _read_pandas(self, source: Any, entity: EntityType) -> None:
+        """A frame whose columns Arrow does not take is read value by value, which names the bad."""
+        if self._has_wrong_columns(entity, [str(name) for name in source.columns]):
+            return
+        table = formats.pandas_table(source)
+        if table is None:
+            self._read_items(formats.pandas_records(source), entity)
+        else:
+            self._read_tables(formats.frame_batches(table), entity)
+
+    def _read_csv(
+        self, stream: Stream, entity: EntityType, name: str | None, lines: CsvLines
+    ) -> None:
+        before = self.gathered.count
+        with _damage_told(name, self.gathered), self._long_rows_told(name, lines, before):
+            file = formats.CsvFile(stream, entity, block_bytes=self._limits.load_record_bytes_max)
+            if self._has_wrong_columns(entity, file.names, name):
+                return
+            for part in file.parts():
+                done = self.gathered.count - before
+                self._require_short_rows(part, name, lines, done)
+                parsed = type_rows(entity, part.rows, text=True)
+                place = Place(name, find=partial(_line_behind, lines, done))
+                self.gathered.add(_renumbered(parsed, part), place)
+                self._tell(0)
+
+    def _has_wrong_columns(
+        self, entity: EntityType, names: list[str], file: str | None = None
+    ) -> bool:
+        wrong = check_columns(entity, names)
+        for violation in wrong:
+            self.gathered.report.add(replace(violation, file=file))
+        return bool(wrong)
+
+    def _require_small(self, parsed: Parsed, name: str | None = None) -> None:
+        """No record is larger than one that is read as text may be."""
+        limit = self._limits.load_record_bytes_max
+        for batch in parsed.batches:
+            at = find_large(batch.rows, limit)
+            if at is not None:
+                record = self.gathered.count + 1 + int(batch.records[at])
+                raise record_too_large(limit, record, name)
+
+    def _require_short_rows(
+        self, part: formats.CsvPart, name: str | None, lines: CsvLines, done: int
+    ) -> None:
+        """The parser lets a row reach into the next block: it can be nearly twice as long."""
+        limit = self._limits.load_record_bytes_max
+        at = find_large(part.rows, limit)
+        if at is not None:
+            row = int(part.records[at])
+            record = self.gathered.count + 1 + row
+            raise record_too_large(limit, record, name, lines.line(done + row))
+
+    @contextmanager
+    def _long_rows_told(self, name: str | None, lines: CsvLines, before: int) -> Iterator[None]:
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            if "straddl" not in str(error):
+                raise
+            done = self.gathered.count
+            limit = self._limits.load_record_bytes_max
+            raise record_too_large(limit, done + 1, name, lines.line(done - before)) from error
+
+    # --- remarks ---
+
+    def _note(self, record: Any) -> None:
+        if self.digest is not None:
+            self.digest.update(spelled(record))
+
+    def _tell(self, of_this_file: int) -> None:
+        check_cancelled()
+        if self._request.progress is not None:
+            self._request.progress(Progress(self.gathered.count, self._bytes + of_this_file))
+
+
+def _line_behind(lines: CsvLines, done: int, row: int) -> int | None:
+    """The line of a row of a stretch, behind so many others of its file."""
+    return lines.line(done + row)
+
+
+def _renumbered(parsed: Parsed, part: formats.CsvPart) -> Parsed:
+    """Rows as the records that they are, counting those that were left out."""
+    told = (
+        replace(found, record=int(part.records[found.record or 0])) for found in parsed.violations
+    )
+    return replace(
+        parsed,
+        count=part.count,
+        batches=tuple(
+            replace(batch, records=part.records[batch.records]) for batch in parsed.batches
+        ),
+        violations=(*told, *part.violations),
+    )
+
+
+def _is_file(source: Any) -> bool:
+    return isinstance(source, _FILES) or hasattr(source, "read")
+
+
+def _require_type(entity: EntityType | None, what: str) -> EntityType:
+    if entity is None:
+        raise InvalidInput(
+            "load.type_missing",
+            f"{what} does not say of which type its rows are",
+            remedy="name the type: --type on the command line, type= in Python",
+        )
+    return entity
+
+
+def _seekable(source: Any, tap: Tap, stream: Stream) -> Any:
+    """Parquet and Arrow are read from their end; what has none to start from is read whole."""
+    if isinstance(source, str | Path) and stream is tap:
+        return str(source)
+    return io.BytesIO(b"".join(iter(lambda: stream.read(_READ_BYTES), b"")))
+
+
+@contextmanager
+def _damage_told(name: str | None, gathered: Gathered) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, Broken, UnicodeDecodeError, OSError) as error:
+        # Of texts only the names of columns are decoded here.
+        why = "its header is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
+        raise InvalidInput(
+            "load.corrupt",
+            f"{name or 'the input'} cannot be read behind record {gathered.count}: {why}",
+            remedy="get the input again; nothing was written",
+            details={"record": gathered.count + 1, "file": name},
+        ) from error

@@ -1,0 +1,255 @@
+"""Files of tables (CSV, Parquet, Arrow) and data frames as streams of batches."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+
+from omnigraph.catalog.model import ENDPOINTS, ID
+from omnigraph.frozen import frozen
+from omnigraph.integrity.violations import Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from omnigraph.catalog.model import EntityType
+    from omnigraph.loading.byte_streams import Stream
+
+__all__ = [
+    "FORMATS",
+    "CsvFile",
+    "CsvPart",
+    "arrow_batches",
+    "format_of",
+    "frame_batches",
+    "is_frame",
+    "is_lance",
+    "is_pandas",
+    "pandas_records",
+    "pandas_table",
+    "parquet_batches",
+]
+
+FORMATS = ("ndjson", "csv", "parquet", "arrow", "lance")
+
+_BY_SUFFIX = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+_BY_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow"}
+_PACKED = (".gz", ".zst", ".zstd")
+_BATCH_ROWS = 65_536
+# A file with more wrong rows than this is not the file that was meant.
+_SKIPPED_MAX = 1_000
+_TAIL_BYTES = 256
+
+
+def format_of(name: str | None, first: bytes) -> str:
+    """What a file is, by its name, else by its first bytes; JSON if nothing speaks against it."""
+    if name is not None:
+        suffixes = [end.lower() for end in PurePath(name).suffixes if end.lower() not in _PACKED]
+        if suffixes and suffixes[-1] in _BY_SUFFIX:
+            return _BY_SUFFIX[suffixes[-1]]
+    return next((kind for magic, kind in _BY_MAGIC.items() if first.startswith(magic)), "ndjson")
+
+
+def is_lance(source: Any, format: str | None) -> bool:  # noqa: A002 - the name of the option
+    """Whether an input is a Lance dataset or file: those are opened by the store, not as bytes."""
+    if not isinstance(source, str | PurePath):
+        return False
+    return PurePath(source).suffix.lower() == ".lance" if format is None else format == "lance"
+
+
+def parquet_batches(source: Any) -> Iterator[pa.RecordBatch]:
+    """The rows of a Parquet file."""
+    with pq.ParquetFile(source) as file:
+        yield from file.iter_batches(_BATCH_ROWS)
+
+
+def arrow_batches(source: Any) -> Iterator[pa.RecordBatch]:
+    """The rows of an Arrow file, of either layout."""
+    # Not mapped: what is loaded must not change with the file.
+    opened = pa.OSFile(source) if isinstance(source, str) else pa.PythonFile(source, mode="r")
+    with opened:
+        try:
+            reader = pa.ipc.open_file(opened)
+        except pa.ArrowInvalid:
+            opened.seek(0)
+            yield from pa.ipc.open_stream(opened)
+            return
+        for at in range(reader.num_record_batches):
+            yield reader.get_batch(at)
+
+
+def is_frame(source: Any) -> bool:
+    """Whether something is a table in memory."""
+    return isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader) or hasattr(
+        source, "__arrow_c_stream__"
+    )
+
+
+def is_pandas(source: Any) -> bool:
+    """Whether something is a frame of pandas, which need not be installed."""
+    return type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "itertuples")
+
+
+def pandas_table(source: Any) -> pa.Table | None:
+    """A frame of pandas as a table; None where one of its columns holds what Arrow does not."""
+    try:
+        # In pandas NaN is how a value is missing; the index is not a column.
+        return pa.Table.from_pandas(source, preserve_index=False)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        return None
+
+
+def pandas_records(source: Any) -> Iterator[dict[str, Any]]:
+    """The rows of such a frame, one by one."""
+    names = [str(name) for name in source.columns]
+    for row in source.itertuples(index=False, name=None):
+        yield {name: _given(value) for name, value in zip(names, row, strict=True)}
+
+
+def _given(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    missing = type(value).__name__ in ("NAType", "NaTType")
+    return None if missing or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def frame_batches(source: Any) -> Iterator[pa.RecordBatch]:
+    """The rows of an Arrow table, batch or reader, or of a polars frame."""
+    if isinstance(source, pa.RecordBatch):
+        yield source
+    elif isinstance(source, pa.Table):
+        yield from source.to_batches(_BATCH_ROWS)
+    elif isinstance(source, pa.RecordBatchReader):
+        yield from source
+    else:
+        yield from pa.RecordBatchReader.from_stream(source)
+
+
+@frozen
+class CsvPart:
+    """Some rows of a CSV file; their records are counted from 0 in the part."""
+
+    rows: pa.RecordBatch
+    records: np.ndarray
+    count: int
+    # The rows that were left out.
+    violations: tuple[Violation, ...]
+
+
+class _Quotes:
+    """Counts the quotes of a stream: the parser takes one that is never closed for a long cell."""
+
+    closed = False
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._count = 0
+        self._tail = b""
+
+    def read(self, size: int, /) -> bytes:
+        data = self._stream.read(size)
+        self._count += data.count(b'"')
+        self._tail = (self._tail + data[-_TAIL_BYTES:])[-_TAIL_BYTES:]
+        return data
+
+    def left_open(self, last_cell: bytes | None) -> bool:
+        """Whether the last cell goes on to the end of the stream behind a quote."""
+        if last_cell is None or self._count % 2 == 0:
+            return False
+        spelled = (b'"' + last_cell.replace(b'"', b'""'))[-_TAIL_BYTES:]
+        return self._tail.endswith(spelled)
+
+
+def _bytes(cell: Any) -> bytes | None:
+    return cell if isinstance(cell, bytes) else None
+
+
+class CsvFile:
+    """The rows of a CSV file, every cell as bytes; an empty cell without quotes is NULL.
+
+    A row with too many or too few cells is left out, and told.
+    """
+
+    def __init__(self, stream: Stream, entity: EntityType, *, block_bytes: int) -> None:
+        self._entity = entity
+        # Records that were left out, how many of them were told, and how many were good.
+        self._skipped: list[int] = []
+        self._texts: list[str] = []
+        self._told = 0
+        self._good = 0
+        # The last cell of the last row.
+        self._last: bytes | None = None
+        names = (ID.name, *ENDPOINTS, *(prop.name for prop in entity.properties))
+        self._quotes = _Quotes(stream)
+        self._reader = pcsv.open_csv(
+            pa.PythonFile(self._quotes, mode="r"),
+            # With threads rows have no numbers.
+            pcsv.ReadOptions(use_threads=False, block_size=block_bytes),
+            pcsv.ParseOptions(newlines_in_values=True, invalid_row_handler=self._skip),
+            pcsv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.binary()),
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                null_values=[""],
+                check_utf8=False,
+            ),
+        )
+        self.names: list[str] = self._reader.schema.names
+
+    def parts(self) -> Iterator[CsvPart]:
+        """The rows, some at a time."""
+        for batch in self._reader:
+            if batch.num_rows and batch.num_columns:
+                self._last = _bytes(batch.column(batch.num_columns - 1)[-1].as_py())
+            yield self._part(batch)
+        if len(self._skipped) > self._told:
+            yield self._part(self._nothing())
+        elif self._quotes.left_open(self._last):
+            # Told of the row before: what follows the quote is all in it.
+            open_quote = Violation(
+                "csv", "a quote is opened and never closed", type=self._entity.name, record=-1
+            )
+            yield replace(self._part(self._nothing()), violations=(open_quote,))
+
+    def _nothing(self) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pylist([], schema=self._reader.schema)
+
+    def _part(self, batch: pa.RecordBatch) -> CsvPart:
+        done = self._good + self._told
+        records = np.arange(self._good, self._good + batch.num_rows)
+        for skipped in self._skipped:
+            records += records >= skipped
+        fresh = self._skipped[self._told :]
+        texts = self._texts[self._told :]
+        self._good += batch.num_rows
+        self._told += len(fresh)
+        message = f"the row has not as many cells as the header, {len(self.names)}"
+        return CsvPart(
+            batch,
+            records - done,
+            self._good + self._told - done,
+            tuple(
+                Violation("csv", message, type=self._entity.name, record=record - done, text=text)
+                for record, text in zip(fresh, texts, strict=True)
+            ),
+        )
+
+    def _skip(self, row: Any) -> str:
+        # The first row is the header.
+        self._skipped.append(row.number - 2)
+        self._texts.append(row.text)
+        return "skip" if len(self._skipped) <= _SKIPPED_MAX else "error"

@@ -1,0 +1,142 @@
+"""A draft schema: what the data shows, written as ``.pg``, for a person to go on with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.build import build_catalog
+from omnigraph.datatypes.types import INTEGER_RANGES, Scalar, ScalarType, spell_type
+from omnigraph.errors import GraphError, InvalidInput
+from omnigraph.frozen import frozen
+from omnigraph.language.pg.parser import parse_schema
+from omnigraph.language.source import Source
+from omnigraph.loading.inference.file_reader import ROWS_MAX, observe_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from omnigraph.loading.inference.column_types import Column, Sighting
+
+__all__ = ["Draft", "infer_schema"]
+
+# Names that people give to what identifies an entity, the surest first.
+_KEY_NAMES = ("slug", "key", "code", "handle", "uuid", "email", "name", "title")
+_KEY_SCALARS = frozenset({Scalar.STRING, *INTEGER_RANGES})
+_UNKNOWN_END = "Unknown"
+
+
+@frozen
+class Draft:
+    """A schema that takes the data, and how many rows of each type it was drafted from."""
+
+    schema: str
+    counts: dict[str, int]
+
+    def __repr__(self) -> str:
+        return f"<Draft of {len(self.counts)} types>"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema_source": self.schema, "types": self.counts}
+
+
+def infer_schema(files: Sequence[str], *, type: str | None = None) -> Draft:  # noqa: A002 - as load
+    """Draft a schema from CSV, Parquet, Arrow or JSON files.
+
+    Tables are of one type, named after their file or by ``type``; one with columns ``from`` and
+    ``to`` holds edges. Records may say what they are, as ``load`` reads them.
+    """
+    seen: dict[str, Sighting] = {}
+    for file in files:
+        observe_file(str(file), type, seen)
+    if not seen:
+        raise InvalidInput("infer.no_rows", "the files hold no rows")
+    text = "\n\n".join(_texts(seen)) + "\n"
+    _require_schema(text)
+    return Draft(text, {name: sighting.count for name, sighting in seen.items()})
+
+
+def _texts(seen: dict[str, Sighting]) -> Iterator[str]:
+    nodes = {name: each for name, each in seen.items() if each.ends is None}
+    keys = {name: _key(each) for name, each in nodes.items()}
+    known = {name: _identities(each, keys[name]) for name, each in nodes.items()}
+    edges = {name: _endpoints(each, known) for name, each in seen.items() if each.ends}
+    for name, sighting in nodes.items():
+        yield _body(f"node {name}", sighting, keys[name])
+    if any(_UNKNOWN_END in ends for ends in edges.values()):
+        yield f"// No file says what this is: put the right type here.\nnode {_UNKNOWN_END} {{\n}}"
+    for name, (begin, end) in edges.items():
+        yield _body(f"edge {name}: {begin} -> {end}", seen[name], None)
+
+
+def _body(head: str, sighting: Sighting, key: str | None) -> str:
+    lines = [
+        f"    {_line(sighting, name, column, key)}" for name, column in sighting.columns.items()
+    ]
+    sampled = " or more" if sighting.count >= ROWS_MAX else ""
+    rows = "row" if sighting.count == 1 else "rows"
+    return "\n".join([f"// From {sighting.count}{sampled} {rows}.", f"{head} {{", *lines, "}"])
+
+
+def _line(sighting: Sighting, name: str, column: Column, key: str | None) -> str:
+    kind = column.type
+    if kind is None:
+        return f"// {name}: its values are of several kinds, or nested"
+    line = f"{name}: {spell_type(kind, nullable=sighting.is_optional(name))}"
+    if not _is_schema(f"node T {{\n    {line}\n}}\n"):
+        return f"// {line}  (not a name that .pg allows)"
+    return f"{line} @key" if name == key else line
+
+
+def _key(sighting: Sighting) -> str | None:
+    """What identifies an entity: given ids do, else the column that looks most like it."""
+    if sighting.ids:
+        return None
+    unique = [name for name in sighting.columns if _is_unique(sighting, name)]
+    own = f"{sighting.name.lower()}_id"
+    wanted = (own, f"{own.removesuffix('s_id')}_id", *_KEY_NAMES)
+    by_name = [name for name in wanted if name in unique]
+    by_end = [name for name in unique if name.lower().endswith(("_id", "_key", "_code"))]
+    first = [name for name in [*sighting.columns][:1] if name in unique]
+    return next(iter((*by_name, *by_end, *first)), None)
+
+
+def _is_unique(sighting: Sighting, name: str) -> bool:
+    column = sighting.columns[name]
+    kind = column.type
+    return (
+        not column.repeats
+        and not sighting.is_optional(name)
+        and isinstance(kind, ScalarType)
+        and kind.scalar in _KEY_SCALARS
+        and _is_schema(f"node T {{\n    {name}: {kind.scalar.value} @key\n}}\n")
+    )
+
+
+def _identities(sighting: Sighting, key: str | None) -> set[str]:
+    values = sighting.columns[key].values if key else sighting.ids
+    return {str(value) for value in values}
+
+
+def _endpoints(sighting: Sighting, known: dict[str, set[str]]) -> tuple[str, str]:
+    """The node types that hold most of what the edge points at."""
+    begins, ends = sighting.ends or (set(), set())
+    return _holder(begins, known), _holder(ends, known)
+
+
+def _holder(wanted: set[str], known: dict[str, set[str]]) -> str:
+    held = {name: len(wanted & ids) for name, ids in known.items()}
+    best = max(held, key=held.__getitem__, default=_UNKNOWN_END)
+    return best if held.get(best) else _UNKNOWN_END
+
+
+def _is_schema(text: str) -> bool:
+    try:
+        _require_schema(text)
+    except GraphError:
+        return False
+    return True
+
+
+def _require_schema(text: str) -> None:
+    source = Source(text, "<draft>")
+    build_catalog(parse_schema(source), source)

@@ -1,0 +1,155 @@
+"""Streams of JSON records: cut into blocks, read fast where that is safe, exactly where it is not.
+
+Blocks are parsed by threads while the next ones are read, and gathered in order: only then is it
+known which record is the how-many-th.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
+from omnigraph.loading.batches import Place, record_too_large
+from omnigraph.loading.byte_streams import Broken
+from omnigraph.loading.columnar_parser import read_block
+from omnigraph.loading.json_decoder import Decoder
+from omnigraph.loading.record_parser import type_records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from omnigraph.errors import LimitExceeded
+    from omnigraph.loading.batches import Gathered, Parsed
+    from omnigraph.loading.byte_streams import Stream
+    from omnigraph.loading.json_schemas import Shapes
+    from omnigraph.runtime.limits import Limits
+
+__all__ = ["Block", "JsonReader", "cut_blocks"]
+
+_THREADS_MAX = 4
+_BOM = b"\xef\xbb\xbf"
+_SPACE = b" \t\r\n"
+
+
+@frozen
+class Block:
+    """A piece of a stream: whole lines, unless the stream is one array; then it ends anywhere."""
+
+    data: bytes
+    lines: bool = True
+
+
+class _TooLong(Exception):
+    """A line without end."""
+
+
+def cut_blocks(stream: Stream, *, size: int, record_max: int) -> Iterator[Block]:
+    """The pieces of a stream."""
+    chunk = stream.read(size).removeprefix(_BOM)
+    in_lines = not chunk.lstrip(_SPACE).startswith(b"[")
+    held = b""
+    while chunk:
+        end = chunk.rfind(b"\n") + 1 if in_lines else len(chunk)
+        if end:
+            yield Block(b"".join((held, memoryview(chunk)[:end])), in_lines)
+            held = chunk[end:]
+        else:
+            held += chunk
+        if len(held) > record_max:
+            raise _TooLong
+        chunk = stream.read(size)
+    if held:
+        yield Block(held + b"\n", in_lines)
+
+
+class JsonReader:
+    """Reads streams of JSON records into what is gathered, one stream after the other."""
+
+    def __init__(self, shapes: Shapes, gathered: Gathered, limits: Limits) -> None:
+        self._shapes = shapes
+        self._gathered = gathered
+        self._limits = limits
+        self._decoder = Decoder()
+        # The line on which the next block begins.
+        self._line = 1
+
+    def read(self, stream: Stream, name: str | None, tell: Callable[[], None]) -> None:
+        """Read a whole stream. ``tell`` is called after every block."""
+        self._decoder, self._line = Decoder(), 1
+        blocks = cut_blocks(
+            stream,
+            size=self._limits.load_block_bytes,
+            record_max=self._limits.load_record_bytes_max,
+        )
+        try:
+            for block, parsed in _parse_ahead(blocks, self._shapes):
+                self._take(block, parsed, name)
+                tell()
+        except Broken as broken:
+            raise self._corrupt(broken, name) from broken
+        except _TooLong as long:
+            raise self._too_long(self._line, name) from long
+        self._take(Block(b""), None, name, last=True)
+        tell()
+
+    def _take(
+        self, block: Block, parsed: Parsed | None, name: str | None, *, last: bool = False
+    ) -> None:
+        """Gather a block. What was parsed by itself counts only if no record reaches into it."""
+        decoder = self._decoder
+        begins = self._line
+        if parsed is None or not decoder.between_lines:
+            found = decoder.feed(block.data, line=begins, last=last)
+            records = ((item.value, item.line) for item in found)
+            parsed = type_records(records, self._shapes)
+            self._line += block.data.count(b"\n")
+        else:
+            # Read fast, it has a record on every line.
+            self._line += parsed.count
+        self._gathered.add(parsed, Place(name, begins))
+        if decoder.pending > self._limits.load_record_bytes_max:
+            raise self._too_long(decoder.line, name)
+
+    def _corrupt(self, broken: Broken, name: str | None) -> InvalidInput:
+        return InvalidInput(
+            "load.corrupt",
+            f"{name or 'the input'} is damaged after record {self._gathered.count}: {broken}",
+            remedy="get the input again; nothing was written",
+            details={"record": self._gathered.count + 1, "file": name},
+        )
+
+    def _too_long(self, line: int, name: str | None) -> LimitExceeded:
+        limit = self._limits.load_record_bytes_max
+        return record_too_large(limit, self._gathered.count + 1, name, line)
+
+
+def _parse_ahead(blocks: Iterator[Block], shapes: Shapes) -> Iterator[tuple[Block, Parsed | None]]:
+    """Blocks in order with what the fast way made of each.
+
+    What goes wrong while reading ahead is raised in its turn, behind the blocks before it.
+    """
+    workers = min(_THREADS_MAX, os.cpu_count() or 1)
+    waiting: deque[tuple[Block, Future[Parsed | None]]] = deque()
+    trouble: Exception | None = None
+    with ThreadPoolExecutor(workers, thread_name_prefix="omnigraph-load") as pool:
+        try:
+            for block in blocks:
+                waiting.append((block, pool.submit(_parse, block, shapes)))
+                if len(waiting) > 2 * workers:
+                    done, future = waiting.popleft()
+                    yield done, future.result()
+        except (Broken, _TooLong) as error:
+            trouble = error
+        while waiting:
+            done, future = waiting.popleft()
+            yield done, future.result()
+    if trouble is not None:
+        raise trouble
+
+
+def _parse(block: Block, shapes: Shapes) -> Parsed | None:
+    return read_block(block.data, shapes) if block.lines else None

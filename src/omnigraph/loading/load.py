@@ -1,0 +1,227 @@
+"""The verb: read, judge, commit; and a branch for it where one is wanted."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, Protocol
+
+from omnigraph.errors import (
+    AlreadyExists,
+    Conflict,
+    Forbidden,
+    GraphError,
+    NotFound,
+    OutcomeUnknown,
+)
+from omnigraph.frozen import frozen
+from omnigraph.integrity.changes import Mode
+from omnigraph.loading.collect import gather
+from omnigraph.loading.writer import LoadWriter
+from omnigraph.policy.actions import Action
+from omnigraph.session.idempotency import RACED, digest_of, find_earlier
+from omnigraph.versioning.branches import create_branch, delete_branch
+from omnigraph.versioning.chain import require_commit
+from omnigraph.versioning.snapshot import open_snapshot
+from omnigraph.writer.plan import Request, Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from omnigraph.catalog.model import Catalog
+    from omnigraph.loading.batches import Gathered
+    from omnigraph.loading.request import LoadRequest, LoadResult
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.snapshot import Snapshot
+
+    _Attempt = Callable[[Request, Writer], Manifest | None]
+
+__all__ = ["Base", "Loading", "commit_load", "find_base", "load"]
+
+
+@frozen
+class Base:
+    """What the load builds on; ``missing``: its branch has to be made first."""
+
+    snapshot: Snapshot
+    missing: bool
+
+
+class Loading(Writer, Protocol):
+    """A load whose input was read, in process or by Spark."""
+
+    def judge(self, snapshot: Snapshot) -> object:
+        """Check everything against a snapshot, and raise what is wrong. Writes nothing."""
+        ...
+
+    def rehearse(self, snapshot: Snapshot) -> LoadResult:
+        """Judge and count; write nothing."""
+        ...
+
+    def result(self, commit: Commit | None, *, created: bool = False) -> LoadResult:
+        """What was done, as told to the user."""
+        ...
+
+
+def load(
+    engine: Engine,
+    request: LoadRequest,
+    allow: Callable[[Sequence[str]], None] | None = None,
+    *,
+    seen: Engine | None = None,
+) -> LoadResult:
+    """Load an input as one commit, or leave the graph as it is.
+
+    It is read with what ``seen`` shows, and ``allow`` is asked about its types before anything is
+    written.
+    """
+    base = find_base(engine, request)
+    with engine.running.during("load", request.branch, request.actor):
+        root = engine.root
+        catalog = (seen or engine).root.catalog(base.snapshot.manifest.commit.schema)
+        gathered, content = gather(request, catalog, root.limits, tables=root.tables)
+        if allow is not None:
+            allow(sorted(entity.name for entity in gathered.entities.values()))
+        whole = base.snapshot.catalog
+        _widen_types(gathered, request.mode, whole)
+        shown = None if catalog is whole else catalog
+        writer = LoadWriter(request, gathered, base.snapshot.manifest.commit.schema, shown)
+        return commit_load(engine, request, base, writer, content)
+
+
+def _widen_types(gathered: Gathered, mode: Mode, whole: Catalog) -> None:
+    """Give rows of types that are partly hidden from the author all properties of the type.
+
+    The author cannot name the hidden ones, so that stored rows keep them. A load that would erase
+    them, or that cannot name the key, is refused.
+    """
+    for key, entity in list(gathered.entities.items()):
+        full = whole.types[key]
+        if entity == full:
+            continue
+        if mode is Mode.OVERWRITE or entity.key != full.key:
+            raise Forbidden(
+                "policy.denied",
+                f"the policy hides properties of {entity.name} from you, "
+                f"which a load with mode {mode} would erase"
+                if entity.key == full.key
+                else f"the policy hides the key of {entity.name} from you",
+                details={"action": Action.CHANGE.value, "types": [entity.name]},
+                remedy="load with mode merge, which keeps what it does not name"
+                if entity.key == full.key
+                else "ask for permission to read the key",
+            )
+        gathered.widen(full)
+
+
+def commit_load(
+    engine: Engine,
+    request: LoadRequest,
+    base: Base,
+    writer: Loading,
+    content: str | None,
+    *,
+    long: bool = False,
+) -> LoadResult:
+    """Commit what was read. ``content`` is its digest, where the request has a key."""
+    digest = None
+    if request.idempotency_key is not None:
+        digest = digest_of("load", request.mode, request.type, content)
+        earlier = None if base.missing else _earlier(engine, request, digest)
+        if earlier is not None:
+            return replace(writer.result(earlier), dry_run=request.dry_run)
+    if request.dry_run:
+        require_commit(engine.root, request.branch, base.snapshot.manifest, request.if_commit)
+        return writer.rehearse(base.snapshot)
+    order = Request(
+        request.branch,
+        request.actor,
+        request.message,
+        request.if_commit,
+        request.idempotency_key,
+        digest,
+        base.snapshot.commit_id if digest is not None else None,
+    )
+    attempt = engine.attempts.run_long if long else engine.attempts.run
+    try:
+        if base.missing:
+            return _load_onto_new_branch(engine, order, writer, base, attempt)
+        return _run(order, writer, attempt)
+    except Conflict as error:
+        # The same request ran at the same time, and was first.
+        twin = _earlier(engine, request, digest) if digest and error.code == RACED else None
+        if twin is None:
+            raise
+        return writer.result(twin)
+
+
+def find_base(engine: Engine, request: LoadRequest) -> Base:
+    """The snapshot that a load builds on."""
+    if not request.dry_run:
+        engine.root.require_writable()
+    try:
+        _, head = engine.heads.of_branch(request.branch)
+    except NotFound:
+        if request.from_ is None:
+            raise
+        head = engine.resolver.resolve(request.from_)
+        return Base(open_snapshot(engine.root, head), missing=True)
+    return Base(open_snapshot(engine.root, head), missing=False)
+
+
+def _earlier(engine: Engine, request: LoadRequest, digest: str) -> Commit | None:
+    if request.idempotency_key is None:
+        return None
+    return find_earlier(engine, request.branch, request.idempotency_key, digest)
+
+
+def _load_onto_new_branch(
+    engine: Engine, order: Request, writer: Loading, base: Base, attempt: _Attempt
+) -> LoadResult:
+    """Make the branch only for data that is right, and take it away if the commit fails.
+
+    A killed process can leave the branch without the load, as if it had been made by hand.
+    """
+    writer.judge(base.snapshot)
+    started = engine.root.clock.now_micros()
+    mine = True
+    try:
+        mine = _make_branch(engine, order.branch, base)
+        return _run(order, writer, attempt, created=mine)
+    except OutcomeUnknown:
+        raise
+    except BaseException:
+        if mine:
+            with suppress(GraphError):
+                _take_away(engine, order, base.snapshot.commit_id, since_micros=started)
+        raise
+
+
+def _make_branch(engine: Engine, name: str, base: Base) -> bool:
+    """Make the branch; False when somebody else made it meanwhile, perhaps for the same reason."""
+    try:
+        create_branch(engine.root, engine.heads, name, base.snapshot.manifest)
+    except AlreadyExists as error:
+        if error.code != "branch.exists":
+            raise
+        return False
+    return True
+
+
+def _take_away(engine: Engine, order: Request, fork: str, *, since_micros: int) -> None:
+    """Delete the branch that was made for a load, unless somebody else has committed to it."""
+    ref, head = engine.heads.of_branch(order.branch)
+    since = takewhile(lambda commit: commit.id != fork, engine.lineage.history(head))
+    # The failed attempt may have left a commit that voids it.
+    unused = all(commit.kind.is_maintenance for commit in since)
+    if unused and ref.created_at_micros >= since_micros:
+        delete_branch(engine.root, engine.heads, order.branch, actor=order.actor)
+
+
+def _run(
+    order: Request, writer: Loading, attempt: _Attempt, *, created: bool = False
+) -> LoadResult:
+    manifest = attempt(order, writer)
+    return writer.result(manifest.commit if manifest else None, created=created)

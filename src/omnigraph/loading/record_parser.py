@@ -1,0 +1,250 @@
+"""Records to typed rows, one at a time: the exact way, which finds everything that is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.catalog.model import DST, ID, SRC, EdgeType
+from omnigraph.changeset.rows import fill_defaults, to_arrow
+from omnigraph.datatypes.types import STRING, EnumType
+from omnigraph.datatypes.values import ValueProblem, canonical_key, coerce_json
+from omnigraph.integrity.unnamed import pack_unnamed
+from omnigraph.integrity.violations import Violation
+from omnigraph.loading.batches import Deletions, Parsed, cut_batches
+from omnigraph.loading.envelopes import open_envelope, open_flat, unknown_property
+from omnigraph.loading.identity import ID_BITS_MAX, canonical_id, id_text, mint
+from omnigraph.loading.json_decoder import Trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from omnigraph.catalog.model import EntityType, Property, TypeId
+    from omnigraph.changeset.rows import Row
+    from omnigraph.loading.batches import Batch
+    from omnigraph.loading.envelopes import Letter
+    from omnigraph.loading.json_schemas import Shapes
+
+__all__ = ["type_records"]
+
+# No more is kept of a record that could not be read.
+_TEXT_MAX = 2**20
+_SHOWN_MAX = 120
+
+
+def type_records(records: Iterable[tuple[Any, int | None]], shapes: Shapes) -> Parsed:
+    """Typed rows of records, or of the troubles with them, and their lines."""
+    typing = _Typing(shapes)
+    lines = []
+    for record, line in records:
+        typing.add(record)
+        lines.append(line)
+    return typing.parsed(lines)
+
+
+class _Typing:
+    def __init__(self, shapes: Shapes) -> None:
+        self._catalog = shapes.catalog
+        self._mode = shapes.mode
+        self._entity = shapes.entity
+        self._count = 0
+        self._rows: dict[TypeId, list[Row]] = {}
+        self._records: dict[TypeId, list[int]] = {}
+        self._named: dict[TypeId, list[list[bool]]] = {}
+        self._deleted: dict[TypeId, list[tuple[str, int]]] = {}
+        self._violations: list[Violation] = []
+        # What is wrong with the record at hand.
+        self._faults: list[Violation] = []
+
+    def add(self, record: Any) -> None:
+        self._faults = []
+        letter = self._open(record)
+        if isinstance(letter, Trouble):
+            self._fault(letter.rule, letter.message)
+        elif letter.deletes:
+            self._delete(letter)
+        else:
+            self._type(letter)
+        if self._faults:
+            text = _as_text(record)
+            self._violations += [replace(fault, text=text) for fault in self._faults]
+        self._count += 1
+
+    def parsed(self, lines: list[int | None]) -> Parsed:
+        types = self._catalog.types
+        return Parsed(
+            self._count,
+            tuple(
+                batch
+                for key, rows in self._rows.items()
+                for batch in self._batches(types[key], rows)
+            ),
+            tuple(
+                Deletions(
+                    types[key],
+                    pa.array([entity_id for entity_id, _ in found], pa.string()),
+                    np.array([record for _, record in found], np.int64),
+                )
+                for key, found in self._deleted.items()
+            ),
+            tuple(self._violations),
+            np.array(lines, np.int64) if None not in lines else None,
+        )
+
+    def _open(self, record: Any) -> Letter | Trouble:
+        if isinstance(record, Trouble):
+            return record
+        if self._entity is not None:
+            return open_flat(record, self._entity)
+        return open_envelope(record, self._catalog)
+
+    def _delete(self, letter: Letter) -> None:
+        if self._mode != "merge":
+            self._fault("delete", f"deletions need mode merge, not {self._mode}", letter)
+            return
+        found = canonical_id(letter.entity, letter.id)
+        if found is None:
+            self._fault("id", f"{letter.entity.name} has no id like {_shown(letter.id)!r}", letter)
+            return
+        self._deleted.setdefault(letter.entity.id, []).append((found, self._count))
+
+    def _type(self, letter: Letter) -> None:
+        entity = letter.entity
+        row: Row = {}
+        if isinstance(entity, EdgeType):
+            row |= {end.id: self._end(letter, end) for end in (SRC, DST)}
+        for name, value in letter.values.items():
+            prop = entity.by_name.get(name)
+            if prop is None:
+                message = unknown_property(entity, str(name))
+                self._fault("unknown_property", message, letter, str(name), value)
+            else:
+                row[prop.id] = self._value(letter, prop, value)
+        named = [prop.id in row for prop in entity.properties]
+        row = fill_defaults(entity, row)
+        if not self._faults:
+            self._identify(letter, row)
+        if not self._faults:
+            self._named.setdefault(entity.id, []).append(named)
+            self._rows.setdefault(entity.id, []).append(row)
+            self._records.setdefault(entity.id, []).append(self._count)
+
+    def _end(self, letter: Letter, end: Property) -> str | None:
+        name = "from" if end is SRC else "to"
+        value = letter.ends.get(end)
+        match value:
+            case None:
+                self._fault("envelope", f"an edge names where it goes: {name!r}", letter, name)
+            case _:
+                text = id_text(value)
+                if text is not None:
+                    return text
+                self._fault("type", f"{_shown(value)!r} is not an id", letter, name, value)
+        return None
+
+    def _value(self, letter: Letter, prop: Property, value: Any) -> Any:
+        # Whether an enum has the value is a rule of the schema, and told as one.
+        dtype = STRING if isinstance(prop.dtype, EnumType) else prop.dtype
+        try:
+            return coerce_json(value, dtype, nullable=True)
+        except ValueProblem as problem:
+            # The only null that gets here is an item of a list.
+            rule = "list" if problem.code == "value.null" else "type"
+            self._fault(rule, problem.message, letter, prop.name, value)
+            return None
+
+    def _identify(self, letter: Letter, row: Row) -> None:
+        """Give the row its id; without one of its own it gets a fresh one with its batch."""
+        entity = letter.entity
+        if entity.key is None:
+            row[ID.id] = self._given_id(letter)
+            return
+        for member in entity.key:
+            if row[member] is None:
+                name = entity.by_id[member].name
+                self._fault("required", "a value is required", letter, name)
+                return
+        row[ID.id] = canonical_key([row[member] for member in entity.key])
+        if letter.id is not None and canonical_id(entity, letter.id) != row[ID.id]:
+            message = f"the id {_shown(letter.id)!r} is not that of the key, {row[ID.id]!r}"
+            self._fault("id", message, letter, "id")
+
+    def _given_id(self, letter: Letter) -> str | None:
+        if letter.id is None:
+            return None
+        found = canonical_id(letter.entity, letter.id)
+        if found is None:
+            self._fault("type", f"{_shown(letter.id)!r} is not an id", letter, "id")
+        return found
+
+    def _batches(self, entity: EntityType, rows: list[Row]) -> Iterator[Batch]:
+        nameless = [row for row in rows if row[ID.id] is None]
+        for row, fresh in zip(nameless, mint(len(nameless)).to_pylist(), strict=True):
+            row[ID.id] = fresh
+        return cut_batches(
+            entity,
+            to_arrow(entity, rows),
+            np.array(self._records[entity.id], np.int64),
+            minted=entity.key is None and len(nameless) == len(rows),
+            unnamed=pack_unnamed(entity, ~np.array(self._named[entity.id], dtype=bool)),
+        )
+
+    def _fault(
+        self,
+        rule: str,
+        message: str,
+        letter: Letter | None = None,
+        prop: str | None = None,
+        value: Any = None,
+    ) -> None:
+        self._faults.append(
+            Violation(
+                rule=rule,
+                message=message,
+                type=letter.entity.name if letter else None,
+                id=letter.id if letter and isinstance(letter.id, str) else None,
+                property=prop,
+                value=_shown(value),
+                record=self._count,
+            )
+        )
+
+
+def _as_text(record: Any) -> str | None:
+    """A record as it came, or as near to it as what was made of it allows."""
+    if isinstance(record, Trouble):
+        text = record.text or ""
+    else:
+        try:
+            text = json.dumps(record, ensure_ascii=False, default=str)
+        except (TypeError, ValueError, RecursionError):
+            # Python says what JSON cannot.
+            return None
+    cut = text if len(text) <= _TEXT_MAX else f"{text[:_TEXT_MAX]}…"
+    # A byte that is no UTF-8 is shown, not kept.
+    return cut.encode(errors="backslashreplace").decode()
+
+
+def _shown(value: Any) -> Any:
+    """A value as a report shows it: JSON, and short."""
+    match value:
+        case str():
+            cut = value if len(value) <= _SHOWN_MAX else f"{value[:_SHOWN_MAX]}…"
+            return cut.encode(errors="backslashreplace").decode()
+        case bool() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case int():
+            return value if value.bit_length() <= ID_BITS_MAX else "a huge number"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return _shown(str(value))

@@ -1,0 +1,126 @@
+"""What a load is asked for, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
+from omnigraph.integrity.changes import Mode
+from omnigraph.versioning.commit_json import landed_to_json
+from omnigraph.versioning.names import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from omnigraph.versioning.manifest import Commit
+
+__all__ = ["LoadRequest", "LoadResult", "Progress", "TypeCount", "parse_mode"]
+
+
+@frozen
+class Progress:
+    """How far a load has read."""
+
+    records: int
+    bytes: int
+
+
+@frozen
+class LoadRequest:
+    """What to load, where, by whom, under which condition.
+
+    ``source`` is a path or several, an open file, bytes, an iterable of records, a table or a data
+    frame, or a mapping from type names to tables and frames.
+    """
+
+    source: Any
+    mode: Mode
+    branch: str = MAIN
+    # Where the branch begins if it does not exist yet; without it, it must exist.
+    from_: str | None = None
+    # The one type of the input; records then have no envelope.
+    type: str | None = None
+    format: str | None = None
+    actor: str | None = None
+    message: str | None = None
+    if_commit: str | None = None
+    idempotency_key: str | None = None
+    dry_run: bool = False
+    progress: Callable[[Progress], None] | None = None
+
+
+@frozen
+class TypeCount:
+    """How many entities of a type were loaded."""
+
+    name: str
+    entities_loaded: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "entities_loaded": self.entities_loaded}
+
+
+@frozen
+class LoadResult:
+    """What a load did, or with ``dry_run`` would do; no commit when nothing changed."""
+
+    branch: str
+    mode: Mode
+    base_branch: str | None = None
+    branch_created: bool = False
+    nodes: tuple[TypeCount, ...] = ()
+    edges: tuple[TypeCount, ...] = ()
+    # Records of mode merge that a later record with the same id made void.
+    superseded: int = 0
+    # Entities that are gone, with the edges that went with their nodes.
+    deleted: int = 0
+    actor: str | None = None
+    commit: Commit | None = field(default=None)
+    dry_run: bool = False
+
+    def __repr__(self) -> str:
+        what = f"{self.mode.value} into {self.branch}{' (dry run)' if self.dry_run else ''}"
+        landed = f" as {self.commit.id}" if self.commit else ""
+        return f"<LoadResult {what}: {self.total_nodes} nodes, {self.total_edges} edges{landed}>"
+
+    @property
+    def total_nodes(self) -> int:
+        return sum(count.entities_loaded for count in self.nodes)
+
+    @property
+    def total_edges(self) -> int:
+        return sum(count.entities_loaded for count in self.edges)
+
+    @property
+    def total_entities(self) -> int:
+        return self.total_nodes + self.total_edges
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "branch": self.branch,
+            "base_branch": self.base_branch,
+            "branch_created": self.branch_created,
+            "mode": self.mode.value,
+            "nodes": [count.to_json() for count in self.nodes],
+            "edges": [count.to_json() for count in self.edges],
+            "total_entities": self.total_entities,
+            "superseded": self.superseded,
+            "deleted": self.deleted,
+            "actor_id": self.actor,
+            "commit": landed_to_json(self.commit),
+        }
+        return {**body, "dry_run": True} if self.dry_run else body
+
+
+def parse_mode(text: str) -> Mode:
+    """The mode of a name."""
+    try:
+        return Mode(text)
+    except ValueError:
+        raise InvalidInput(
+            "load.bad_mode",
+            f"{text!r} is not a mode",
+            remedy=f"one of: {', '.join(Mode)}",
+        ) from None

@@ -1,0 +1,206 @@
+"""The load as a writer: what the input says, judged against a snapshot, and staged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.catalog.model import ID, EntityKind
+from omnigraph.changeset.cascade import cascade
+from omnigraph.changeset.staging import count_changes, stage_changes
+from omnigraph.datatypes.arrow import table_schema
+from omnigraph.errors import Conflict
+from omnigraph.frozen import frozen
+from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
+from omnigraph.integrity.evaluate import evaluate_changes
+from omnigraph.integrity.lookup import is_among, locate
+from omnigraph.integrity.upsert import complete_rows
+from omnigraph.integrity.violations import Report, hide_unseen
+from omnigraph.loading.deduplicate import settle
+from omnigraph.loading.request import LoadResult, TypeCount
+from omnigraph.ports.tables import ROW_ADDRESS
+from omnigraph.versioning.manifest import Counts, WriterKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from omnigraph.catalog.model import Catalog, TypeId
+    from omnigraph.integrity.evaluate import Evaluation
+    from omnigraph.loading.batches import Gathered
+    from omnigraph.loading.request import LoadRequest
+    from omnigraph.ports.tables import Staged
+    from omnigraph.versioning.manifest import Commit
+    from omnigraph.versioning.snapshot import Snapshot
+    from omnigraph.writer.plan import Prepared, View
+
+__all__ = ["LoadWriter"]
+
+
+@frozen
+class _Judged:
+    """A change that was found right on one snapshot."""
+
+    commit: str
+    changes: ChangeSet
+    evaluation: Evaluation
+    # Every type that was looked at, also where nothing was found.
+    reads: frozenset[TypeId]
+
+
+class LoadWriter:
+    """Prepares a load on whatever view the attempt captured. The input was read once, before."""
+
+    kind = WriterKind.LOAD
+
+    def __init__(
+        self,
+        request: LoadRequest,
+        gathered: Gathered,
+        schema: str,
+        seen: Catalog | None = None,
+    ) -> None:
+        self._request = request
+        # The part of the schema that the author of the load may read; None: all of it.
+        self._seen = seen
+        self._gathered = gathered
+        # The digest of the schema that the input was typed with.
+        self._schema = schema
+        self._report = Report()
+        self._settled = {
+            key: settle(entity, gathered, request.mode, self._report)
+            for key, entity in gathered.entities.items()
+        }
+        self._report.extend(gathered.report)
+        self._judged: _Judged | None = None
+        self._inserts: dict[TypeId, Staged] = {}
+
+    @property
+    def reprepares(self) -> bool:
+        """Append and merge decide nothing on what they read; an overwrite replaces it."""
+        return self._request.mode is not Mode.OVERWRITE
+
+    def prepare(self, view: View) -> Prepared | None:
+        judged = self.judge(view.snapshot)
+        return stage_changes(
+            judged.changes,
+            judged.evaluation,
+            view.snapshot,
+            reads=judged.reads,
+            inserts=self._inserts,
+        )
+
+    def judge(self, snapshot: Snapshot) -> _Judged:
+        """Check everything against a snapshot, and raise what is wrong. Writes nothing."""
+        if self._judged is not None and self._judged.commit == snapshot.commit_id:
+            return self._judged
+        self._require_schema(snapshot)
+        deletes = self._deletes(snapshot)
+        changes = self._changes(snapshot, deletes)
+        report = Report()
+        report.extend(self._report)
+        evaluation = evaluate_changes(changes, snapshot, report)
+        if self._seen is not None:
+            hide_unseen(report, snapshot.catalog, self._seen)
+        report.place(self._gathered.place)
+        evaluation.raise_if_broken()
+        reads = frozenset(deletes) | frozenset(self._settled)
+        self._judged = _Judged(snapshot.commit_id, changes, evaluation, reads)
+        return self._judged
+
+    def rehearse(self, snapshot: Snapshot) -> LoadResult:
+        """Judge and count; write nothing, not even a data file."""
+        judged = self.judge(snapshot)
+        counts = count_changes(judged.changes, judged.evaluation, snapshot)
+        return self._result(counts, dry_run=True)
+
+    def result(self, commit: Commit | None, *, created: bool = False) -> LoadResult:
+        return self._result(commit.counts if commit else Counts(), commit, created=created)
+
+    def _result(
+        self,
+        counts: Counts,
+        commit: Commit | None = None,
+        *,
+        created: bool = False,
+        dry_run: bool = False,
+    ) -> LoadResult:
+        loaded: dict[EntityKind, list[TypeCount]] = {kind: [] for kind in EntityKind}
+        for settled in self._settled.values():
+            entity = settled.entity
+            loaded[entity.kind].append(TypeCount(entity.name, settled.rows.num_rows))
+        request = self._request
+        return LoadResult(
+            branch=request.branch,
+            mode=request.mode,
+            base_branch=request.from_,
+            branch_created=created,
+            nodes=tuple(loaded[EntityKind.NODE]),
+            edges=tuple(loaded[EntityKind.EDGE]),
+            superseded=sum(settled.superseded for settled in self._settled.values()),
+            deleted=counts.nodes_deleted + counts.edges_deleted,
+            actor=request.actor,
+            commit=commit,
+            dry_run=dry_run,
+        )
+
+    # --- the change ---
+
+    def _deletes(self, snapshot: Snapshot) -> dict[TypeId, pa.Table]:
+        """The ids that go and exist, with the edges that go with their nodes."""
+        named = {
+            key: locate(snapshot.table(key), settled.deletes)
+            for key, settled in self._settled.items()
+            if len(settled.deletes)
+        }
+        return cascade(named, snapshot)
+
+    def _changes(self, snapshot: Snapshot, deletes: dict[TypeId, pa.Table]) -> ChangeSet:
+        by_type: dict[TypeId, TypeChange] = {}
+        for key, settled in self._settled.items():
+            gone = deletes.get(key, _NOTHING)
+            if gone.num_rows and settled.rows.num_rows:
+                # An edge that is written anew does not go, wherever it went before.
+                again = is_among(gone.column(ID.column), settled.rows.column(ID.column))
+                gone = gone.filter(pc.invert(again))
+            if self._request.mode is Mode.OVERWRITE or settled.rows.num_rows or gone.num_rows:
+                rows, located, kept = complete_rows(
+                    snapshot.table(key), settled.entity, settled.rows
+                )
+                change = TypeChange(
+                    settled.entity,
+                    self._request.mode,
+                    rows,
+                    records=settled.records,
+                    fresh_ids=settled.minted,
+                    located=located,
+                    inherited=_either(settled.inherited, kept),
+                )
+                by_type[key] = change.deleting(gone)
+        for key, gone in deletes.items():
+            if key not in self._settled and gone.num_rows:
+                entity = snapshot.catalog.types[key]
+                nothing = TypeChange(entity, Mode.MERGE, table_schema(entity).empty_table())
+                by_type[key] = nothing.deleting(gone)
+        return ChangeSet(by_type, partial=bool(self._gathered.report))
+
+    def _require_schema(self, snapshot: Snapshot) -> None:
+        if snapshot.manifest.commit.schema != self._schema:
+            raise Conflict(
+                "load.schema_moved",
+                "the schema of the branch changed while the input was read",
+                remedy="load again",
+            )
+
+
+def _either(
+    one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    found = {**one, **other}
+    return {name: found[name] | one.get(name, found[name]) for name in found}
+
+
+_NOTHING = pa.table({ID.column: pa.array([], pa.string()), ROW_ADDRESS: pa.array([], pa.uint64())})

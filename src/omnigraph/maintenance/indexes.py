@@ -1,0 +1,308 @@
+"""Building indexes and extending them, as one commit that changes no row.
+
+No write waits for an index and no answer needs one: this is maintenance, run by whoever has the
+time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import NotFound
+from omnigraph.executor.column import joined_array
+from omnigraph.executor.search.notes import PartLengths, read_notes, write_notes
+from omnigraph.executor.search.segments import offsets_of
+from omnigraph.executor.search.vectors import count_indexable
+from omnigraph.frozen import frozen
+from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.maintenance.index_plan import Action, Declared, Step, declared_indexes, plan_step
+from omnigraph.ports.indexes import IndexKind, NewSegment
+from omnigraph.runtime.cancellation import check_cancelled
+from omnigraph.versioning.commit_json import landed_to_json
+from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.names import MAIN
+from omnigraph.writer.plan import Prepared, Request, TableEffect
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from omnigraph.catalog.model import EntityType
+    from omnigraph.ports.indexes import IndexInfo
+    from omnigraph.ports.tables import Pin, Staged, Table
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.manifest import Commit
+    from omnigraph.writer.plan import View
+
+__all__ = [
+    "MAINTENANCE",
+    "EnsureResult",
+    "IndexOutcome",
+    "IndexStatus",
+    "ensure_indices",
+    "list_indexes",
+    "plan_table",
+    "stage_steps",
+]
+
+MAINTENANCE = "omnigraph:maintenance"
+
+
+@frozen
+class IndexOutcome:
+    """What was done about one declared index, and why."""
+
+    type: str
+    property: str
+    kind: IndexKind
+    action: Action
+    reason: str
+    rows: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "type": self.type,
+            "property": self.property,
+            "kind": self.kind.value,
+            "action": self.action.value,
+            "reason": self.reason,
+            "rows": self.rows,
+        }
+
+
+@frozen
+class EnsureResult:
+    """What ``ensure_indices`` did; no commit when there was nothing to do."""
+
+    branch: str
+    commit: Commit | None
+    outcomes: tuple[IndexOutcome, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "branch": self.branch,
+            "commit": landed_to_json(self.commit),
+            "indexes": [outcome.to_json() for outcome in self.outcomes],
+        }
+
+
+@frozen
+class IndexStatus:
+    """A declared index, and how much of its table it covers; ``lance_type`` None: not built."""
+
+    type: str
+    property: str
+    kind: IndexKind
+    lance_type: str | None
+    segments: int
+    covered_rows: int
+    uncovered_rows: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "type": self.type,
+            "property": self.property,
+            "kind": self.kind.value,
+            "lance_type": self.lance_type,
+            "segments": self.segments,
+            "covered_rows": self.covered_rows,
+            "uncovered_rows": self.uncovered_rows,
+        }
+
+
+def list_indexes(engine: Engine, target: str = MAIN) -> tuple[IndexStatus, ...]:
+    """Every declared index of a target, built or not."""
+    snapshot = engine.snapshot(target)
+    found = []
+    for entity in snapshot.catalog.types.values():
+        table = snapshot.table(entity.id)
+        present = {index.spec: index for index in table.indexes()}
+        found += [
+            _status(entity, each, present.get(each.spec), table.pin.rows)
+            for each in declared_indexes(entity)
+        ]
+    return tuple(found)
+
+
+def _status(
+    entity: EntityType, declared: Declared, index: IndexInfo | None, rows: int
+) -> IndexStatus:
+    return IndexStatus(
+        entity.name,
+        declared.prop.name,
+        declared.spec.kind,
+        index.type if index else None,
+        len(index.segments) if index else 0,
+        index.covered_rows if index else 0,
+        index.uncovered_rows if index else rows,
+    )
+
+
+def ensure_indices(
+    engine: Engine,
+    branch: str = MAIN,
+    *,
+    types: Iterable[str] | None = None,
+    kinds: Collection[IndexKind] = frozenset(IndexKind),
+    force: bool = False,
+    actor: str | None = None,
+) -> EnsureResult:
+    """Build the indexes that a branch lacks, and extend those that do not cover its rows.
+
+    ``types`` names the types to look at and ``kinds`` the kinds of indexes, all by default.
+    ``force`` leaves none out because it would not pay.
+    """
+    chosen = None if types is None else frozenset(types)
+    writer = _IndexWriter(engine, chosen, kinds, force=force)
+    with engine.running.during("ensure_indices", branch, actor or MAINTENANCE):
+        manifest = engine.attempts.run(Request(branch, actor or MAINTENANCE), writer)
+    return EnsureResult(branch, manifest.commit if manifest else None, tuple(writer.outcomes))
+
+
+class _IndexWriter:
+    """Looks at every table of the view that the attempt captured."""
+
+    kind = WriterKind.MAINTENANCE
+    # It decides on what is there; when that has moved, it looks again.
+    reprepares = True
+
+    def __init__(
+        self,
+        engine: Engine,
+        types: frozenset[str] | None,
+        kinds: Collection[IndexKind],
+        *,
+        force: bool,
+    ) -> None:
+        self._engine = engine
+        self._types = types
+        self._kinds = kinds
+        self._force = force
+        self._staged: dict[Pin, Staged | None] = {}
+        self.outcomes: list[IndexOutcome] = []
+
+    def prepare(self, view: View) -> Prepared | None:
+        self.outcomes.clear()
+        effects = []
+        for entity in _chosen(view, self._types):
+            check_cancelled()
+            table = view.snapshot.table(entity.id)
+            steps = plan_table(entity, table, kinds=self._kinds, force=self._force)
+            self.outcomes += [_outcome(entity, table, *each) for each in steps]
+            staged = self._stage(table, steps)
+            if staged is not None:
+                effects.append(TableEffect(entity.id, table.pin, staged))
+        return Prepared(tuple(effects)) if effects else None
+
+    def _stage(self, table: Table, steps: list[tuple[Declared, Step]]) -> Staged | None:
+        # A table that has not moved since the last round is not indexed twice.
+        if table.pin not in self._staged:
+            self._staged[table.pin] = stage_steps(table, steps)
+        return self._staged[table.pin]
+
+
+def plan_table(
+    entity: EntityType,
+    table: Table,
+    *,
+    kinds: Collection[IndexKind] = frozenset(IndexKind),
+    force: bool,
+) -> list[tuple[Declared, Step]]:
+    """What each declared index of a type needs."""
+    present = {index.spec: index for index in table.indexes()}
+    parts = table.parts()
+    steps = []
+    for declared in declared_indexes(entity):
+        if declared.spec.kind not in kinds:
+            continue
+        index = present.get(declared.spec)
+        step = plan_step(declared, index, parts, force=force)
+        steps.append((declared, _checked(table, declared, index, step)))
+    return steps
+
+
+def stage_steps(table: Table, steps: Iterable[tuple[Declared, Step]]) -> Staged | None:
+    """Build what is to be built, aside; None when that is nothing."""
+    return table.stage_indexes(
+        [
+            _segment(table, declared, step)
+            for declared, step in steps
+            if step.action is not Action.SKIP
+        ]
+    )
+
+
+def _chosen(view: View, names: frozenset[str] | None) -> list[EntityType]:
+    everything = list(view.snapshot.catalog.types.values())
+    known = {entity.name for entity in everything}
+    for name in sorted(names or ()):
+        if name not in known:
+            raise NotFound(
+                "index.unknown_type",
+                f"the schema has no type {name!r}",
+                remedy=did_you_mean(name, sorted(known)) or f"there are {', '.join(sorted(known))}",
+            )
+    return [entity for entity in everything if names is None or entity.name in names]
+
+
+def _outcome(entity: EntityType, table: Table, declared: Declared, step: Step) -> IndexOutcome:
+    parts = table.parts()
+    return IndexOutcome(
+        entity.name,
+        declared.prop.name,
+        declared.spec.kind,
+        step.action,
+        step.reason,
+        sum(parts[place].rows for place in step.parts),
+    )
+
+
+def _checked(table: Table, declared: Declared, index: IndexInfo | None, step: Step) -> Step:
+    """The step, as far as the rows themselves allow or demand it."""
+    works = step.action is not Action.SKIP
+    match declared.spec.kind:
+        case IndexKind.VECTOR if works and not _count_vectors(
+            table, declared.spec.column, step.parts
+        ):
+            return Step(Action.SKIP, "there is no vector with a direction")
+        case IndexKind.WORDS if index is not None and not works and _lacks_notes(table, index):
+            everything = tuple(place for place, part in enumerate(table.parts()) if part.rows)
+            return Step(Action.REBUILD, "rows have moved since it was built", everything)
+        case _:
+            return step
+
+
+def _lacks_notes(table: Table, index: IndexInfo) -> bool:
+    """Whether relevance could not be computed through the index: compaction writes new parts."""
+    parts = table.parts()
+    noted: set[str] = set()
+    for segment in index.segments:
+        noted |= read_notes(table.index_notes(segment) or b"").keys()
+    covered = {place for segment in index.segments for place in segment.parts}
+    return any(parts[place].rows and parts[place].key not in noted for place in covered)
+
+
+def _segment(table: Table, declared: Declared, step: Step) -> NewSegment:
+    column, kind = declared.spec.column, declared.spec.kind
+    return NewSegment(
+        declared.spec,
+        step.parts,
+        replaces=step.action is Action.REBUILD,
+        values=_count_vectors(table, column, step.parts) if kind is IndexKind.VECTOR else None,
+        notes=_count_words(table, column, step.parts) if kind is IndexKind.WORDS else None,
+    )
+
+
+def _count_vectors(table: Table, column: str, parts: Sequence[int]) -> int:
+    batches = table.batches([column], parts=parts)
+    return sum(count_indexable(batch.column(column)) for batch in batches)
+
+
+def _count_words(table: Table, column: str, parts: Sequence[int]) -> bytes:
+    """The lengths of the texts, to be noted with the index."""
+    every = table.parts()
+    lengths = []
+    for place in parts:
+        rows = table.scan([column], row_addresses=True, parts=[place])
+        texts, offsets = joined_array(rows.column(column)), offsets_of(rows)
+        lengths.append((every[place].key, PartLengths.of(texts, offsets, every[place].written)))
+    return write_notes(lengths)

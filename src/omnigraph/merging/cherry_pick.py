@@ -1,0 +1,159 @@
+"""One commit applied to a branch, forwards or backwards, by the machinery of a merge.
+
+Picking a commit is a merge whose base is the commit's parent; reverting it is a merge of the parent
+whose base is the commit. A merge commit counts with its first parent. A commit that changed
+definitions moves them as well; any other one moves entities, and the schema of the branch stays. A
+commit that only moved files has done nothing that could be undone or repeated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.frozen import frozen
+from omnigraph.merging.plan import MergePlan
+from omnigraph.merging.resolutions import NO_CHOICES, Choices
+from omnigraph.merging.result import PickResult, merge_conflict
+from omnigraph.merging.schema import keep_schema, merge_schemas
+from omnigraph.merging.snapshots import Three
+from omnigraph.versioning.chain import require_commit
+from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.snapshot import open_snapshot
+from omnigraph.writer.plan import Request
+
+if TYPE_CHECKING:
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.snapshot import Snapshot
+    from omnigraph.writer.plan import Prepared, View
+
+__all__ = ["PickRequest", "cherry_pick", "revert"]
+
+
+@frozen
+class PickRequest:
+    """Which commit, onto which branch, and how to decide conflicts."""
+
+    commit: str
+    branch: str = MAIN
+    choices: Choices = NO_CHOICES
+    preview: bool = False
+    actor: str | None = None
+    message: str | None = None
+    if_commit: str | None = None
+
+
+def cherry_pick(engine: Engine, request: PickRequest) -> PickResult:
+    """Do on a branch what a commit did elsewhere."""
+    return _run(engine, request, WriterKind.CHERRY_PICK)
+
+
+def revert(engine: Engine, request: PickRequest) -> PickResult:
+    """Undo on a branch what a commit did, and keep what happened since."""
+    return _run(engine, request, WriterKind.REVERT)
+
+
+def _run(engine: Engine, request: PickRequest, kind: WriterKind) -> PickResult:
+    commit = engine.lineage.get(request.commit)
+    if commit.parent is None:
+        raise InvalidInput(
+            "commit.parentless",
+            f"commit {commit.id} is the first one: it has no parent to be compared with",
+            remedy="make a branch of it (branch create --from), or reset one to it",
+        )
+    writer = _PickWriter(engine, request, commit, kind)
+    if commit.kind.is_physical:
+        return writer.without_effect()
+    if request.preview:
+        return writer.preview()
+    said = request.message or f"{_VERBS[kind]} {commit.id}"
+    with engine.running.during(kind.value, request.branch, request.actor, name=commit.id):
+        manifest = engine.attempts.run(
+            Request(request.branch, request.actor, said, request.if_commit), writer
+        )
+    return writer.result(manifest)
+
+
+class _PickWriter:
+    """Applies the difference between a commit and its parent to whatever the head is."""
+
+    reprepares = True
+
+    def __init__(
+        self, engine: Engine, request: PickRequest, commit: Commit, kind: WriterKind
+    ) -> None:
+        self.kind = kind
+        self._engine = engine
+        self._request = request
+        self._result = PickResult(
+            request.branch, commit, None, actor=request.actor, verb=_VERBS[kind].lower()
+        )
+
+    def prepare(self, view: View) -> Prepared | None:
+        plan = self._plan(view.snapshot)
+        if self._result.conflicts:
+            what = f"{self._result.verb} {self._result.picked.id} on {self._request.branch!r}"
+            raise merge_conflict(what, self._result.conflicts, self._request.choices)
+        prepared = plan.stage()
+        done = (prepared.effects, prepared.created, prepared.dropped, plan.redefines)
+        return prepared if any(done) else None
+
+    def without_effect(self) -> PickResult:
+        """For a commit that changed no entity: only what was asked for is looked at."""
+        self._require_commit(self._engine.heads.of_branch(self._request.branch)[1])
+        self._request.choices.require_known(())
+        return replace(self._result, preview=self._request.preview)
+
+    def preview(self) -> PickResult:
+        ours = self._engine.snapshot(self._request.branch)
+        self._require_commit(ours.manifest)
+        self._plan(ours)
+        return replace(self._result, preview=True)
+
+    def result(self, manifest: Manifest | None) -> PickResult:
+        return replace(self._result, commit=manifest.commit if manifest else None)
+
+    def _require_commit(self, head: Manifest) -> None:
+        request = self._request
+        require_commit(self._engine.root, request.branch, head, request.if_commit)
+
+    def _plan(self, ours: Snapshot) -> MergePlan:
+        before, after = self._snapshots()
+        if self.kind is WriterKind.REVERT:
+            before, after = after, before
+        three = Three(before, ours, after)
+        evolves = before.manifest.commit.schema != after.manifest.commit.schema
+        choices = self._request.choices
+        schema = merge_schemas(three, choices) if evolves else keep_schema(three)
+        plan = MergePlan(three, schema, bytes_max=self._engine.root.limits.load_bytes_max)
+        conflicts = tuple(plan.settle(choices))
+        counted = self._request.preview
+        types = () if schema.conflicts else plan.outcomes(counted=counted)
+        self._result = replace(self._result, types=types, conflicts=conflicts)
+        return plan
+
+    def _snapshots(self) -> tuple[Snapshot, Snapshot]:
+        """The parent of the commit, and the commit."""
+        commit, root = self._result.picked, self._engine.root
+        found = []
+        for ref in (commit.parent, commit.ref):
+            assert ref is not None  # noqa: S101 - parentless commits were refused
+            try:
+                manifest = root.manifest(ref.incarnation, ref.version)
+            except NotFound:
+                manifest = None
+            if manifest is None or manifest.commit.id != ref.id:
+                raise NotFound(
+                    "snapshot.reclaimed",
+                    f"the data of commit {ref.id} was removed by cleanup",
+                    remedy="tag commits that must stay readable",
+                    details={"commit_id": ref.id},
+                )
+            found.append(open_snapshot(root, manifest))
+        return found[0], found[1]
+
+
+_VERBS = {WriterKind.REVERT: "Revert", WriterKind.CHERRY_PICK: "Cherry-pick"}

@@ -1,0 +1,183 @@
+"""What the merged entities break among the rules of the schema, as conflicts.
+
+The rules are those of every other writer; here it is only said who takes part, so that somebody can
+choose between the sides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.catalog.model import ID, SRC, EdgeType
+from omnigraph.changes.compare import Images, Op, Side
+from omnigraph.integrity.cardinality import check_cardinality
+from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
+from omnigraph.integrity.columns import check_columns
+from omnigraph.integrity.lookup import is_among
+from omnigraph.integrity.uniqueness import check_uniqueness
+from omnigraph.integrity.violations import Report
+from omnigraph.merging.conflicts import Conflict, ConflictKind
+from omnigraph.merging.schema import shape
+from omnigraph.merging.schema_view import ShapedReader
+from omnigraph.merging.snapshots import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from omnigraph.catalog.model import Catalog, EntityType, TypeId
+    from omnigraph.integrity.violations import Violation
+    from omnigraph.merging.rows import RowChange
+    from omnigraph.merging.type_merge import TypeMerge
+    from omnigraph.ports.tables import Table
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["edges_at", "find_violations"]
+
+# So many are told; a strategy settles them in rounds.
+_TOLD_MAX = 10_000
+_KINDS = {"unique": ConflictKind.UNIQUE, "cardinality": ConflictKind.CARDINALITY}
+
+
+def find_violations(
+    catalog: Catalog, merges: Mapping[TypeId, TypeMerge], changes: Mapping[TypeId, RowChange]
+) -> Iterator[Conflict]:
+    """What the result breaks: the rows that change, and where a definition changed, all rows."""
+    judge = _Judge(catalog, merges, changes)
+    for type_id in {**changes, **judge.whole}:
+        merge, report = merges[type_id], Report(_TOLD_MAX)
+        reader = ShapedReader(merge.three.ours, catalog, merge.three.base)
+        change = judge.changes.by_type[type_id]
+        check_columns(change, report)
+        check_uniqueness(change, reader, report)
+        if isinstance(merge.entity, EdgeType):
+            check_cardinality(merge.entity, judge.changes, reader, report)
+        for violation in report.violations:
+            yield _conflict(merge, violation)
+
+
+class _Judge:
+    """The result as changes for the rules to look at."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        merges: Mapping[TypeId, TypeMerge],
+        changes: Mapping[TypeId, RowChange],
+    ) -> None:
+        self._catalog = catalog
+        self._merges = merges
+        self._changes = changes
+        # Types of which every row is looked at: rows may have been written under other rules.
+        self.whole = {key: None for key, merge in merges.items() if self._meets_new_rules(merge)}
+        seen = {key: self._change(merge) for key, merge in merges.items() if self._counts(merge)}
+        self.changes = ChangeSet({key: change for key, change in seen.items() if change})
+
+    def _meets_new_rules(self, merge: TypeMerge) -> bool:
+        """Whether rows that a side changed come under rules which that side did not have."""
+        three = merge.three
+        wanted, types = shape(merge.entity), [merge.id]
+        if isinstance(merge.entity, EdgeType) and merge.entity.card_low:
+            # A node without edges breaks such a rule as well.
+            types.append(merge.entity.source)
+        for snapshot in (three.ours, three.theirs):
+            if shape(snapshot.catalog.types.get(merge.id)) != wanted:
+                pins = snapshot.manifest.pins
+                if any(pins.get(key) != three.base.manifest.pins.get(key) for key in types):
+                    return True
+        return False
+
+    def _counts(self, merge: TypeMerge) -> bool:
+        """Whether a type is looked at: by itself, or by a rule about edges at it."""
+        if merge.is_row_by_row or merge.id in self.whole:
+            return True
+        return any(
+            edge.source == merge.id and edge.card_low and self._is_judged(edge.id)
+            for edge in self._catalog.edges
+        )
+
+    def _is_judged(self, type_id: TypeId) -> bool:
+        return type_id in self.whole or self._merges[type_id].is_row_by_row
+
+    def _change(self, merge: TypeMerge) -> TypeChange | None:
+        change = self._changes.get(merge.id)
+        if merge.id in self.whole or self._has_judged_edges(merge):
+            return TypeChange(merge.entity, Mode.OVERWRITE, self._all_rows(merge))
+        if change is not None:
+            return change.change
+        changed = merge.changed
+        deleted = changed.ops == Op.DELETE
+        # Of a type that is taken over as it is, the ids suffice.
+        rows = pa.table({ID.column: changed.ids.filter(pa.array(np.invert(deleted)))})
+        return TypeChange(merge.entity, Mode.MERGE, rows, changed.ids.filter(pa.array(deleted)))
+
+    def _has_judged_edges(self, merge: TypeMerge) -> bool:
+        return any(
+            edge.source == merge.id and edge.card_low and edge.id in self.whole
+            for edge in self._catalog.edges
+        )
+
+    def _all_rows(self, merge: TypeMerge) -> pa.Table:
+        three, change = merge.three, self._changes.get(merge.id)
+        if change is not None:
+            return change.merged(self._table(three.ours, merge))
+        snapshot = three.theirs if merge.state is State.THEIRS else three.ours
+        return self._table(snapshot, merge).scan()
+
+    def _table(self, snapshot: Snapshot, merge: TypeMerge) -> Table:
+        return ShapedReader(snapshot, self._catalog, merge.three.base).table(merge.id)
+
+
+def edges_at(merge: TypeMerge, source: str) -> list[str]:
+    """The edges of a source that one of the sides has changed."""
+    node = pa.array([source], pa.string())
+    columns: dict[str, str] = {ID.id: ID.column, SRC.id: SRC.column}
+    changed, found = merge.changed, []
+    for images, at, op in (
+        (changed.before, changed.before_at, Op.INSERT),
+        (changed.after, changed.after_at, Op.DELETE),
+    ):
+        if images is not None:
+            rows = Images(Side(images.side.table, columns), images.kept).at(at[changed.ops != op])
+            found.append(rows)
+    three = merge.three
+    base, ours, _ = three.pins(merge.id)
+    if base is not None and ours is not None and base != ours:
+        left, written = three.ours.root.tables.unshared(base, ours)
+        for snapshot, part in ((three.base, left), (three.ours, written)):
+            batches = snapshot.table(merge.id).read(part, list(columns.values()))
+            found += [pa.Table.from_batches([batch]) for batch in batches]
+    hits = [rows.filter(is_among(rows.column(SRC.column), node)) for rows in found]
+    return sorted({key for rows in hits for key in rows.column(ID.column).to_pylist()})
+
+
+def _conflict(merge: TypeMerge, violation: Violation) -> Conflict:
+    entity, kind = merge.entity, _KINDS.get(violation.rule, ConflictKind.VALUE)
+    message = f"{entity.name} {violation.id!r}: {violation.message}"
+    if kind is ConflictKind.CARDINALITY:
+        # It is about the source: the edges at it have nothing else in common.
+        message = f"{entity.name}: {violation.message}"
+        return Conflict(kind, entity, None, message, other=violation.value, witness=(message,))
+    assert violation.id is not None  # noqa: S101 - rules about rows name the row
+    states = merge.load([key for key in (violation.id, violation.holder) if key is not None])
+    contest = states[violation.id]
+    rival = states.get(violation.holder or "")
+    return Conflict(
+        kind,
+        entity,
+        violation.id,
+        message,
+        _property_ids(entity, violation.property),
+        contest.base,
+        contest.ours,
+        contest.theirs,
+        other=violation.holder,
+        witness=(rival and (rival.ours, rival.theirs),),
+    )
+
+
+def _property_ids(entity: EntityType, names: str | None) -> tuple[str, ...]:
+    by_name = {prop.name: prop.id for prop in (*entity.by_id.values(),)}
+    return tuple(by_name[name] for name in (names or "").split(", ") if name in by_name)

@@ -1,0 +1,102 @@
+"""The effect of a merge per type, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.model import EntityKind
+from omnigraph.changes.comparison import Comparison
+from omnigraph.changes.model import ChangeFilter
+from omnigraph.frozen import frozen
+from omnigraph.versioning.manifest import Counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from omnigraph.catalog.model import EntityType, TypeId
+    from omnigraph.changes.comparison import TypeSummary
+    from omnigraph.ports.tables import Pin
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["TypeOutcome", "count_outcomes", "count_types", "taken_over"]
+
+
+@frozen
+class TypeOutcome:
+    """The effect of a merge on one type of ours.
+
+    The counts are None where only a comparison of the rows would give them: a type that is taken
+    over by its pin is not read by the merge, only by a preview. The numbers of entities before and
+    after come from the pins.
+    """
+
+    entity: EntityType
+    taken_over: bool
+    inserted: int | None
+    updated: int | None
+    deleted: int | None
+    entities_before: int | None = None
+    entities_after: int | None = None
+
+    @property
+    def is_counted(self) -> bool:
+        return self.inserted is not None
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "kind": self.entity.kind.value,
+            "type": self.entity.name,
+            "taken_over": self.taken_over,
+            "inserted": self.inserted,
+            "updated": self.updated,
+            "deleted": self.deleted,
+            "entities_before": self.entities_before,
+            "entities_after": self.entities_after,
+        }
+        return {key: value for key, value in body.items() if value is not None}
+
+
+def taken_over(entity: EntityType, before: Pin | None, after: Pin | None) -> TypeOutcome:
+    """A type whose pin moves without a read of its rows. The pins of a type that arrives or goes
+    as a whole give exact counts; those of any other type do not."""
+    counts: tuple[int | None, int | None, int | None] = (None, None, None)
+    if before is None and after is not None:
+        counts = (after.rows, 0, 0)
+    elif before is not None and after is None:
+        counts = (0, 0, before.rows)
+    sizes = (before.rows if before else 0, after.rows if after else 0)
+    return TypeOutcome(entity, True, *counts, *sizes)  # noqa: FBT003
+
+
+def count_types(
+    outcomes: Iterable[TypeOutcome], ours: Snapshot, theirs: Snapshot
+) -> tuple[TypeOutcome, ...]:
+    """Complete the counts of types that are taken over, as ``diff`` gives them. Reads the rows that
+    differ."""
+    found = list(outcomes)
+    missing = frozenset(each.entity.id for each in found if not each.is_counted)
+    if not missing:
+        return tuple(found)
+    comparison = Comparison(ours, theirs, ChangeFilter(types=missing))
+    by_type = {summary.entity.id: summary for summary in comparison.summary()}
+    return tuple(each if each.is_counted else _counted(each, by_type) for each in found)
+
+
+def _counted(outcome: TypeOutcome, by_type: Mapping[TypeId, TypeSummary]) -> TypeOutcome:
+    found = by_type.get(outcome.entity.id)
+    counts = (found.inserted, found.updated, found.deleted) if found is not None else (0, 0, 0)
+    return replace(outcome, inserted=counts[0], updated=counts[1], deleted=counts[2])
+
+
+def count_outcomes(outcomes: Iterable[TypeOutcome]) -> Counts:
+    """The counts that a commit stores. A type without counts contributes its net growth."""
+    totals = {kind: [0, 0, 0] for kind in EntityKind}
+    for outcome in outcomes:
+        counts = (outcome.inserted, outcome.updated, outcome.deleted)
+        if not outcome.is_counted:
+            more = (outcome.entities_after or 0) - (outcome.entities_before or 0)
+            counts = (max(more, 0), 0, max(-more, 0))
+        for at, count in enumerate(counts):
+            totals[outcome.entity.kind][at] += count or 0
+    return Counts(*totals[EntityKind.NODE], *totals[EntityKind.EDGE])

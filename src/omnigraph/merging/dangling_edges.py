@@ -1,0 +1,182 @@
+"""Edges whose node the other side deleted.
+
+Each side by itself has no such edge, so only what one side changed can meet what the other side
+removed. Nothing else is read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.catalog.model import DST, ID, SRC
+from omnigraph.changes.compare import Images, Op, Side
+from omnigraph.integrity.lookup import is_among, without
+from omnigraph.merging.conflicts import Conflict, ConflictKind
+from omnigraph.merging.resolutions import Take
+from omnigraph.merging.snapshots import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from omnigraph.catalog.model import Catalog, EdgeType, Property, TypeId
+    from omnigraph.merging.type_merge import TypeMerge
+    from omnigraph.ports.tables import RowSet
+
+__all__ = ["find_orphans", "node_remover"]
+
+_ENDS: dict[str, str] = {prop.id: prop.column for prop in (ID, SRC, DST)}
+_NO_IDS = pa.array([], pa.string())
+
+
+def find_orphans(catalog: Catalog, merges: Mapping[TypeId, TypeMerge]) -> Iterator[Conflict]:
+    """The edges that would lose an endpoint, each with the side that removed the node."""
+    removed = _Removed(merges)
+    for edge in catalog.edges:
+        merge = merges[edge.id]
+        for remover in Take:
+            if not _may_bring_edges(merge, remover.other):
+                continue
+            lost = {end: removed.by(remover, node) for end, node in _node_types(edge)}
+            if any(map(len, lost.values())):
+                edges = _edges_of(merge, remover.other)
+                for end, gone in lost.items():
+                    yield from _conflicts(merge, edges, end, gone, remover)
+
+
+def node_remover(conflict: Conflict) -> Take:
+    """The side that removed the node of an orphan edge."""
+    return Take(conflict.witness[0])
+
+
+def _may_bring_edges(merge: TypeMerge, side: Take) -> bool:
+    if side is Take.THEIRS:
+        return merge.state is not State.OURS or merge.is_row_by_row
+    return merge.three.ours_changed(merge.id) or merge.is_row_by_row
+
+
+def _node_types(edge: EdgeType) -> tuple[tuple[Property, TypeId], tuple[Property, TypeId]]:
+    return (SRC, edge.source), (DST, edge.target)
+
+
+class _Removed:
+    """Nodes that one side has and the result has not, by the side that lacks them."""
+
+    def __init__(self, merges: Mapping[TypeId, TypeMerge]) -> None:
+        self._merges = merges
+        self._found: dict[tuple[Take, TypeId], pa.Array] = {}
+
+    def by(self, side: Take, node_type: TypeId) -> pa.Array:
+        found = self._found.get((side, node_type))
+        if found is None:
+            found = self._found[side, node_type] = self._find(side, self._merges[node_type])
+        return found
+
+    def _find(self, side: Take, merge: TypeMerge) -> pa.Array:
+        _, ours, theirs = merge.three.pins(merge.id)
+        if ours == theirs and not merge.is_row_by_row:
+            return _NO_IDS
+        looked_at = list(merge.outcomes()) if merge.is_row_by_row else []
+        gone = [
+            key
+            for key, contest, row in looked_at
+            if row is None and (contest.ours if side is Take.THEIRS else contest.theirs) is not None
+        ]
+        named = pa.array(gone, pa.string())
+        others = self._deleted(merge) if side is Take.THEIRS else self._vanished(merge)
+        if side is Take.OURS:
+            kept = pa.array([key for key, _, row in looked_at if row is not None], pa.string())
+            others = others.filter(pc.invert(is_among(others, kept)))
+        return pc.unique(pa.concat_arrays([named, others]))
+
+    @staticmethod
+    def _deleted(merge: TypeMerge) -> pa.Array:
+        """What theirs deleted and ours had not touched."""
+        return merge.changed.ids.filter(pa.array(merge.plain & (merge.changed.ops == Op.DELETE)))
+
+    @staticmethod
+    def _vanished(merge: TypeMerge) -> pa.Array:
+        """What the base had and ours has not."""
+        three = merge.three
+        base, ours, _ = three.pins(merge.id)
+        if base is None or ours is None or base == ours:
+            return _NO_IDS
+        left, written = three.ours.root.tables.unshared(base, ours)
+        before = _read(Side(three.base.table(merge.id), {ID.id: ID.column}), left)
+        after = _read(Side(three.ours.table(merge.id), {ID.id: ID.column}), written)
+        lost = without(before, ID.column, after.column(ID.column)).column(ID.column)
+        return pa.concat_arrays([*lost.chunks, _NO_IDS])
+
+
+def _edges_of(merge: TypeMerge, side: Take) -> pa.Table:
+    """Id and ends of the edges of the result that may be owed to one side: changed by it."""
+    parts = [_decided_edges(merge)] if merge.is_row_by_row else []
+    if side is Take.THEIRS:
+        changed = merge.changed
+        if merge.state is not State.OURS and changed.after is not None:
+            there = merge.plain & (changed.ops != Op.DELETE)
+            images = Images(Side(changed.after.side.table, _ENDS), changed.after.kept)
+            parts.append(images.at(changed.after_at[there]).select(list(_ENDS.values())))
+    else:
+        parts.append(_written_by_ours(merge))
+    schema = pa.schema([pa.field(name, pa.string()) for name in _ENDS.values()])
+    return pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in parts)])
+
+
+def _decided_edges(merge: TypeMerge) -> pa.Table:
+    rows = [row for _, _, row in merge.outcomes() if row is not None]
+    return pa.table(
+        {name: pa.array([row[prop] for row in rows], pa.string()) for prop, name in _ENDS.items()}
+    )
+
+
+def _written_by_ours(merge: TypeMerge) -> pa.Table:
+    """The edges that ours has written since the base, without those that theirs changed."""
+    three = merge.three
+    base, ours, _ = three.pins(merge.id)
+    side = Side(three.ours.table(merge.id), _ENDS)
+    if base is None:
+        rows = side.table.scan(list(_ENDS.values()))
+    elif ours is None or base == ours:
+        return pa.table(dict.fromkeys(_ENDS.values(), _NO_IDS))
+    else:
+        rows = _read(side, three.ours.root.tables.unshared(base, ours)[1])
+    decided = pa.array([key for key, _, _ in merge.outcomes()], pa.string())
+    return without(rows, ID.column, merge.changed.ids, decided)
+
+
+def _read(side: Side, rows: RowSet) -> pa.Table:
+    columns = list(side.columns.values())
+    batches = list(side.table.read(rows, columns))
+    schema = pa.schema([side.table.schema.field(name) for name in columns])
+    selected = [batch.select(columns) for batch in batches]
+    return pa.Table.from_batches([each.cast(schema) for each in selected], schema)
+
+
+def _conflicts(
+    merge: TypeMerge, edges: pa.Table, end: Property, gone: pa.Array, remover: Take
+) -> Iterator[Conflict]:
+    hit = np.flatnonzero(is_among(edges.column(end.column), gone).to_numpy(zero_copy_only=False))
+    if not len(hit):
+        return
+    found = edges.take(pa.array(hit)).sort_by(ID.column)
+    ids = found.column(ID.column).to_pylist()
+    states = merge.load(ids)
+    for edge_id, node in zip(ids, found.column(end.column).to_pylist(), strict=True):
+        contest = states[edge_id]
+        yield Conflict(
+            ConflictKind.ORPHAN_EDGE,
+            merge.entity,
+            edge_id,
+            f"{merge.entity.name} {edge_id!r} needs the node {node!r}, "
+            f"which {remover.value} removed",
+            (end.id,),
+            contest.base,
+            contest.ours,
+            contest.theirs,
+            other=node,
+            witness=(remover.value,),
+        )

@@ -1,0 +1,230 @@
+"""Merging a branch into another: up to date, fast-forward or three-way, as one commit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import Conflict, GraphError, InvalidInput, NotFound
+from omnigraph.frozen import frozen
+from omnigraph.merging.counts import count_types
+from omnigraph.merging.pin_takeover import take_over
+from omnigraph.merging.plan import MergePlan
+from omnigraph.merging.resolutions import NO_CHOICES, Choices
+from omnigraph.merging.result import MergeOutcome, MergeResult, merge_conflict
+from omnigraph.merging.schema import merge_schemas
+from omnigraph.merging.snapshots import Three
+from omnigraph.versioning.branches import delete_branch
+from omnigraph.versioning.chain import require_commit
+from omnigraph.versioning.durability import make_durable
+from omnigraph.versioning.manifest import CommitRef, WriterKind
+from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.snapshot import open_snapshot
+from omnigraph.writer.plan import Request
+
+if TYPE_CHECKING:
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.refs import BranchRef
+    from omnigraph.versioning.snapshot import Snapshot
+    from omnigraph.writer.plan import Prepared, View
+
+__all__ = ["MergeRequest", "merge_branches"]
+
+
+@frozen
+class MergeRequest:
+    """What to merge into what, how to decide conflicts, and what to do afterwards."""
+
+    source: str
+    target: str = MAIN
+    choices: Choices = NO_CHOICES
+    preview: bool = False
+    delete_branch: bool = False
+    actor: str | None = None
+    message: str | None = None
+    if_commit: str | None = None
+
+
+def merge_branches(engine: Engine, request: MergeRequest) -> MergeResult:
+    """Merge the head of a branch into another branch, as one commit or not at all."""
+    _require_two_branches(engine, request)
+    writer = _MergeWriter(engine, request)
+    if request.preview:
+        return writer.preview()
+    with engine.running.during("merge", request.target, request.actor, name=request.source):
+        manifest = engine.attempts.run(
+            Request(request.target, request.actor, request.message, request.if_commit), writer
+        )
+    result = writer.result(manifest)
+    return _delete_source(engine, request, writer.merged, result)
+
+
+class _MergeWriter:
+    """Merges whatever the two heads are when it is asked."""
+
+    kind = WriterKind.MERGE
+    # It is computed anew from both heads, and choices name the states that they are about.
+    reprepares = True
+
+    def __init__(self, engine: Engine, request: MergeRequest) -> None:
+        self._engine = engine
+        self._request = request
+        self._result = MergeResult(
+            request.source, request.target, MergeOutcome.UP_TO_DATE, actor=request.actor
+        )
+        # The head of the source that was merged.
+        self.merged: Manifest | None = None
+
+    def prepare(self, view: View) -> Prepared | None:
+        prepared = self._prepare(view.snapshot, write=True)
+        if prepared is None or self.merged is None:
+            return None
+        if self._engine.root.durable:
+            # Its pins become ours: whoever published them may have died before they were safe.
+            make_durable(self._engine.root, self.merged)
+        return replace(
+            prepared,
+            merged_parent=_as_seen(self.merged),
+            later_than_micros=self.merged.commit.time_micros,
+        )
+
+    def preview(self) -> MergeResult:
+        """What would happen; conflicts are told and not raised."""
+        ours = self._engine.snapshot(self._request.target)
+        asked = self._request
+        require_commit(self._engine.root, asked.target, ours.manifest, asked.if_commit)
+        self._prepare(ours, write=False)
+        return replace(self._result, preview=True)
+
+    def result(self, manifest: Manifest | None) -> MergeResult:
+        return replace(self._result, commit=manifest.commit if manifest else None)
+
+    def _prepare(self, ours: Snapshot, *, write: bool) -> Prepared | None:
+        engine, root = self._engine, self._engine.root
+        self.merged = engine.resolver.resolve(self._request.source)
+        mine, other = ours.manifest.commit, self.merged.commit
+        if engine.lineage.descends(mine, other):
+            self._result = replace(self._result, outcome=MergeOutcome.UP_TO_DATE)
+            self._request.choices.require_known(())
+            return None
+        bases = engine.lineage.merge_bases(mine, other)
+        if not bases:
+            raise _unrelated(self._request)
+        self._result = replace(self._result, base=bases[0])
+        theirs = open_snapshot(root, self.merged)
+        if bases[0].id == mine.id:
+            self._request.choices.require_known(())
+            return self._fast_forward(ours, theirs, write=write)
+        first, *others = (open_snapshot(root, self._manifest_of(base)) for base in bases)
+        return self._three_way(Three(first, ours, theirs, tuple(others)), write=write)
+
+    def _fast_forward(self, ours: Snapshot, theirs: Snapshot, *, write: bool) -> Prepared:
+        prepared, types = take_over(ours, theirs)
+        if not write:
+            types = count_types(types, ours, theirs)
+        self._result = replace(self._result, outcome=MergeOutcome.FAST_FORWARD, types=types)
+        return prepared
+
+    def _three_way(self, three: Three, *, write: bool) -> Prepared | None:
+        schema = merge_schemas(three, self._request.choices)
+        plan = MergePlan(three, schema, bytes_max=self._engine.root.limits.load_bytes_max)
+        conflicts = plan.settle(self._request.choices)
+        if conflicts and write:
+            what = f"merging {self._request.source!r} into {self._request.target!r}"
+            raise merge_conflict(what, conflicts, self._request.choices)
+        types = () if schema.conflicts else plan.outcomes(counted=not write)
+        self._result = replace(
+            self._result, outcome=MergeOutcome.MERGED, types=types, conflicts=tuple(conflicts)
+        )
+        return plan.stage() if write else None
+
+    def _manifest_of(self, base: Commit) -> Manifest:
+        """The merge base at its home, or its copy with which one of the two branches began."""
+        root = self._engine.root
+        homes = [(base.ref.incarnation, base.ref.version)]
+        for name in (self._request.source, self._request.target):
+            ref = root.refs.branch(name)
+            if ref is not None and ref.fork_commit == base.id:
+                homes.append((ref.incarnation, 1))
+        for home in homes:
+            try:
+                manifest = root.manifest(*home)
+            except NotFound:
+                continue
+            if manifest.commit.id == base.id:
+                return manifest
+        raise NotFound(
+            "merge.base_reclaimed",
+            f"the data of the merge base {base.id} was removed by cleanup; nothing was changed",
+            remedy="load what the source has changed into the target instead",
+            details={"commit_id": base.id},
+        )
+
+
+def _delete_source(
+    engine: Engine, request: MergeRequest, merged: Manifest | None, result: MergeResult
+) -> MergeResult:
+    """The merge is safe: whatever keeps the branch from being deleted is only told."""
+    if not request.delete_branch or merged is None:
+        return result
+    try:
+        delete_branch(
+            engine.root,
+            engine.heads,
+            request.source,
+            actor=request.actor,
+            if_commit=merged.commit.id,
+        )
+    except Exception as error:  # noqa: BLE001 - see the docstring
+        return replace(result, branch_deleted=False, branch_delete_error=str(error) or repr(error))
+    return replace(result, branch_deleted=True)
+
+
+def _require_two_branches(engine: Engine, request: MergeRequest) -> None:
+    # Both are looked up first: a branch that is not there cannot be merged with itself.
+    source = _require_branch(engine, request.source)
+    target = _require_branch(engine, request.target)
+    if source.incarnation == target.incarnation:
+        raise InvalidInput(
+            "merge.same_branch",
+            f"branch {request.source!r} cannot be merged into itself",
+            remedy="name another branch, or another one to merge it into",
+        )
+    if request.delete_branch and source.name == MAIN:
+        raise InvalidInput(
+            "branch.main",
+            "main cannot be deleted, so not after a merge either; nothing was changed",
+            remedy="merge it without deleting it",
+        )
+
+
+def _require_branch(engine: Engine, name: str) -> BranchRef:
+    """A branch; what is said of a commit or a tag is how to make one of it."""
+    try:
+        return engine.heads.of_branch(name)[0]
+    except NotFound as missing:
+        try:
+            commit = engine.resolver.resolve(name).commit
+        except GraphError:
+            raise missing from None
+        raise NotFound(
+            missing.code,
+            f"{name!r} is no branch but a point of history, and only branches are merged",
+            remedy=f"make a branch of it (branch create NAME --from {commit.id}) and merge that, "
+            "or cherry-pick the commit",
+        ) from None
+
+
+def _unrelated(request: MergeRequest) -> GraphError:
+    return Conflict(
+        "merge.unrelated",
+        f"branches {request.source!r} and {request.target!r} have no commit in common, "
+        "as far as the history reaches back",
+        remedy="load what the source holds into the target instead",
+    )
+
+
+def _as_seen(manifest: Manifest) -> CommitRef:
+    """A commit as its branch holds it."""
+    return CommitRef(manifest.commit.id, manifest.incarnation, manifest.version)

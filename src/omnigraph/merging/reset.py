@@ -1,0 +1,91 @@
+"""Moving a branch to another snapshot, as a new commit: nothing is forgotten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.frozen import frozen
+from omnigraph.merging.pin_takeover import take_over
+from omnigraph.versioning.commit_json import landed_to_json
+from omnigraph.versioning.durability import make_durable
+from omnigraph.versioning.manifest import WriterKind
+from omnigraph.versioning.snapshot import open_snapshot
+from omnigraph.writer.plan import Request
+
+if TYPE_CHECKING:
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.writer.plan import Prepared, View
+
+__all__ = ["ResetRequest", "ResetResult", "reset_branch"]
+
+
+@frozen
+class ResetRequest:
+    branch: str
+    to: str
+    actor: str | None = None
+    message: str | None = None
+    if_commit: str | None = None
+
+
+@frozen
+class ResetResult:
+    """Where a branch was moved; no commit when it held exactly that already."""
+
+    branch: str
+    to: str
+    snapshot: Commit
+    commit: Commit | None
+    actor: str | None
+
+    def __repr__(self) -> str:
+        landed = f" as {self.commit.id}" if self.commit else ", which it held already"
+        return f"<ResetResult {self.branch} to {self.snapshot.id}{landed}>"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "branch": self.branch,
+            "to": self.to,
+            "snapshot_commit_id": self.snapshot.id,
+            "commit": landed_to_json(self.commit),
+            "actor_id": self.actor,
+        }
+
+
+def reset_branch(engine: Engine, request: ResetRequest) -> ResetResult:
+    """Make a branch hold what another snapshot holds: tables and schema, by pins alone."""
+    wanted = engine.resolver.resolve(request.to)
+    said = request.message or f"Reset to {wanted.commit.id}"
+    with engine.running.during("reset", request.branch, request.actor, name=request.to):
+        manifest = engine.attempts.run(
+            Request(request.branch, request.actor, said, request.if_commit),
+            _ResetWriter(engine, wanted),
+        )
+    commit = manifest.commit if manifest else None
+    return ResetResult(request.branch, request.to, wanted.commit, commit, request.actor)
+
+
+class _ResetWriter:
+    kind = WriterKind.RESET
+    # It was decided on what the branch held.
+    reprepares = False
+
+    def __init__(self, engine: Engine, wanted: Manifest) -> None:
+        self._root = engine.root
+        self._wanted = wanted
+
+    def prepare(self, view: View) -> Prepared | None:
+        prepared, _ = take_over(view.snapshot, open_snapshot(self._root, self._wanted))
+        if not (prepared.created or prepared.dropped or prepared.new_schema):
+            return None
+        self._require_readable(prepared)
+        if self._root.durable:
+            make_durable(self._root, self._wanted)
+        return prepared
+
+    def _require_readable(self, prepared: Prepared) -> None:
+        """A branch must not end at tables that are damaged, or that cleanup has removed."""
+        wanted = open_snapshot(self._root, self._wanted)
+        for type_id in prepared.created:
+            wanted.table(type_id)

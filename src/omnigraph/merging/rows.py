@@ -1,0 +1,153 @@
+"""From what becomes of a type's entities to rows: for the rules to judge, and for files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.catalog.model import ID
+from omnigraph.changes.compare import Op
+from omnigraph.changeset.rows import to_arrow
+from omnigraph.datatypes.arrow import table_schema
+from omnigraph.errors import LimitExceeded
+from omnigraph.integrity.changes import Mode, TypeChange
+from omnigraph.integrity.lookup import without
+from omnigraph.merging.three_way import same
+from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, RowSet
+
+if TYPE_CHECKING:
+    from omnigraph.merging.three_way import Row
+    from omnigraph.merging.type_merge import TypeMerge
+    from omnigraph.ports.tables import Staged, Table
+
+__all__ = ["RowChange", "row_change"]
+
+_FETCHED_ROWS = 2**17
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """What is written to ours: rows that replace others, new rows, and rows that go."""
+
+    merge: TypeMerge
+    replaced: pa.Table
+    replaced_at: np.ndarray
+    inserted: pa.Table
+    deleted: pa.Array
+    deleted_at: np.ndarray
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Inserted, updated, deleted."""
+        return self.inserted.num_rows, self.replaced.num_rows, len(self.deleted)
+
+    @property
+    def change(self) -> TypeChange:
+        """The same as the rules of the schema look at it."""
+        rows = pa.concat_tables([self.replaced, self.inserted])
+        return TypeChange(self.merge.entity, Mode.MERGE, rows, self.deleted)
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(self.counts)
+
+    def merged(self, table: Table) -> pa.Table:
+        """All rows of the result; ``table`` is ours, seen through the merged definition."""
+        schema = table_schema(self.merge.entity)
+        gone = (self.replaced.column(ID.column), self.deleted)
+        staying = without(table.scan(schema.names), ID.column, *gone)
+        return pa.concat_tables([staying.cast(schema), self.replaced, self.inserted])
+
+    def stage(self, table: Table) -> Staged | None:
+        """Write the files; None when nothing changes."""
+        replace = None
+        if self.replaced.num_rows:
+            replace = (self.replaced_at, _row_ids(table, self.replaced_at), self.replaced)
+        return table.stage_change(delete=self.deleted_at, replace=replace, insert=self.inserted)
+
+
+def row_change(merge: TypeMerge, *, bytes_max: int) -> RowChange:
+    """The rows of a merge, as decisions stand; no more than so many bytes of them."""
+    replaced, inserted, gone = _Rows(merge, bytes_max), _Rows(merge, bytes_max), []
+    gone_at: list[int] = []
+    for entity_id, contest, row in merge.outcomes():
+        if same(contest.ours, row):
+            continue
+        if row is None:
+            gone.append(entity_id)
+            gone_at.append(contest.at)
+        elif contest.ours is None:
+            inserted.add(row)
+        else:
+            replaced.add(row, contest.at)
+    plain, ops = merge.plain, merge.changed.ops
+    replaced.add_from_theirs(plain & (ops == Op.UPDATE))
+    inserted.add_from_theirs(plain & (ops == Op.INSERT))
+    deleted = plain & (ops == Op.DELETE)
+    ids = [pa.array(gone, pa.string()), merge.changed.ids.filter(pa.array(deleted))]
+    return RowChange(
+        merge,
+        *replaced.finish(),
+        inserted.finish()[0],
+        pa.concat_arrays(ids),
+        np.concatenate([np.array(gone_at, np.uint64), merge.standing.at[deleted]]),
+    )
+
+
+class _Rows:
+    """Rows as they are gathered, in the columns of the type's table."""
+
+    def __init__(self, merge: TypeMerge, bytes_max: int) -> None:
+        self._merge = merge
+        self._schema = table_schema(merge.entity)
+        self._bytes_left = bytes_max
+        self._single: list[Row] = []
+        self._tables: list[pa.Table] = []
+        self._at: list[np.ndarray] = []
+        self._single_at: list[int] = []
+
+    def add(self, row: Row, at: int = 0) -> None:
+        self._single.append(row)
+        self._single_at.append(at)
+
+    def add_from_theirs(self, chosen: np.ndarray) -> None:
+        """Whole rows of theirs, for some of the differences."""
+        changed, places = self._merge.changed, np.flatnonzero(chosen)
+        if changed.after is None:
+            return
+        for start in range(0, len(places), _FETCHED_ROWS):
+            some = places[start : start + _FETCHED_ROWS]
+            rows = changed.after.at(changed.after_at[some])
+            self._bytes_left -= rows.nbytes
+            if self._bytes_left < 0:
+                raise _too_large(self._merge.entity.name)
+            self._tables.append(rows.select(self._schema.names).cast(self._schema))
+            self._at.append(self._merge.standing.at[some])
+
+    def finish(self) -> tuple[pa.Table, np.ndarray]:
+        """The rows, and for each the address that was given with it."""
+        single = to_arrow(self._merge.entity, self._single)
+        at = [np.array(self._single_at, np.uint64), *self._at]
+        return pa.concat_tables([single, *self._tables]), np.concatenate(at)
+
+
+def _row_ids(table: Table, addresses: np.ndarray) -> np.ndarray:
+    """The row ids at some addresses, in their order."""
+    wanted = RowSet(len(addresses), (), np.sort(addresses))
+    found = pa.Table.from_batches(table.read(wanted, [], row_ids=True))
+    at = pc.index_in(pa.array(addresses), value_set=found.column(ROW_ADDRESS).combine_chunks())
+    row_ids: np.ndarray = found.column(ROW_ID).take(at).to_numpy()
+    return row_ids
+
+
+def _too_large(name: str) -> LimitExceeded:
+    return LimitExceeded(
+        "merge.too_large",
+        f"what both sides changed in {name} does not fit in memory; nothing was changed",
+        remedy="merge more often, or with the Spark engine",
+        details={"resource_limit": {"name": "merge_bytes"}},
+    )

@@ -1,0 +1,261 @@
+"""Which schema a merge ends up with, and where the schemas stand in its way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.catalog.canonical import digest
+from omnigraph.catalog.merge import merge_catalogs, type_issue
+from omnigraph.catalog.merge_issues import IssueKind, SchemaIssue
+from omnigraph.catalog.model import ID, EdgeType
+from omnigraph.changes.compare import Op, Side, compare
+from omnigraph.changeset.rows import default_value
+from omnigraph.datatypes.types import spell_type
+from omnigraph.errors import InvalidInput
+from omnigraph.evolution.row_migration import fits
+from omnigraph.merging.conflicts import Conflict, ConflictKind
+from omnigraph.merging.resolutions import Take, Values
+from omnigraph.merging.snapshots import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from omnigraph.catalog.merge_issues import Preferences
+    from omnigraph.catalog.model import Catalog, EntityType, Property, TypeId
+    from omnigraph.changes.compare import Differences
+    from omnigraph.merging.resolutions import Choices
+    from omnigraph.merging.snapshots import Three
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["MergedSchema", "keep_schema", "merge_schemas", "shape"]
+
+
+@dataclass(frozen=True)
+class MergedSchema:
+    """The schema of the result; ``changed``: it is not that of ours. ``met`` are all conflicts that
+    somebody could decide, ``conflicts`` those that nobody did."""
+
+    catalog: Catalog
+    changed: bool = False
+    conflicts: tuple[Conflict, ...] = ()
+    met: tuple[Conflict, ...] = ()
+    # With conflicts: the schemas that decisions for ours and for theirs would lead to.
+    alternatives: tuple[MergedSchema, ...] = ()
+
+    @property
+    def undisputed(self) -> Catalog:
+        """The types without a conflict; an edge type requires both its node types."""
+        disputed = {conflict.entity.id for conflict in self.conflicts}
+        nodes = tuple(node for node in self.catalog.nodes if node.id not in disputed)
+        ids = {node.id for node in nodes}
+        edges = tuple(
+            edge
+            for edge in self.catalog.edges
+            if edge.id not in disputed and edge.source in ids and edge.target in ids
+        )
+        return replace(self.catalog, nodes=nodes, edges=edges)
+
+
+def merge_schemas(three: Three, choices: Choices) -> MergedSchema:
+    """Definition by definition, by identity; conflicts follow the choices, one by one."""
+    ours = three.ours.manifest.commit.schema
+    schemas = {each.manifest.commit.schema for each in (three.base, three.ours, three.theirs)}
+    if len(schemas) == 1:
+        return MergedSchema(three.ours.catalog)
+    merged = _resolve(three, choices, ours)
+    if not merged.conflicts or any(map(_is_unresolvable, merged.conflicts)):
+        return merged
+    takes = Take if choices.strategy is None else (choices.strategy,)
+    sides = (_resolve(three, replace(choices, strategy=take), ours) for take in takes)
+    return replace(merged, alternatives=tuple(sides))
+
+
+def _resolve(three: Three, choices: Choices, ours: str) -> MergedSchema:
+    prefer, met = dict[SchemaIssue, bool](), dict[str, Conflict]()
+    while True:
+        merged, found = _merge(three, prefer)
+        met |= {conflict.conflict_id: conflict for conflict in found}
+        # Of all of them: what is chosen about one may settle or uncover another.
+        if not [conflict for conflict in found if _prefer(conflict, choices, prefer)]:
+            break
+    changed = digest(merged) != ours
+    return MergedSchema(merged, changed, tuple(found), tuple(met.values()))
+
+
+def _merge(three: Three, prefer: Preferences) -> tuple[Catalog, list[Conflict]]:
+    catalogs = (three.base.catalog, three.ours.catalog, three.theirs.catalog)
+    merged, found = merge_catalogs(*catalogs, prefer)
+    conflicts = [_conflict(three, each.entity, each.description, each.issue) for each in found]
+    disputed = {each.entity.id for each in found}
+    others = (type_id for type_id in three.types() if type_id not in disputed)
+    return merged, [*conflicts, *_rows_in_the_way(three, merged, prefer, others)]
+
+
+def keep_schema(three: Three) -> MergedSchema:
+    """The schema of ours stays: only entities are moved, by a change that changed no definition.
+    What they were under other definitions is looked at through the one of ours."""
+    catalog = three.ours.catalog
+    found = []
+    for type_id in three.types():
+        if type_id not in catalog.types and three.theirs_changed(type_id):
+            known = three.theirs.catalog.types[type_id]
+            found.append(_conflict(three, known, "the branch has no such type to change"))
+    disputed = {conflict.entity.id for conflict in found}
+    found += [each for each in _misfits(three, catalog) if each.entity.id not in disputed]
+    kept = MergedSchema(catalog, conflicts=tuple(found))
+    return replace(kept, alternatives=(kept,)) if found else kept
+
+
+def shape(entity: EntityType | None) -> tuple[Any, ...] | None:
+    """What a definition means for rows; names and remarks do not."""
+    if entity is None:
+        return None
+    properties = sorted((p.id, p.column, p.dtype, p.nullable) for p in entity.properties)
+    rules = (entity.uniques, entity.ranges, entity.checks, entity.key)
+    ends: tuple[Any, ...] = ()
+    if isinstance(entity, EdgeType):
+        ends = (entity.source, entity.target, entity.card_low, entity.card_high)
+    return (*properties, rules, ends)
+
+
+# --- rows that a definition would take something from --------------------------------------------
+
+
+def _rows_in_the_way(
+    three: Three, merged: Catalog, prefer: Preferences, types: Iterable[TypeId]
+) -> Iterator[Conflict]:
+    """What a side has changed since the base and the merged schema cannot hold: the other side
+    dropped it, or gave it a type that it does not fit. Once a type was chosen, the values of the
+    other one are none: their side has not been chosen."""
+    for type_id in types:
+        base, ours, theirs = three.pins(type_id)
+        for side, snapshot, touched in (
+            ("ours", three.ours, ours is not None and ours != base),
+            ("theirs", three.theirs, theirs is not None and theirs != base),
+        ):
+            entity = snapshot.catalog.types.get(type_id)
+            if entity is None or not touched:
+                continue
+            for issue, lost in _lost(three, snapshot, entity, merged.types.get(type_id)):
+                named = SchemaIssue(IssueKind.NAME, type_id)
+                if issue not in prefer and not (named in prefer and type_id not in merged.types):
+                    yield _conflict(three, entity, f"{side} changed {lost}", issue)
+
+
+def _lost(
+    three: Three, snapshot: Snapshot, entity: EntityType, merged: EntityType | None
+) -> Iterator[tuple[SchemaIssue, str]]:
+    """What a side has changed since the base and the merged schema does not have, or not so."""
+    if merged is None:
+        yield (
+            SchemaIssue(IssueKind.DROP, entity.id),
+            "entities of the type, which the other side dropped",
+        )
+        return
+    before = three.base.catalog.types.get(entity.id)
+    if before is None:
+        return
+    for prop in entity.properties:
+        old, kept = before.by_id.get(prop.id), merged.by_id.get(prop.id)
+        if old is None or (kept is not None and fits(prop.dtype, kept.dtype)):
+            continue
+        found = compare(
+            snapshot.root.tables,
+            _narrow(three.base, before, old),
+            _narrow(snapshot, entity, prop),
+        )
+        if kept is None and (found.count(Op.UPDATE) or _brings(found, prop)):
+            issue = SchemaIssue(IssueKind.DROP, entity.id, prop.id)
+            yield issue, f"values of property {prop.name}, which the other side dropped"
+        elif kept is not None and found.count(Op.UPDATE) + found.count(Op.INSERT):
+            mine = three.ours.catalog.types[entity.id]
+            types = f"{spell_type(prop.dtype)}, which may not fit {spell_type(kept.dtype)}"
+            yield (
+                type_issue(mine, mine.by_id[prop.id]),
+                f"values of property {prop.name} as {types}",
+            )
+
+
+def _brings(found: Differences, prop: Property) -> bool:
+    """Whether entities came with a value of a property. The default, which everybody gets, and a
+    value that is missing say nothing about it."""
+    came = found.select(found.ops == Op.INSERT)
+    if came.after is None or not len(came):
+        return False
+    values = came.after.at(came.after_at).column(prop.column)
+    default = default_value(prop)
+    if default is not None:
+        values = values.filter(pc.not_equal(values, pa.scalar(default, values.type)))
+    return bool(values.null_count < len(values))
+
+
+def _narrow(snapshot: Snapshot, entity: EntityType, prop: Property) -> Side:
+    """A table with nothing but ids and one property."""
+    columns: dict[str, str] = {ID.id: ID.column, prop.id: prop.column}
+    return Side(snapshot.table(entity.id), columns)
+
+
+def _misfits(three: Three, merged: Catalog) -> Iterator[Conflict]:
+    """Values that the merged type of their property may not hold; of sides whose rows matter."""
+    for entity in merged.types.values():
+        for snapshot in _read_sides(three, entity):
+            before = snapshot.catalog.types.get(entity.id)
+            lossy = [
+                prop.name
+                for prop in (before.properties if before is not None else ())
+                if prop.id in entity.by_id and not fits(prop.dtype, entity.by_id[prop.id].dtype)
+            ]
+            if lossy:
+                about = f"values of property {', '.join(lossy)} may not fit its type here"
+                yield _conflict(three, entity, about)
+                break
+
+
+def _read_sides(three: Three, entity: EntityType) -> tuple[Snapshot, ...]:
+    if three.state(entity.id) is State.OURS:
+        return (three.ours,)
+    return (three.ours, three.theirs, three.base)
+
+
+# --- conflicts -----------------------------------------------------------------------------------
+
+
+def _conflict(
+    three: Three, entity: EntityType, about: str, issue: SchemaIssue | None = None
+) -> Conflict:
+    """``issue`` is what a choice would decide; without one there is nothing to choose."""
+    states = (each.catalog.types.get(entity.id) for each in (three.base, three.ours, three.theirs))
+    return Conflict(
+        ConflictKind.SCHEMA,
+        entity,
+        None,
+        f"{entity.name}: {about}",
+        hopeless=issue is None or issue.decides is IssueKind.UNRESOLVABLE,
+        witness=(issue, about, *map(repr, states)),
+    )
+
+
+def _is_unresolvable(conflict: Conflict) -> bool:
+    """Whether the merged schema as a whole is invalid: no part of it can be relied on."""
+    issue: SchemaIssue | None = conflict.witness[0]
+    return issue is not None and issue.decides is IssueKind.UNRESOLVABLE
+
+
+def _prefer(conflict: Conflict, choices: Choices, prefer: dict[SchemaIssue, bool]) -> bool:
+    """Take a choice over; False when there is none that helps."""
+    choice = choices.of(conflict)
+    if isinstance(choice, Values):
+        raise InvalidInput(
+            "merge.bad_value",
+            f"{conflict.conflict_id}: a definition is settled by ours or theirs",
+            details={"conflict_id": conflict.conflict_id},
+        )
+    issue: SchemaIssue = conflict.witness[0]
+    if choice is None or conflict.hopeless or issue in prefer:
+        return False
+    prefer[issue] = choice is Take.THEIRS
+    return True

@@ -1,0 +1,208 @@
+"""A table as if its rows had been written under another state of its type.
+
+Where schemas differ, the three sides of a merge are looked at through the merged schema: each
+property by its identity, in its merged type, new ones filled as a schema change would fill them.
+A property that a side dropped and the merged schema keeps has the values of the base there: that
+side has not changed them. The same holds for one whose values may not fit the merged type: the type
+of the other side was chosen, and its values with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.catalog.model import ID, stored_properties
+from omnigraph.datatypes.arrow import table_schema
+from omnigraph.evolution.row_migration import Constant, Passage, default_fill, fits
+from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, Pin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from omnigraph.catalog.model import Catalog, EntityType, Property, PropertyId, TypeId
+    from omnigraph.ports.tables import RowSet, Table
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["ShapedReader", "born_twice", "fitting", "inherited", "passage_between", "shaped"]
+
+_NO_FILLS: Mapping[PropertyId, Constant] = MappingProxyType({})
+
+
+def passage_between(before: EntityType, after: EntityType) -> Passage:
+    """The way of rows without any extra values."""
+    return Passage(before, after, {})
+
+
+def fitting(before: EntityType, after: EntityType) -> EntityType:
+    """A state of a type without the properties whose values may not fit ``after``."""
+    kept = tuple(
+        prop
+        for prop in before.properties
+        if prop.id not in after.by_id or fits(prop.dtype, after.by_id[prop.id].dtype)
+    )
+    return before if kept == before.properties else replace(before, properties=kept)
+
+
+def inherited(base: Snapshot, before: EntityType, after: EntityType) -> tuple[Property, ...]:
+    """What ``before`` has dropped since the base, or cannot give, and ``after`` has."""
+    first = base.catalog.types.get(after.id)
+    if first is None:
+        return ()
+    there, here = fitting(first, after).by_id, fitting(before, after).by_id
+    return tuple(prop for prop in after.properties if prop.id in there and prop.id not in here)
+
+
+def born_twice(
+    merged: EntityType, ours: EntityType, theirs: EntityType
+) -> dict[PropertyId, Constant]:
+    """What a base without them has of properties that both sides made, each filling its rows in its
+    own way. It is what the side filled that has to give way, so that against such a base only the
+    other side has changed its rows. Where that one filled nothing, there is nothing to give way to.
+    """
+    found = {}
+    for prop in merged.properties:
+        mine, other = ours.by_id.get(prop.id), theirs.by_id.get(prop.id)
+        if mine is not None and other is not None and default_fill(prop) != Constant(None):
+            loser = other if default_fill(mine) == default_fill(prop) else mine
+            found[prop.id] = default_fill(loser)
+    return found
+
+
+def shaped(
+    snapshot: Snapshot,
+    after: EntityType,
+    base: Snapshot,
+    fills: Mapping[PropertyId, Constant] = _NO_FILLS,
+) -> Table:
+    """The table of a type, seen as rows of ``after``; itself where that makes no difference.
+    ``fills`` are for properties that it does not have, instead of their defaults."""
+    table, before = snapshot.table(after.id), fitting(snapshot.catalog.types[after.id], after)
+    new = {key: fill for key, fill in fills.items() if key not in before.by_id}
+    passage = Passage(before, after, new)
+    if not passage.moves_columns:
+        return table
+    lost = inherited(base, before, after)
+    legacy = _Legacy(base, after, lost) if lost else None
+    return cast("Table", _ShapedTable(table, passage, legacy))
+
+
+class ShapedReader:
+    """A snapshot through another schema, as the rules of integrity read it."""
+
+    def __init__(self, snapshot: Snapshot, catalog: Catalog, base: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._base = base
+        self.catalog = catalog
+
+    def table(self, type_id: TypeId) -> Table:
+        after = self.catalog.types[type_id]
+        if type_id not in self._snapshot.catalog.types:
+            return cast("Table", _EmptyTable(table_schema(after)))
+        return shaped(self._snapshot, after, self._base)
+
+
+class _EmptyTable:
+    """A type that the snapshot does not have."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.pin = Pin("", 0, "", 0)
+
+    def scan(self, columns: Sequence[str] | None = None, **_: Any) -> pa.Table:
+        return self.schema.empty_table().select(self.schema.names if columns is None else columns)
+
+
+class _Legacy:
+    """Values of the base, by the id of their entity."""
+
+    def __init__(self, base: Snapshot, after: EntityType, properties: Sequence[Property]) -> None:
+        self._base = base
+        self._after = after
+        self.properties = {prop.column: prop for prop in properties}
+
+    @cached_property
+    def _rows(self) -> pa.Table:
+        table = shaped(self._base, self._after, self._base)
+        return table.scan([ID.column, *self.properties]).combine_chunks()
+
+    def values(self, column: str, ids: Any, otherwise: Any) -> Any:
+        """For each id the value of the base; ``otherwise`` is for entities that it has not."""
+        at = pc.index_in(ids, value_set=_one(self._rows.column(ID.column)))
+        values = _one(self._rows.column(column)).take(_one(at))
+        if otherwise.null_count == len(otherwise):
+            return values
+        return pc.if_else(_one(at).is_valid(), values, _one(otherwise))
+
+
+class _ShapedTable:
+    """The reading half of a table. Addresses and row ids are those of the table below."""
+
+    # Rows are made when they are read: nothing can be looked up below them.
+    is_view = True
+
+    def __init__(self, table: Table, passage: Passage, legacy: _Legacy | None) -> None:
+        self._table = table
+        self._passage = passage
+        self._legacy = legacy
+        self._properties = {prop.column: prop for prop in stored_properties(passage.after)}
+
+    @property
+    def pin(self) -> Pin:
+        return self._table.pin
+
+    @property
+    def schema(self) -> pa.Schema:
+        return table_schema(self._passage.after)
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        filter: Any = None,  # noqa: A002 - the word that Arrow and Lance use
+        row_ids: bool = False,
+        row_addresses: bool = False,
+    ) -> pa.Table:
+        # A filter may ask for values that are not stored, so it comes last.
+        names = list(self._properties) if columns is None or filter is not None else list(columns)
+        found = self._table.scan(self._sources(names), row_ids=row_ids, row_addresses=row_addresses)
+        rows = pa.table(self._columns(found, names))
+        if filter is not None:
+            rows = rows.filter(filter)
+        marks = [name for name in (ROW_ID, ROW_ADDRESS) if name in rows.column_names]
+        return rows.select([*(names if columns is None else columns), *marks])
+
+    def read(
+        self, rows: RowSet, columns: Sequence[str], *, row_ids: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        for batch in self._table.read(rows, self._sources(columns), row_ids=row_ids):
+            yield pa.RecordBatch.from_pydict(self._columns(batch, columns))
+
+    def may_hold(self, _column: str, values: pa.Array) -> pa.Array:
+        """Any of them: a value may be made when it is read."""
+        return values
+
+    def _sources(self, columns: Sequence[str]) -> list[str]:
+        names = self._passage.reads(self._properties[name] for name in columns)
+        if self._legacy is None or self._legacy.properties.keys().isdisjoint(columns):
+            return list(names)
+        return list(dict.fromkeys((ID.column, *names)))
+
+    def _columns(self, rows: pa.Table | pa.RecordBatch, columns: Sequence[str]) -> dict[str, Any]:
+        made = {name: self._passage.column(self._properties[name], rows) for name in columns}
+        if self._legacy is not None:
+            for name in self._legacy.properties.keys() & made.keys():
+                made[name] = self._legacy.values(name, rows.column(ID.column), made[name])
+        marks = [name for name in (ROW_ID, ROW_ADDRESS) if name in rows.schema.names]
+        return made | {name: rows.column(name) for name in marks}
+
+
+def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    if isinstance(values, pa.Array):
+        return values
+    return pa.concat_arrays(values.chunks) if values.num_chunks else values.combine_chunks()

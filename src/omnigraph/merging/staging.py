@@ -1,0 +1,58 @@
+"""Writing the rows of one merged type: as a change of ours where its table has its columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.datatypes.arrow import table_schema
+from omnigraph.merging.rows import row_change
+from omnigraph.merging.schema_view import passage_between, shaped
+from omnigraph.merging.snapshots import State
+from omnigraph.writer.plan import TableEffect
+
+if TYPE_CHECKING:
+    from omnigraph.merging.rows import RowChange
+    from omnigraph.merging.type_merge import TypeMerge
+    from omnigraph.ports.tables import Pin, Staged, Table
+
+__all__ = ["stage_type"]
+
+
+def stage_type(
+    merge: TypeMerge, change: RowChange | None, *, bytes_max: int
+) -> TableEffect | Pin | None:
+    """What a merge does to one type: a change of a table, a pin that is taken over, or nothing."""
+    if merge.state is State.THEIRS and not merge.is_row_by_row:
+        return merge.three.theirs.manifest.pins[merge.id]
+    if merge.is_brought:
+        return _on_theirs(merge, bytes_max)
+    if merge.ours_fits and change is None:
+        return None
+    table = merge.three.ours.table(merge.id)
+    if merge.ours_fits and change is not None:
+        return _effect(merge, table, change.stage(table))
+    if not merge.ours_inherits and (change is None or change.is_empty):
+        return _effect(merge, table, _reshape(merge, table))
+    if merge.theirs_fits:
+        return _on_theirs(merge, bytes_max)
+    # Both sides changed the columns, each in its way: the table is written anew.
+    seen = shaped(merge.three.ours, merge.entity, merge.three.base)
+    rows = seen.scan() if change is None else change.merged(seen)
+    return _effect(merge, table, table.stage_overwrite(rows))
+
+
+def _on_theirs(merge: TypeMerge, bytes_max: int) -> TableEffect | Pin:
+    """Theirs has the columns: what ours has of its own is written on top of it."""
+    theirs = merge.three.theirs.table(merge.id)
+    change = row_change(merge.swapped(), bytes_max=bytes_max)
+    return _effect(merge, theirs, change.stage(theirs)) or theirs.pin
+
+
+def _reshape(merge: TypeMerge, table: Table) -> Staged | None:
+    before = merge.three.ours.catalog.types[merge.id]
+    passage = passage_between(before, merge.entity)
+    return table.stage_reshape(table_schema(merge.entity), passage.filling())
+
+
+def _effect(merge: TypeMerge, table: Table, staged: Staged | None) -> TableEffect | None:
+    return None if staged is None else TableEffect(merge.id, table.pin, staged)

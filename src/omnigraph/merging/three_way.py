@@ -1,0 +1,107 @@
+"""Three states of one entity: the base, ours and theirs.
+
+A state is a row by property identity, or None where the entity does not exist; a property that is
+missing from a row has no value. Only states count, not the way to them: an entity that was deleted
+and inserted again as it was has not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from omnigraph.frozen import frozen
+from omnigraph.merging.conflicts import ConflictKind
+
+__all__ = ["Disagreement", "Row", "Settled", "Verdict", "decide", "differing", "reconsider", "same"]
+
+Row = Mapping[str, Any]
+
+
+@frozen
+class Settled:
+    """What the merge makes of an entity; None: it does not exist."""
+
+    row: Row | None
+
+
+@frozen
+class Disagreement:
+    """Both sides want something, and not the same. ``merged`` has everything that they agree on,
+    and ours where they do not."""
+
+    kind: ConflictKind
+    properties: tuple[str, ...]
+    merged: Row | None
+
+
+Verdict = Settled | Disagreement
+
+
+def decide(base: Row | None, ours: Row | None, theirs: Row | None) -> Verdict:
+    """Take the change of the side that made one; property by property where both did."""
+    if same(ours, theirs) or same(base, theirs):
+        return Settled(ours)
+    if same(base, ours):
+        return Settled(theirs)
+    if ours is None or theirs is None:
+        survivor = ours or theirs
+        changed = differing(base, survivor) if base is not None else ()
+        return Disagreement(ConflictKind.DELETE_VS_UPDATE, changed, ours)
+    if base is None:
+        return Disagreement(ConflictKind.DIVERGENT_INSERT, differing(ours, theirs), ours)
+    return _by_property(base, ours, theirs)
+
+
+def _by_property(base: Row, ours: Row, theirs: Row) -> Verdict:
+    merged = dict(ours)
+    disputed = []
+    for key in differing(ours, theirs):
+        before, mine, other = base.get(key), ours.get(key), theirs.get(key)
+        if before == mine:
+            merged[key] = other
+        elif before != other:
+            disputed.append(key)
+    if disputed:
+        return Disagreement(ConflictKind.DIVERGENT_UPDATE, tuple(disputed), merged)
+    return Settled(merged)
+
+
+def reconsider(
+    verdict: Disagreement, bases: Sequence[Row | None], ours: Row | None, theirs: Row | None
+) -> Verdict:
+    """Hold a disagreement against other bases.
+
+    Histories that merged each other crosswise have several. What looks changed on both sides
+    against one of them may be what one side got from the other; then a base that knows of it says
+    who really changed it. Bases that say different things leave it disputed.
+    """
+    if verdict.kind is not ConflictKind.DIVERGENT_UPDATE:
+        settled = [decide(base, ours, theirs) for base in bases]
+        found = [each for each in settled if isinstance(each, Settled)]
+        agreed = bool(found) and all(same(each.row, found[0].row) for each in found)
+        return found[0] if agreed else verdict
+    merged, disputed = dict(verdict.merged or {}), []
+    for key in verdict.properties:
+        mine, other = (ours or {}).get(key), (theirs or {}).get(key)
+        told = {base.get(key) == mine for base in bases if base and base.get(key) in (mine, other)}
+        if len(told) == 1:
+            merged[key] = other if told == {True} else mine
+        else:
+            disputed.append(key)
+    if disputed:
+        return Disagreement(verdict.kind, tuple(disputed), merged)
+    return Settled(merged)
+
+
+def same(left: Row | None, right: Row | None) -> bool:
+    """Whether two states are equal."""
+    if left is None or right is None:
+        return left is right
+    return not differing(left, right)
+
+
+def differing(left: Row | None, right: Row | None) -> tuple[str, ...]:
+    """The properties in which two rows differ, in the order of the first."""
+    old, new = left or {}, right or {}
+    return tuple(key for key in {**old, **new} if old.get(key) != new.get(key))

@@ -1,0 +1,297 @@
+"""One type in a merge: what theirs changed, how ours stands to it, and what becomes of it.
+
+Entities that only theirs changed are handled as columns, however many there are. Entities that both
+changed, or about which somebody decided, are looked at one by one.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.catalog.model import ID, stored_properties
+from omnigraph.changes.compare import NOTHING, Differences, Images, Op, Side, compare
+from omnigraph.frozen import frozen
+from omnigraph.integrity.lookup import find_rows
+from omnigraph.merging.entity_states import Standing, find_standing
+from omnigraph.merging.resolutions import Take
+from omnigraph.merging.schema_view import (
+    born_twice,
+    fitting,
+    inherited,
+    passage_between,
+    shaped,
+)
+from omnigraph.merging.snapshots import State
+from omnigraph.merging.three_way import (
+    Disagreement,
+    Row,
+    Settled,
+    Verdict,
+    decide,
+    reconsider,
+)
+from omnigraph.ports.tables import ROW_ADDRESS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from omnigraph.catalog.model import EntityType, PropertyId, TypeId
+    from omnigraph.evolution.row_migration import Constant
+    from omnigraph.merging.snapshots import Three
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["Contest", "TypeMerge"]
+
+
+@frozen
+class Contest:
+    """The three states of an entity that is looked at by itself, and its address in ours."""
+
+    base: Row | None
+    ours: Row | None
+    theirs: Row | None
+    at: int
+
+
+class TypeMerge:
+    """The merge of one type. Everything is read when it is first asked for."""
+
+    def __init__(self, three: Three, entity: EntityType) -> None:
+        self.three = three
+        self.entity = entity
+        self.state = three.state(entity.id)
+        # Decisions about entities that go beyond what the states say by themselves.
+        self._decided: dict[str, Take | Settled] = {}
+        self._loaded: dict[str, Contest] = {}
+
+    @property
+    def id(self) -> TypeId:
+        return self.entity.id
+
+    @property
+    def is_row_by_row(self) -> bool:
+        """Whether rows have to be written; otherwise a pin is kept or taken over as it is."""
+        alien = self.state is State.THEIRS and not self.theirs_fits
+        return self.state is State.BOTH or alien or bool(self._decided)
+
+    @cached_property
+    def ours_fits(self) -> bool:
+        """Whether the table of ours has the columns of the merged type."""
+        return self._fits(self.three.ours)
+
+    @cached_property
+    def theirs_fits(self) -> bool:
+        return self._fits(self.three.theirs)
+
+    @property
+    def ours_inherits(self) -> bool:
+        """Whether ours dropped something that stays, or has values that do not fit: its rows get
+        those of the base again."""
+        mine = self.three.ours.catalog.types.get(self.id)
+        if mine is None:
+            return False
+        lost = inherited(self.three.base, mine, self.entity)
+        return bool(lost) or fitting(mine, self.entity) is not mine
+
+    @property
+    def is_brought(self) -> bool:
+        """Whether ours does not have the type at all."""
+        return self.id not in self.three.ours.manifest.pins
+
+    def swapped(self) -> TypeMerge:
+        """The same merge with the same result, to be written on top of theirs."""
+        other = TypeMerge(self.three.swapped(), self.entity)
+        for entity_id, _, row in self.outcomes():
+            other.decide(entity_id, Settled(row))
+        return other
+
+    # --- what is read ----------------------------------------------------------------------------
+
+    @cached_property
+    def changed(self) -> Differences:
+        """The entities that theirs changed since the base; none where it matters to nobody."""
+        if self.state is State.OURS:
+            return NOTHING
+        base, theirs = self._side(self.three.base), self._side(self.three.theirs)
+        # To ours every entity of a type that comes is new, also where ours had dropped it.
+        return compare(self.three.theirs.root.tables, None if self.is_brought else base, theirs)
+
+    @cached_property
+    def standing(self) -> Standing:
+        base, ours = self._side(self.three.base), self._side(self.three.ours)
+        return find_standing(self.three.ours.root.tables, self.changed, base, ours)
+
+    @cached_property
+    def contests(self) -> dict[str, Contest]:
+        """The entities that both sides changed."""
+        self._load_changed(np.flatnonzero(self.standing.touched))
+        touched = self.changed.ids.filter(pa.array(self.standing.touched))
+        return {entity_id: self._loaded[entity_id] for entity_id in touched.to_pylist()}
+
+    @cached_property
+    def verdicts(self) -> dict[str, Verdict]:
+        """What the states of the entities that both changed say by themselves."""
+        found = {
+            key: decide(contest.base, contest.ours, contest.theirs)
+            for key, contest in self.contests.items()
+        }
+        disputed = [key for key, verdict in found.items() if isinstance(verdict, Disagreement)]
+        if disputed and self.three.other_bases:
+            ids = pa.array(disputed, pa.string())
+            states = [self._by_id(base, ids) for base in self.three.other_bases]
+            for key in disputed:
+                bases = [by_id.get(key, (None, 0))[0] for by_id in states]
+                found[key] = self._reconsidered(key, found[key], bases)
+        return found
+
+    def contest(self, entity_id: str) -> Contest:
+        """The three states of one entity, whoever changed it."""
+        return self.load([entity_id])[entity_id]
+
+    def load(self, entity_ids: Iterable[str]) -> dict[str, Contest]:
+        """The three states of some entities."""
+        wanted = list(dict.fromkeys(entity_ids))
+        missing = pa.array([key for key in wanted if key not in self._loaded], pa.string())
+        if len(missing):
+            at = pc.index_in(missing, value_set=self.changed.ids)
+            self._load_changed(at.drop_null().to_numpy().astype(np.int64))
+            self._load_others(missing.filter(at.is_null()))
+        return {key: self._loaded[key] for key in wanted}
+
+    # --- what is decided -------------------------------------------------------------------------
+
+    def decide(self, entity_id: str, decision: Take | Settled) -> bool:
+        """Set what becomes of an entity; False when that had been decided already."""
+        if self._decided.get(entity_id) == decision:
+            return False
+        self._decided[entity_id] = decision
+        return True
+
+    def disagreements(self) -> Iterator[tuple[str, Contest, Disagreement]]:
+        """The entities about which both sides want different things and nobody has decided."""
+        for entity_id, verdict in self.verdicts.items():
+            if entity_id not in self._decided and isinstance(verdict, Disagreement):
+                yield entity_id, self.contests[entity_id], verdict
+
+    def is_decided(self, entity_id: str) -> bool:
+        return entity_id in self._decided
+
+    # --- the result ------------------------------------------------------------------------------
+
+    @property
+    def plain(self) -> np.ndarray:
+        """Which differences are taken from theirs as they are."""
+        mask = ~self.standing.touched
+        if self._decided:
+            decided = pa.array(list(self._decided), pa.string())
+            mask &= ~pc.is_in(self.changed.ids, value_set=decided).to_numpy(zero_copy_only=False)
+        return mask
+
+    def outcomes(self) -> Iterator[tuple[str, Contest, Row | None]]:
+        """The entities that are looked at by themselves, with what becomes of them."""
+        self.load(self._decided)
+        for entity_id in sorted({*self.contests, *self._decided}):
+            contest = self._loaded[entity_id]
+            yield entity_id, contest, self._outcome(entity_id, contest)
+
+    def outcome(self, entity_id: str) -> Row | None:
+        """What becomes of one entity; None: it will not exist."""
+        return self._outcome(entity_id, self.contest(entity_id))
+
+    def _outcome(self, entity_id: str, contest: Contest) -> Row | None:
+        match self._decided.get(entity_id):
+            case Settled(row):
+                return row
+            case Take.OURS:
+                return contest.ours
+            case Take.THEIRS:
+                return contest.theirs
+            case None:
+                verdict = self.verdicts.get(entity_id) or decide(
+                    contest.base, contest.ours, contest.theirs
+                )
+                # Until somebody decides, ours stays where the two disagree.
+                return verdict.row if isinstance(verdict, Settled) else verdict.merged
+
+    def _reconsidered(self, key: str, verdict: Verdict, bases: list[Row | None]) -> Verdict:
+        if isinstance(verdict, Settled):
+            return verdict
+        contest = self.contests[key]
+        return reconsider(verdict, bases, contest.ours, contest.theirs)
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def _load_changed(self, at: np.ndarray) -> None:
+        chosen, standing = self.changed.select(at), self.standing
+        base = _by_position(chosen.before, chosen.before_at, chosen.ops != Op.INSERT)
+        theirs = _by_position(chosen.after, chosen.after_at, chosen.ops != Op.DELETE)
+        side = self._side(self.three.ours)
+        images = Images(side) if side is not None else None
+        ours = _by_position(images, standing.at[at], standing.present[at])
+        for number, entity_id in enumerate(chosen.ids.to_pylist()):
+            address = int(standing.at[at[number]])
+            self._loaded[entity_id] = Contest(
+                base.get(number), ours.get(number), theirs.get(number), address
+            )
+
+    def _load_others(self, entity_ids: pa.Array) -> None:
+        """Entities that theirs did not change: base and theirs are the same."""
+        if not len(entity_ids):
+            return
+        ours = self._by_id(self.three.ours, entity_ids)
+        theirs = self._by_id(self.three.theirs, entity_ids)
+        for entity_id in entity_ids.to_pylist():
+            mine, at = ours.get(entity_id, (None, 0))
+            other, _ = theirs.get(entity_id, (None, 0))
+            self._loaded[entity_id] = Contest(other, mine, other, at)
+
+    def _by_id(self, snapshot: Snapshot, entity_ids: pa.Array) -> dict[str, tuple[Row | None, int]]:
+        side = self._side(snapshot)
+        if side is None:
+            return {}
+        columns = list(side.columns.values())
+        found = find_rows(side.table, ID.column, entity_ids, columns, addresses=True)
+        rows = _rows(found, side)
+        addresses = found.column(ROW_ADDRESS).to_pylist()
+        return {row[ID.id]: (row, at) for row, at in zip(rows, addresses, strict=True)}
+
+    def _side(self, snapshot: Snapshot) -> Side | None:
+        """The type at a snapshot, seen through its merged definition."""
+        if self.id not in snapshot.catalog.types:
+            return None
+        is_base = snapshot is not self.three.ours and snapshot is not self.three.theirs
+        fills = self._born_twice if is_base else {}
+        table = shaped(snapshot, self.entity, self.three.base, fills)
+        return Side(table, {prop.id: prop.column for prop in stored_properties(self.entity)})
+
+    @cached_property
+    def _born_twice(self) -> Mapping[PropertyId, Constant]:
+        ours = self.three.ours.catalog.types.get(self.id)
+        theirs = self.three.theirs.catalog.types.get(self.id)
+        return {} if ours is None or theirs is None else born_twice(self.entity, ours, theirs)
+
+    def _fits(self, snapshot: Snapshot) -> bool:
+        entity = snapshot.catalog.types.get(self.id)
+        return entity is not None and not passage_between(entity, self.entity).moves_columns
+
+
+def _by_position(
+    images: Images | None, addresses: np.ndarray, there: np.ndarray
+) -> dict[int, dict[str, Any]]:
+    """Rows by their place in a list of addresses."""
+    places = np.flatnonzero(there)
+    if images is None or not len(places):
+        return {}
+    rows = _rows(images.at(addresses[places]), images.side)
+    return dict(zip(places.tolist(), rows, strict=True))
+
+
+def _rows(found: pa.Table, side: Side) -> list[dict[str, Any]]:
+    columns = {prop: found.column(name).to_pylist() for prop, name in side.columns.items()}
+    across = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, values, strict=True)) for values in across]

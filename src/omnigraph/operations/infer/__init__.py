@@ -1,6 +1,0 @@
-"""A first schema for data that has none: ``read`` takes rows out of files, ``observe`` notes what
-their values have in common, ``draft`` writes it down as ``.pg``."""
-
-from omnigraph.operations.infer.draft import Draft, infer_schema
-
-__all__ = ["Draft", "infer_schema"]

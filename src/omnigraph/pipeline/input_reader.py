@@ -1,0 +1,272 @@
+"""On an executor: from a stretch of the input to pieces.
+
+Reading and typing is that of a load in process, to the letter: the same code runs here. Only what
+is read does not stay in memory.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.catalog.model import ID
+from omnigraph.integrity.changes import TypeChange
+from omnigraph.integrity.columns import check_columns
+from omnigraph.integrity.unnamed import UNNAMED
+from omnigraph.integrity.violations import VIOLATIONS_SHOWN_MAX, Report, Violation
+from omnigraph.loading.batches import Deletions, Gathered, Parsed, Place
+from omnigraph.loading.collect import gather
+from omnigraph.loading.request import LoadRequest
+from omnigraph.loading.tables import type_rows
+from omnigraph.pipeline.inputs import open_section
+from omnigraph.pipeline.mapping import AT, BROKEN, DELETE
+from omnigraph.pipeline.row_chunks import (
+    LINE,
+    PIECE_BITS,
+    RECORD,
+    SCRATCH,
+    Piece,
+    TypePiece,
+    key_table,
+    pack,
+    record_of,
+)
+from omnigraph.pipeline.violations import violation_table
+from omnigraph.runtime.ids import new_short_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from omnigraph.catalog.model import Catalog, EntityType
+    from omnigraph.integrity.changes import Mode
+    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.inputs import Split
+    from omnigraph.runtime.limits import Limits
+
+__all__ = ["CHUNK_BYTES", "Reading", "read_mapped", "read_rows", "read_split"]
+
+# How much is typed before it is written away; also about how large a fragment becomes.
+CHUNK_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What every task that reads needs to know."""
+
+    site: Site
+    job: str
+    catalog: Catalog
+    mode: Mode
+    limits: Limits
+    # Whether the content should be known again: a load with an idempotency key.
+    digest: bool = False
+    chunk_bytes: int = CHUNK_BYTES
+    # Whether values are checked against the rules of the schema, or somebody else does that.
+    checks: bool = True
+
+
+def read_split(reading: Reading, split: Split) -> dict[str, Any]:
+    """Read some files, or stretches of them; tells which pieces were made."""
+    spill = Spill(reading, split.number)
+    sections = []
+    for section in split.sections:
+        source = open_section(section, reading.site.tables)
+        request = LoadRequest(
+            source,
+            reading.mode,
+            type=section.type,
+            format=section.format if section.parts is None else None,
+            idempotency_key="" if reading.digest else None,
+        )
+        before, headers = spill.count, len(spill.report.violations)
+        try:
+            _, digest = gather(
+                request, reading.catalog, reading.limits, tables=reading.site.tables, into=spill
+            )
+        finally:
+            if hasattr(source, "close"):
+                source.close()
+        for at, wrong in enumerate(spill.report.violations[headers:], headers):
+            spill.report.violations[at] = replace(wrong, file=section.file)
+        sections.append(
+            {
+                "file": section.file,
+                "records": spill.count - before,
+                "lines": getattr(source, "lines", 0),
+                "digest": digest,
+            }
+        )
+    return {"split": split.number, "sections": sections, **spill.told()}
+
+
+def read_rows(
+    reading: Reading, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
+) -> dict[str, Any]:
+    """Read the rows of one partition of a data frame, whose columns are known to be right."""
+    spill = Spill(reading, task)
+    spill.name(entity)
+    for batch in batches:
+        spill.add(type_rows(entity, batch))
+    return {"split": task, "sections": [], **spill.told()}
+
+
+def read_mapped(
+    reading: Reading, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
+) -> dict[str, Any]:
+    """Read a partition of a mapped source: texts, of which some delete and some are broken."""
+    spill = Spill(reading, task)
+    spill.name(entity)
+    for batch in batches:
+        spill.add(_parse_mapped(entity, batch))
+    return {"split": task, "sections": [], **spill.told()}
+
+
+def _parse_mapped(entity: EntityType, batch: pa.RecordBatch) -> Parsed:
+    """Typed rows, deletions and violations, with the place of every row where a line would be."""
+    broken = batch.column(BROKEN).is_valid().to_numpy(zero_copy_only=False)
+    going = batch.column(DELETE).to_numpy(zero_copy_only=False).astype(bool) & ~broken
+    cells = pa.RecordBatch.from_arrays(
+        [column.cast(pa.binary()) for column in batch.columns[:-3]], names=batch.schema.names[:-3]
+    )
+    told = [
+        Violation(
+            "record",
+            "the record cannot be read",
+            type=entity.name,
+            record=int(at),
+            text=batch.column(BROKEN)[int(at)].as_py(),
+        )
+        for at in np.flatnonzero(broken)
+    ]
+    kept, gone = (np.flatnonzero(mask) for mask in (~broken & ~going, going))
+    rows = type_rows(entity, cells.take(pa.array(kept)), text=True)
+    ends = type_rows(entity, cells.take(pa.array(gone)), text=True)
+    for found, places in ((rows, kept), (ends, gone)):
+        told += [replace(one, record=int(places[one.record or 0])) for one in found.violations]
+    return Parsed(
+        batch.num_rows,
+        tuple(replace(each, records=kept[each.records]) for each in rows.batches),
+        tuple(
+            Deletions(entity, each.rows.column(ID.column), gone[each.records])
+            for each in ends.batches
+            if each.rows.num_rows
+        ),
+        tuple(told),
+        batch.column(AT).to_numpy(),
+    )
+
+
+class Chunk(Gathered):
+    """What is gathered until it is written away; of everything wrong, all is kept."""
+
+    def __init__(self) -> None:
+        super().__init__(bytes_max=sys.maxsize)
+        self.report = Report(limit=sys.maxsize)
+
+    def lines(self) -> np.ndarray | None:
+        """The line of every record; None where there are none."""
+        ends = [*self._starts[1:], self.count + 1]
+        found = []
+        for start, end, (place, lines) in zip(self._starts, ends, self._places, strict=True):
+            if lines is not None and len(lines) == end - start:
+                found.append(lines)
+            elif place.line is not None:
+                found.append(np.arange(place.line, place.line + end - start))
+            elif end > start:
+                return None
+        return np.concatenate(found) if found else None
+
+
+class Spill(Gathered):
+    """Takes in what is read and writes it away, piece by piece."""
+
+    def __init__(self, reading: Reading, task: int) -> None:
+        super().__init__(bytes_max=sys.maxsize)
+        self._reading = reading
+        self._first_number = task << PIECE_BITS
+        # A task may run twice, also at the same time: each run has names of its own.
+        self._prefix = f"{SCRATCH}/{reading.job}/{new_short_id()}"
+        self._chunk = Chunk()
+        self._pieces: list[Piece] = []
+
+    def add(self, parsed: Parsed, place: Place = Place()) -> None:  # noqa: B008 - it is immutable
+        self._chunk.add(parsed, place)
+        self.count += parsed.count
+        for entity in self._chunk.entities.values():
+            self.name(entity)
+        if self._chunk.bytes >= self._reading.chunk_bytes:
+            self._flush()
+
+    def told(self) -> dict[str, Any]:
+        """Write away the rest, and tell what there is."""
+        if self._chunk.count:
+            self._flush()
+        return {
+            "pieces": [piece.to_json() for piece in self._pieces],
+            "types": list(self.entities),
+            # What is wrong with a file as a whole; its records were not looked at.
+            "headers": [violation.to_json() for violation in self.report.violations],
+        }
+
+    def _flush(self) -> None:
+        chunk, number = self._chunk, self._first_number + len(self._pieces)
+        self._chunk = Chunk()
+        partial = bool(chunk.report)
+        lines = chunk.lines()
+        types = []
+        for entity in chunk.entities.values():
+            types += self._write_type(entity, chunk, number, lines)
+        chunk.report.place(chunk.place)
+        broken = violation_table(chunk.report.violations, number)
+        key = None
+        if broken.num_rows:
+            key = f"{self._prefix}.{number}.violations"
+            pack(self._reading.site, key, broken)
+        self._pieces.append(
+            Piece(
+                number,
+                chunk.count,
+                tuple(types),
+                key,
+                tuple(sorted(chunk.report.counts.items())),
+                tuple(broken.slice(0, VIOLATIONS_SHOWN_MAX).to_pylist()),
+                partial,
+            )
+        )
+
+    def _write_type(
+        self, entity: EntityType, chunk: Chunk, number: int, lines: np.ndarray | None
+    ) -> list[TypePiece]:
+        site, name = self._reading.site, f"{self._prefix}.{number}.{entity.id}"
+        found = []
+        rows, records, minted = chunk.rows(entity)
+        if UNNAMED in rows.column_names:
+            rows = rows.drop([UNNAMED])
+        if rows.num_rows:
+            if self._reading.checks:
+                change = TypeChange(entity, self._reading.mode, rows, records=records)
+                check_columns(change, chunk.report)
+            keys = _named(key_table(entity, rows), number, records, lines)
+            pack(site, f"{name}.keys", keys)
+            pack(site, f"{name}.rows", rows)
+            found.append(
+                TypePiece(
+                    entity.id, f"{name}.keys", rows.num_rows, rows.nbytes, f"{name}.rows", minted
+                )
+            )
+        ids, deleting = chunk.deleted(entity)
+        if len(ids):
+            gone = _named(pa.table({"id": ids}), number, deleting, lines)
+            pack(site, f"{name}.deletes", gone)
+            found.append(TypePiece(entity.id, f"{name}.deletes", len(ids)))
+        return found
+
+
+def _named(keys: pa.Table, piece: int, records: np.ndarray, lines: np.ndarray | None) -> pa.Table:
+    """Keys with the names of their records, and their lines. Records are counted from 1 here."""
+    keys = keys.append_column(RECORD, pa.array(record_of(piece, records - 1)))
+    return keys if lines is None else keys.append_column(LINE, pa.array(lines[records - 1]))

@@ -1,0 +1,106 @@
+"""Idempotency keys: the same request twice is one commit.
+
+The key is kept in the commit row and holds for seven days on its branch. The same key with another
+request is a conflict. Failures are not remembered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import Conflict, InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.writer.plan import Request
+
+__all__ = ["RACED", "digest_of", "find_earlier", "run_once", "spelled"]
+
+# What the publish says of a key that another request has used meanwhile.
+RACED = "idempotency.raced"
+_KEY_LENGTH_MAX = 255
+_MEMORY_MICROS = 7 * 86_400 * 1_000_000
+
+
+def digest_of(*parts: Any) -> str:
+    """What a request asks for, in one word."""
+    return hashlib.sha256(spelled(parts)).hexdigest()
+
+
+def spelled(value: Any) -> bytes:
+    """A value as bytes, the same for the same value.
+
+    What JSON cannot say at all (nested without end, names that are no texts) is refused later by
+    whoever reads it, so it need not be told from others of its kind.
+    """
+    try:
+        return json.dumps(value, sort_keys=True, default=_plain).encode()
+    except (TypeError, ValueError, RecursionError):
+        return b"unspeakable"
+
+
+def _plain(value: Any) -> Any:
+    # The text of a long array leaves its middle out.
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def run_once(
+    engine: Engine, order: Request, attempt: Callable[[Request], Manifest | None]
+) -> Commit | None:
+    """Make the commit of a request that has a key, or find the one that it made before: even if
+    the other one runs at the very same time."""
+    key, digest = order.idempotency_key or "", order.request_digest or ""
+    _require_key(key)
+    new_at = engine.heads.of_branch(order.branch)[1].commit.id
+    earlier = find_earlier(engine, order.branch, key, digest)
+    if earlier is not None:
+        return earlier
+    try:
+        manifest = attempt(replace(order, key_new_at=new_at))
+    except Conflict as error:
+        earlier = find_earlier(engine, order.branch, key, digest) if error.code == RACED else None
+        if earlier is None:
+            raise
+        return earlier
+    return manifest.commit if manifest else None
+
+
+def find_earlier(engine: Engine, branch: str, key: str, digest: str) -> Commit | None:
+    """The commit that this very request made before, if it did."""
+    _require_key(key)
+    oldest = engine.root.clock.now_micros() - _MEMORY_MICROS
+    for commit in engine.lineage.history(engine.heads.of_branch(branch)[1]):
+        if commit.time_micros < oldest:
+            return None
+        if commit.idempotency_key == key and commit.branch == branch:
+            if commit.request_digest == digest:
+                return commit
+            raise Conflict(
+                "idempotency.reused",
+                f"idempotency key {key!r} was used for another request (commit {commit.id})",
+                remedy="use a new key for a new request",
+                details={"commit_id": commit.id},
+            )
+    return None
+
+
+def _require_key(key: object) -> None:
+    if not isinstance(key, str) or not 1 <= len(key) <= _KEY_LENGTH_MAX or not _is_whole(key):
+        raise InvalidInput(
+            "idempotency.bad_key", f"a key has 1 to {_KEY_LENGTH_MAX} whole characters"
+        )
+
+
+def _is_whole(text: str) -> bool:
+    """Whether no character is half of one, which no file can keep."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,154 @@
+"""Reading: prepare, bind, run on one snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import InvalidInput
+from omnigraph.executor.budget import Budget
+from omnigraph.executor.execute import Call, execute, stream
+from omnigraph.executor.result import ReadTarget
+from omnigraph.planner.plan import Access
+from omnigraph.runtime.cancellation import checked_by
+from omnigraph.runtime.clock import micros_to_datetime
+from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.targets import is_branch_target
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from omnigraph.executor.budget import Meter
+    from omnigraph.executor.result import QueryResult, QueryStream
+    from omnigraph.ir.queries import QueryIR
+    from omnigraph.session.engine import Engine
+    from omnigraph.session.prepared_queries import Prepared
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = [
+    "QueryRequest",
+    "budget_of",
+    "call_of",
+    "compile_on",
+    "prepare",
+    "require_budget",
+    "run_query",
+    "stream_query",
+    "traversal_of",
+]
+
+_MODES = {access.value: access for access in Access}
+
+
+# Not frozen: one is made per query, and freezing costs more than the rest of it.
+@dataclass(slots=True)
+class QueryRequest:
+    """What to read, where, at what cost at most.
+
+    ``traversal`` is ``csr`` (from memory, loading what is missing) or ``indexed`` (looking up what
+    is needed); without it the cheaper one is chosen. Both give the same answer.
+    """
+
+    text: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    name: str | None = None
+    target: str = MAIN
+    source_name: str = "<query>"
+    budget: Budget | None = None
+    traversal: str | None = None
+    actor: str | None = None
+
+
+def run_query(engine: Engine, request: QueryRequest) -> QueryResult:
+    """The answer of a read query on one snapshot."""
+    with engine.running.begin("query", request.name, request.target, request.actor) as operation:
+        meter = budget_of(engine, request).start(operation)
+        snapshot = engine.snapshot(request.target)
+        with checked_by(meter.check):
+            prepared = prepare(engine, snapshot, request)
+            executable, source = prepared.executable(snapshot, traversal_of(engine, request))
+        call = call_of(engine, prepared, request, meter)
+        result = execute(executable, source, call)
+        return result.read_from(snapshot.commit_id, read_target(request.target))
+
+
+def stream_query(engine: Engine, request: QueryRequest) -> QueryStream:
+    """The same answer, its values read batch by batch. All batches are of one snapshot."""
+    with engine.running.begin("query", request.name, request.target, request.actor) as operation:
+        meter = budget_of(engine, request).start(operation)
+        snapshot = engine.snapshot(request.target)
+        with checked_by(meter.check):
+            prepared = prepare(engine, snapshot, request)
+            access = traversal_of(engine, request)
+            executable, source = prepared.executable(snapshot, access, streamed=True)
+        call = call_of(engine, prepared, request, meter)
+        found = stream(executable, source, call)
+    # It runs for as long as it is read, and can be cancelled in the middle.
+    found.during(operation)
+    return found.read_from(snapshot.commit_id, read_target(request.target))
+
+
+def prepare(engine: Engine, snapshot: Snapshot, request: QueryRequest) -> Prepared:
+    """The query, compiled and planned before or now."""
+    return engine.prepared.prepare(snapshot, request.text, request.name, request.source_name)
+
+
+def budget_of(engine: Engine, request: QueryRequest) -> Budget:
+    """The limits of one call: its own, or else those of the graph."""
+    return engine.budget if request.budget is None else require_budget(request.budget)
+
+
+def call_of(
+    engine: Engine, prepared: Prepared, request: QueryRequest, meter: Meter | None = None
+) -> Call:
+    """How a run is made: bound parameters, the instant, the budget and what is spent of it."""
+    return Call(
+        prepared.bind(request.params),
+        micros_to_datetime(engine.root.clock.now_micros()),
+        budget_of(engine, request),
+        embedder=engine.embedder,
+        meter=meter,
+    )
+
+
+def require_budget(budget: object) -> Budget:
+    """What was given as a budget, which is one."""
+    if isinstance(budget, Budget):
+        return budget
+    raise InvalidInput(
+        "query.budget",
+        f"a budget is a Budget, not {type(budget).__name__}",
+        remedy="omnigraph.Budget(rows=…, seconds=…, memory_bytes=…)",
+    )
+
+
+def traversal_of(engine: Engine, request: QueryRequest) -> Access | None:
+    """The mode that the call, or else the environment of the process, asks for."""
+    asked = request.traversal or engine.traversal
+    if not asked:
+        return None
+    mode = _MODES.get(str(asked))
+    if mode is None:
+        raise InvalidInput(
+            "query.traversal", f"there is no traversal mode {asked!r}", remedy="use csr or indexed"
+        )
+    return mode
+
+
+def compile_on(engine: Engine, snapshot: Snapshot, request: QueryRequest) -> QueryIR:
+    """The typed form of a query against the schema of a snapshot, compiled once."""
+    return engine.compiled.compile(
+        snapshot.catalog,
+        snapshot.manifest.commit.schema,
+        request.text,
+        name=request.name,
+        source_name=request.source_name,
+    )
+
+
+@lru_cache(1024)
+def read_target(target: str) -> ReadTarget:
+    """What was asked for, as the answer repeats it."""
+    moves = is_branch_target(target)
+    return ReadTarget(branch=target if moves else None, snapshot=None if moves else target)

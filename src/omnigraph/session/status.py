@@ -1,0 +1,97 @@
+"""The state of a graph at a glance."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.catalog.model import EntityKind
+from omnigraph.errors import StorageFault
+from omnigraph.frozen import frozen
+from omnigraph.versioning.branches import list_branches
+from omnigraph.versioning.names import MAIN
+from omnigraph.versioning.refs import DamagedRef, damage_to_json
+
+if TYPE_CHECKING:
+    from omnigraph.recovery.sweep import Pending
+    from omnigraph.session.engine import Engine
+    from omnigraph.versioning.snapshot import Snapshot
+
+__all__ = ["Status", "describe"]
+
+
+@frozen
+class Status:
+    """What ``omnigraph status`` shows."""
+
+    uri: str
+    graph_id: str
+    internal_schema_version: int
+    durability: str
+    # Those of main; None while it is damaged.
+    head: str | None
+    schema: str | None
+    branches: int
+    tags: int
+    node_types: int | None
+    edge_types: int | None
+    nodes: int | None
+    edges: int | None
+    # Unfinished writes: they block nobody, but somebody should know.
+    pending: tuple[Pending, ...]
+    # Branches and tags that cannot be read.
+    damaged: tuple[DamagedRef, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        body = asdict(replace(self, damaged=()))
+        del body["damaged"]
+        return {**body, **damage_to_json(self.damaged)}
+
+
+# Faults of reading the head of main that repeating the read does not cure.
+_DAMAGE = frozenset(
+    {
+        "branch.damaged",
+        "graph.main_missing",
+        "ref.malformed",
+        "schema.digest_mismatch",
+        "schema.malformed",
+        "schema.missing",
+    }
+)
+
+
+def describe(engine: Engine) -> Status:
+    """Describe a graph, also one whose main branch is damaged."""
+    root = engine.root
+    branches, tags = list_branches(root, engine.heads), root.refs.tags()
+    damaged = [*branches.damaged, *tags.damaged]
+    snapshot: Snapshot | None = None
+    try:
+        snapshot = engine.snapshot()
+    except StorageFault as fault:
+        if fault.code not in _DAMAGE:
+            raise
+        if all(ref.name != MAIN for ref in branches.damaged):
+            damaged.insert(0, DamagedRef(MAIN, fault))
+    return Status(
+        uri=root.objects.uri,
+        graph_id=root.stamp.graph_id,
+        internal_schema_version=root.stamp.internal_schema_version,
+        durability=root.stamp.settings.durability,
+        head=None if snapshot is None else snapshot.commit_id,
+        schema=None if snapshot is None else snapshot.manifest.commit.schema,
+        branches=len(branches),
+        tags=len(tags),
+        node_types=None if snapshot is None else len(snapshot.catalog.nodes),
+        edge_types=None if snapshot is None else len(snapshot.catalog.edges),
+        nodes=None if snapshot is None else _count(snapshot, EntityKind.NODE),
+        edges=None if snapshot is None else _count(snapshot, EntityKind.EDGE),
+        pending=tuple(engine.recovery.pending()),
+        damaged=tuple(damaged),
+    )
+
+
+def _count(snapshot: Snapshot, kind: EntityKind) -> int:
+    pins, types = snapshot.manifest.pins, snapshot.catalog.types.values()
+    return sum(pins[entity.id].rows for entity in types if entity.kind is kind)

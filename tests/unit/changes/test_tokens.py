@@ -1,0 +1,91 @@
+"""Tokens come back as they were, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from omnigraph.catalog.model import EntityKind, TypeId
+from omnigraph.changes.compare import Op
+from omnigraph.changes.model import ChangeFilter, Position
+from omnigraph.changes.tokens import (
+    TOKEN_BYTES_MAX,
+    CommitToken,
+    FeedCursor,
+    FeedToken,
+    filter_digest,
+)
+from omnigraph.errors import InvalidInput
+
+CURSOR = FeedCursor("graph", "line", "scope", "commit")
+PAGE = FeedToken("graph", "line", "scope", None, "cut", 3, Position(True, "t", 12))
+COMMIT = CommitToken("graph", "commit", "scope", Position(False, "t", 0))
+
+
+@pytest.mark.parametrize("token", [CURSOR, PAGE, COMMIT])
+def test_a_token_is_read_as_it_was_written(token: FeedCursor | FeedToken | CommitToken) -> None:
+    text = token.encode()
+    assert type(token).decode(text) == token
+    assert len(text) < TOKEN_BYTES_MAX
+    assert text.replace("-", "").replace("_", "").isalnum()
+
+
+NO_TOKENS = ["", "a", "=", "not a token", "é", "A" * 5000]
+NO_TOKENS += [CURSOR.encode()[:-1], CURSOR.encode() + "A"]
+
+
+@pytest.mark.parametrize("text", NO_TOKENS)
+def test_what_is_no_token_is_rejected(text: str) -> None:
+    with pytest.raises(InvalidInput, match="change cursor rejected") as raised:
+        FeedCursor.decode(text)
+    assert raised.value.code == "change_cursor.rejected"
+
+
+def test_a_changed_token_is_rejected() -> None:
+    text = CURSOR.encode()
+    for place in range(len(text)):
+        other = "A" if text[place] != "A" else "B"
+        with pytest.raises(InvalidInput):
+            FeedCursor.decode(text[:place] + other + text[place + 1 :])
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        replace(CURSOR, commit=None),
+        replace(CURSOR, scope=["scope"]),
+        replace(PAGE, commits="many"),
+        replace(PAGE, commits=-1),
+        replace(PAGE, cut=5),
+        replace(PAGE, after=Position(True, "t", -1)),
+        replace(COMMIT, after=Position(False, "t", 10**30)),
+        replace(COMMIT, after=Position(False, None, 0)),
+    ],
+)
+def test_a_token_that_somebody_made_up_is_rejected(forged: Any) -> None:
+    with pytest.raises(InvalidInput, match="it is not whole"):
+        type(forged).decode(forged.encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "story"),
+    [(PAGE.encode(), "next page of one poll"), (COMMIT.encode(), "next page of one commit")],
+)
+def test_a_token_for_something_else_is_rejected_with_what_it_is(text: str, story: str) -> None:
+    with pytest.raises(InvalidInput, match=story):
+        FeedCursor.decode(text)
+
+
+def test_a_filter_is_bound_by_what_it_wants_and_not_by_its_order() -> None:
+    one = ChangeFilter(types=frozenset({TypeId("a"), TypeId("b")}), ops=frozenset({Op.INSERT}))
+    other = ChangeFilter(types=frozenset({TypeId("b"), TypeId("a")}), ops=frozenset({Op.INSERT}))
+    assert filter_digest(one) == filter_digest(other)
+    different = [
+        ChangeFilter(),
+        ChangeFilter(kinds=frozenset({EntityKind.NODE})),
+        ChangeFilter(ops=frozenset({Op.INSERT})),
+        one,
+    ]
+    assert len({filter_digest(each) for each in different}) == len(different)
