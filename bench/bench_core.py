@@ -25,7 +25,7 @@ from omnigraph.testing.kit import SCHEMA, Add, new_engine, open_engine, table_of
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch
 from omnigraph.versioning.manifest import to_rows
-from omnigraph.writer.plan import Request
+from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -272,7 +272,7 @@ class _Names:
 
 
 def _add(engine: Engine, names: list[str]) -> None:
-    engine.attempts.run(Request("main"), Add({"Person": names}))
+    engine.attempts.run(WriteRequest("main"), Add({"Person": names}))
 
 
 def _mutate(engine: Engine, names: list[str]) -> None:

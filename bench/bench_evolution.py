@@ -18,12 +18,12 @@ from omnigraph.graph.facade import Graph
 from omnigraph.graph.open import clone_graph
 from omnigraph.testing.kit import new_engine, open_engine
 from omnigraph.versioning.manifest import WriterKind
-from omnigraph.writer.plan import Prepared, Request, TableEffect
+from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from omnigraph.writer.plan import View
+    from omnigraph.writer.plan import WriteSnapshot
 
 ROWS = 1_000_000
 SCHEMA = "node Person {{ name: String @key  age: {age}?  city: String? {more} }}"
@@ -33,7 +33,7 @@ class _Fill:
     kind = WriterKind.LOAD
     reprepares = False
 
-    def prepare(self, view: View) -> Prepared:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite:
         entity = view.snapshot.catalog.nodes[0]
         table = view.snapshot.table(entity.id)
         names = pa.array([f"person {number:08d}" for number in range(ROWS)])
@@ -44,14 +44,14 @@ class _Fill:
             "city": pa.array([f"city {number % 100}" for number in range(ROWS)]),
         }
         rows = pa.table([columns[prop.name] for prop in stored_properties(entity)], table.schema)
-        return Prepared((TableEffect(entity.id, table.pin, table.stage_append(rows)),))
+        return PreparedWrite((TableEffect(entity.id, table.pin, table.stage_append(rows)),))
 
 
 def run() -> Iterator[Table]:
     with tempfile.TemporaryDirectory() as directory:
         template = Path(directory) / "template"
         engine = new_engine(template, schema=SCHEMA.format(age="I32", more=""))
-        engine.attempts.run(Request("main"), _Fill())
+        engine.attempts.run(WriteRequest("main"), _Fill())
         yield _changes(template, Path(directory))
         yield _clones(Graph(engine), template, Path(directory))
 

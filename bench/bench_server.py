@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from bench.harness import Table, median_of
 from omnigraph.graph.open import init_graph, open_graph, open_policy
 from omnigraph.policy.actions import Action
-from omnigraph.policy.questions import Question
+from omnigraph.policy.questions import AuthorizationRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,10 +164,10 @@ def _decisions() -> Table:
     numbers = iter(range(10**9))
 
     def fresh() -> object:
-        question = Question("ada", Action.CHANGE, "g", branch=f"b{next(numbers)}")
+        question = AuthorizationRequest("ada", Action.CHANGE, "g", branch=f"b{next(numbers)}")
         return decider.decide(question)
 
-    known = Question("ada", Action.CHANGE, "g", branch="main")
+    known = AuthorizationRequest("ada", Action.CHANGE, "g", branch="main")
     table = Table("a policy decision; 1,000 a second in 20 % of a core are 200 µs each", "by Cedar")
     table.add("by Cedar", median_of(fresh), aim=200e-6)
     table.add("asked before", median_of(lambda: policy.decide(known)), aim=200e-6)

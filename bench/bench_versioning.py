@@ -27,13 +27,13 @@ from omnigraph.testing.histories import branch_off
 from omnigraph.testing.kit import new_engine
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.root import Cache
-from omnigraph.writer.plan import Prepared, Request, TableEffect
+from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from omnigraph.session.engine import Engine
-    from omnigraph.writer.plan import View
+    from omnigraph.writer.plan import WriteSnapshot
 
 ROWS = 1_000_000
 CHANGED = 10_000
@@ -78,12 +78,12 @@ class _Append:
         self._name = type_name
         self._columns = columns
 
-    def prepare(self, view: View) -> Prepared:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite:
         entity = view.snapshot.catalog.entity(self._name)
         assert entity is not None
         table = view.snapshot.table(entity.id)
         rows = pa.table([self._columns[p.name] for p in stored_properties(entity)], table.schema)
-        return Prepared((TableEffect(entity.id, table.pin, table.stage_append(rows)),))
+        return PreparedWrite((TableEffect(entity.id, table.pin, table.stage_append(rows)),))
 
 
 class _Age:
@@ -96,7 +96,7 @@ class _Age:
         self._names = pa.array(names)
         self._age = age
 
-    def prepare(self, view: View) -> Prepared:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite:
         entity = view.snapshot.catalog.nodes[0]
         table = view.snapshot.table(entity.id)
         rows = table.scan()
@@ -110,12 +110,12 @@ class _Age:
         addresses = found.column(ROW_ADDRESS).to_numpy()
         staged = table.stage_change(replace=(addresses, None, changed))
         assert staged is not None
-        return Prepared((TableEffect(entity.id, table.pin, staged),))
+        return PreparedWrite((TableEffect(entity.id, table.pin, staged),))
 
 
 def _million(home: Path) -> Engine:
     engine = new_engine(home, schema=SCHEMA)
-    engine.attempts.run(Request("main"), _Append("Person", _people(ROWS)))
+    engine.attempts.run(WriteRequest("main"), _Append("Person", _people(ROWS)))
     return engine
 
 
@@ -150,9 +150,9 @@ def _differences(engine: Engine, home: Path) -> Table:
     bare = _indexed_copy(engine, home / "read")
     wanted = pa.array(_some(FEW, 1))
     before = engine.snapshot().commit_id
-    engine.attempts.run(Request("main"), _Age(_some(FEW, 1), 200))
+    engine.attempts.run(WriteRequest("main"), _Age(_some(FEW, 1), 200))
     few = engine.snapshot().commit_id
-    engine.attempts.run(Request("main"), _Age(_some(CHANGED, 2), 201))
+    engine.attempts.run(WriteRequest("main"), _Age(_some(CHANGED, 2), 201))
     graph = Graph(engine)
 
     def differ(one: str, other: str) -> int:
@@ -179,9 +179,9 @@ def _differences(engine: Engine, home: Path) -> Table:
 def _merges(engine: Engine, home: Path) -> Table:
     branch_off(engine, "many")
     names = _some(CHANGED, 3)
-    engine.attempts.run(Request("many"), _Age(names, 300))
+    engine.attempts.run(WriteRequest("many"), _Age(names, 300))
     branch_off(engine, "apart")
-    engine.attempts.run(Request("apart"), _Age(_some(10, 4), 400))
+    engine.attempts.run(WriteRequest("apart"), _Age(_some(10, 4), 400))
     branch_off(engine, "elsewhere")
     Graph(engine).mutate('query q() { insert Place { name: "x" } }', branch="elsewhere")
     bare = _Upserts(engine, home / "upsert", names)
@@ -230,8 +230,8 @@ class _Upserts:
 
 def _branches(home: Path) -> Table:
     engine = new_engine(home / "social", schema=SCHEMA)
-    engine.attempts.run(Request("main"), _Append("Person", _people(PEOPLE)))
-    engine.attempts.run(Request("main"), _Append("Knows", _friendships()))
+    engine.attempts.run(WriteRequest("main"), _Append("Person", _people(PEOPLE)))
+    engine.attempts.run(WriteRequest("main"), _Append("Knows", _friendships()))
     graph, git = Graph(engine), _Git(home / "git")
     # As a graph of this size is kept: its keys are indexed.
     graph.ensure_indices(types=["Person"], force=True)

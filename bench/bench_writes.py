@@ -29,7 +29,7 @@ from lance.fragment import write_fragments
 from bench.harness import Table
 from bench.shared import data_of, import_peer, peers_home
 from omnigraph.graph.open import init_graph
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.versioning.manifest import to_rows
 
 if TYPE_CHECKING:
@@ -324,7 +324,7 @@ def _per_commit(graph: Graph, branches: list[str], *, threads: int) -> float:
 
 def _per_commit_of_processes(graph: Graph, branches: list[str]) -> float:
     count = 25
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         children = []
         for number in range(4):
             records = [

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["remembered"]
+__all__ = ["memoized"]
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-def remembered(derive: Callable[[R], T]) -> Callable[[R], T]:
+def memoized(derive: Callable[[R], T]) -> Callable[[R], T]:
     """A function of one frozen record that is computed once and kept with the record: a
     ``cached_property`` that lives in another room than its class."""
     name = f"{derive.__module__}.{derive.__qualname__}"

@@ -80,12 +80,13 @@ def test_a_query_loads_what_answers_it_and_no_other_verb(people_graph: object) -
     others = {
         f"omnigraph.{package}"
         for package in (
-            *("server", "pipeline", "testing", "pictures", "writer", "integrity", "adapters.cedar"),
+            *("server", "pipeline", "testing", "notebook", "writer", "integrity", "adapters.cedar"),
             *("client.remote", "executor.search", "language.pg"),
             *("catalog.build", "catalog.diff", "catalog.merge", "policy.bundle"),
         )
     }
     assert not {one for one in loaded if any(f"{one}.".startswith(f"{no}.") for no in others)}
-    assert {one for one in loaded if one.startswith("omnigraph.operations.")} == {
-        f"omnigraph.operations.{part}" for part in ("engine", "prepared", "query", "running")
+    assert {one for one in loaded if one.startswith("omnigraph.session.")} == {
+        f"omnigraph.session.{part}"
+        for part in ("engine", "prepared_queries", "query", "running_operations")
     }

@@ -12,10 +12,10 @@ import pytest
 
 from omnigraph.errors import AlreadyExists, NotFound
 from omnigraph.graph.open import init_graph, open_graph
-from omnigraph.recovery.audit import Outcome
+from omnigraph.recovery.audit import RecoveryOutcome
 from omnigraph.testing.kit import SCHEMA, add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_proxy import counted
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
 from omnigraph.versioning.tags import create_tag
@@ -32,8 +32,8 @@ POINT_READ = "query one($name: String) { match { $p: Person { name: $name } } re
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
-    with Crew() as started:
+def crew() -> Iterator[ProcessGroup]:
+    with ProcessGroup() as started:
         yield started
 
 
@@ -61,7 +61,7 @@ def test_a_graph_in_a_bucket_is_created_written_branched_tagged_and_read_at_any_
 
 
 def test_processes_that_race_on_a_bucket_lose_nothing(
-    s3_endpoint: S3Endpoint, s3_uri: str, crew: Crew
+    s3_endpoint: S3Endpoint, s3_uri: str, crew: ProcessGroup
 ) -> None:
     """One pair shares a branch, another one shares only the table; no lease for half of them."""
     options = s3_endpoint.storage_options
@@ -88,13 +88,13 @@ def test_processes_that_race_on_a_bucket_lose_nothing(
 @pytest.mark.parametrize(
     ("point", "outcome"),
     [
-        ("attempt.advanced", Outcome.ROLLED_BACK),
-        ("attempt.confirmed", Outcome.ROLLED_FORWARD),
-        ("publish.swapped", Outcome.ROLLED_FORWARD),
+        ("attempt.advanced", RecoveryOutcome.ROLLED_BACK),
+        ("attempt.confirmed", RecoveryOutcome.ROLLED_FORWARD),
+        ("publish.swapped", RecoveryOutcome.ROLLED_FORWARD),
     ],
 )
 def test_what_a_killed_process_left_in_a_bucket_is_resolved_by_the_next_opener(
-    point: str, outcome: Outcome, s3_endpoint: S3Endpoint, s3_uri: str, crew: Crew
+    point: str, outcome: RecoveryOutcome, s3_endpoint: S3Endpoint, s3_uri: str, crew: ProcessGroup
 ) -> None:
     options = s3_endpoint.storage_options
     add(new_engine(s3_uri, storage_options=options), ["old"])
@@ -104,13 +104,13 @@ def test_what_a_killed_process_left_in_a_bucket_is_resolved_by_the_next_opener(
     assert child.was_killed
     engine = open_engine(s3_uri, storage_options=options)
     assert [row.outcome for row in engine.recovery.audit.rows()] == [outcome]
-    assert ("new" in ids_of(engine)) == (outcome is Outcome.ROLLED_FORWARD)
+    assert ("new" in ids_of(engine)) == (outcome is RecoveryOutcome.ROLLED_FORWARD)
     add(engine, ["next"])
     require_whole(engine)
 
 
 def test_a_half_made_graph_in_a_bucket_is_refused_and_remade_by_force(
-    s3_endpoint: S3Endpoint, s3_uri: str, crew: Crew
+    s3_endpoint: S3Endpoint, s3_uri: str, crew: ProcessGroup
 ) -> None:
     options = s3_endpoint.storage_options
     child = crew.start(

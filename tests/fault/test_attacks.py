@@ -20,7 +20,7 @@ from omnigraph.testing.kit import add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch
 from omnigraph.versioning.manifest import Counts, WriterKind
-from omnigraph.writer.plan import Prepared, Request, TableEffect, View
+from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest, WriteSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -137,7 +137,7 @@ class AddLetters:
     def __init__(self, *names: str) -> None:
         self._names = names
 
-    def prepare(self, view: View) -> Prepared:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite:
         entity = view.snapshot.catalog.node("Letter")
         assert entity is not None
         prop = {name: entity.by_name[name].id for name in ("name", "left", "right")}
@@ -153,7 +153,7 @@ class AddLetters:
         table = view.snapshot.table(entity.id)
         staged = table.stage_append(to_arrow(entity, rows))
         counts = Counts(nodes_inserted=len(rows))
-        return Prepared((TableEffect(entity.id, table.pin, staged),), counts=counts)
+        return PreparedWrite((TableEffect(entity.id, table.pin, staged),), counts=counts)
 
 
 def columns_of(engine: Engine) -> tuple[str, str]:
@@ -202,7 +202,7 @@ def test_what_another_branch_does_to_the_columns_does_not_touch_this_one(
 ) -> None:
     path = tmp_path / "graph"
     engine = new_engine(path, schema=LETTERS)
-    engine.attempts.run(Request("main"), AddLetters("a"))
+    engine.attempts.run(WriteRequest("main"), AddLetters("a"))
     create_branch(engine.root, engine.heads, "dev", engine.resolver.resolve("main"))
     left, right = columns_of(engine)
     table = path / table_of(engine, of="Letter").pin.path
@@ -214,10 +214,10 @@ def test_what_another_branch_does_to_the_columns_does_not_touch_this_one(
         on_the_other_branch()
     else:
         faults.arm(moment, on_the_other_branch)
-    engine.attempts.run(Request("main"), AddLetters("b"))
+    engine.attempts.run(WriteRequest("main"), AddLetters("b"))
     faults.clear()
     engine = open_engine(path)
-    engine.attempts.run(Request("dev"), AddLetters("c"))
+    engine.attempts.run(WriteRequest("dev"), AddLetters("c"))
     for branch, names in (("main", "ab"), ("dev", "ac")):
         found = table_of(engine, branch, of="Letter").scan(["id", left, right]).to_pylist()
         assert sorted(tuple(row.values()) for row in found) == [
@@ -230,7 +230,7 @@ def test_rows_staged_for_another_schema_are_refused(tmp_path: Path) -> None:
     """Should staged rows ever meet a base with other columns, the commit is refused."""
     path = tmp_path / "graph"
     engine = new_engine(path, schema=LETTERS)
-    engine.attempts.run(Request("main"), AddLetters("a"))
+    engine.attempts.run(WriteRequest("main"), AddLetters("a"))
     left, right = columns_of(engine)
     table = table_of(engine, of="Letter")
     staged = table.stage_append(table.scan())

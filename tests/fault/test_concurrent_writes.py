@@ -11,7 +11,7 @@ import pytest
 from omnigraph.errors import Conflict, KeyConflict
 from omnigraph.graph.open import init_graph, open_graph
 from omnigraph.testing.kit import ids_of, new_engine, open_engine
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def test_writers_in_four_processes_all_get_through(
     path = tmp_path / "graph"
     engine = new_engine(path)
     each = 25 if pytestconfig.getoption("--whole") else 6
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         children = []
         for child in range(4):
             branch = "main" if shared else f"b{child}"
@@ -192,7 +192,7 @@ def test_an_edge_is_never_left_without_the_node_that_another_process_deletes(
     path = tmp_path / "graph"
     engine = new_engine(path)
     nodes = [person("hub"), *(person(f"n{n}") for n in range(rounds))]
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         loader = crew.start(Script(str(path), (step("open"), step("load", records=nodes))))
         assert all(outcome.is_done for outcome in loader.join())
         scripts = []

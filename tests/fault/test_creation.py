@@ -12,7 +12,7 @@ from omnigraph.errors import AlreadyExists, NotFound
 from omnigraph.runtime.faults import POINTS
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.stamp import read_stamp
@@ -27,12 +27,12 @@ BEFORE_THE_STAMP = [
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
-    with Crew() as started:
+def crew() -> Iterator[ProcessGroup]:
+    with ProcessGroup() as started:
         yield started
 
 
-def kill_a_creator(crew: Crew, path: Path, point: str) -> None:
+def kill_a_creator(crew: ProcessGroup, path: Path, point: str) -> None:
     child = crew.start(Script(str(path), (step("init"),), f"{point}=kill"))
     child.join()
     assert child.was_killed
@@ -40,7 +40,7 @@ def kill_a_creator(crew: Crew, path: Path, point: str) -> None:
 
 @pytest.mark.parametrize("point", BEFORE_THE_STAMP)
 def test_a_half_made_graph_is_refused_by_everybody_and_remade_by_force(
-    point: str, tmp_path: Path, crew: Crew
+    point: str, tmp_path: Path, crew: ProcessGroup
 ) -> None:
     path = tmp_path / "graph"
     kill_a_creator(crew, path, point)
@@ -57,7 +57,9 @@ def test_a_half_made_graph_is_refused_by_everybody_and_remade_by_force(
     assert not list((path / layout.INIT_CLAIMS).glob("*"))
 
 
-def test_a_graph_whose_creator_died_after_the_stamp_is_whole(tmp_path: Path, crew: Crew) -> None:
+def test_a_graph_whose_creator_died_after_the_stamp_is_whole(
+    tmp_path: Path, crew: ProcessGroup
+) -> None:
     path = tmp_path / "graph"
     kill_a_creator(crew, path, "init.stamped")
     engine = open_engine(path)
@@ -99,7 +101,9 @@ def test_force_does_not_sweep_away_a_graph_that_was_finished_while_it_looked(
     assert ids_of(open_engine(path)) == ["precious"]
 
 
-def test_two_that_clean_up_the_same_ruin_do_not_both_do_so(tmp_path: Path, crew: Crew) -> None:
+def test_two_that_clean_up_the_same_ruin_do_not_both_do_so(
+    tmp_path: Path, crew: ProcessGroup
+) -> None:
     path = tmp_path / "graph"
     kill_a_creator(crew, path, "init.ref_written")
 
@@ -131,7 +135,7 @@ def test_a_directory_that_lost_its_stamp_is_not_made_a_new_graph(tmp_path: Path)
     assert refused.value.code == "graph.remains"
 
 
-def test_of_many_creators_exactly_one_wins(tmp_path: Path, crew: Crew) -> None:
+def test_of_many_creators_exactly_one_wins(tmp_path: Path, crew: ProcessGroup) -> None:
     for round_number in range(6):
         path = tmp_path / str(round_number)
         force = bool(round_number % 2)

@@ -18,7 +18,7 @@ import pytest
 from omnigraph.adapters.lance.versions import manifest_name
 from omnigraph.errors import GraphError, StorageFault
 from omnigraph.runtime.ids import new_ulid
-from omnigraph.session.status import describe
+from omnigraph.session.status import describe_status
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine, remove, table_of
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, list_branches
@@ -144,7 +144,7 @@ def damaged_copy(graph: Graph, tmp_path: Path, kind: str, how: str) -> Path:
 def require_main_works(engine: Engine) -> None:
     assert ids_of(engine) == ["later", "old"]
     assert "main" in [info.ref.name for info in list_branches(engine.root, engine.heads)]
-    assert describe(engine).branches >= 1
+    assert describe_status(engine).branches >= 1
     known = len(history(engine))
     add(engine, ["new"])
     assert ids_of(engine) == ["later", "new", "old"]
@@ -160,7 +160,7 @@ def test_main_works_beside_a_damaged_file(
     path = damaged_copy(graph, tmp_path, kind, how)
     reader = open_engine(path, read_only=True)
     assert ids_of(reader) == ["later", "old"]
-    assert describe(reader).branches >= 1
+    assert describe_status(reader).branches >= 1
     engine = open_engine(path)
     require_main_works(engine)
     if kind != "tag":
@@ -210,7 +210,7 @@ def test_status_reports_a_damaged_main(graph: Graph, tmp_path: Path) -> None:
     manifests = path / layout.manifest_path(head.incarnation) / "_versions"
     (manifests / manifest_name(head.version)).write_bytes(b"")
     for engine in (open_engine(path, read_only=True), open_engine(path)):
-        found = describe(engine)
+        found = describe_status(engine)
         assert [(ref.name, ref.fault.code) for ref in found.damaged] == [("main", "branch.damaged")]
         assert (found.head, found.schema, found.nodes, found.node_types) == (None,) * 4
         assert (found.branches, found.tags) == (1, 1)
@@ -223,7 +223,7 @@ def test_status_reports_a_main_whose_schema_is_damaged(graph: Graph, tmp_path: P
     shutil.copytree(graph.path, path)
     for file in (path / "_schema").iterdir():
         file.write_bytes(b"{")
-    found = describe(open_engine(path))
+    found = describe_status(open_engine(path))
     assert [(ref.name, ref.fault.code) for ref in found.damaged] == [("main", "schema.malformed")]
 
 

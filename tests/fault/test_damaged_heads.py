@@ -11,8 +11,8 @@ import pytest
 from omnigraph.adapters.lance.versions import manifest_name
 from omnigraph.errors import StorageFault
 from omnigraph.merging.merge import MergeRequest, merge_branches
-from omnigraph.recovery.audit import Outcome
-from omnigraph.session.status import describe
+from omnigraph.recovery.audit import RecoveryOutcome
+from omnigraph.session.status import describe_status
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
@@ -81,7 +81,7 @@ def require_damaged(engine: Engine, branch: str = "dev") -> StorageFault:
 
 def quarantined(engine: Engine) -> int:
     rows = engine.recovery.audit.rows()
-    return len([row for row in rows if row.outcome is Outcome.QUARANTINED])
+    return len([row for row in rows if row.outcome is RecoveryOutcome.QUARANTINED])
 
 
 @pytest.mark.parametrize("how", [tear, empty])
@@ -106,7 +106,7 @@ def test_at_power_an_unreadable_head_makes_its_branch_read_only(
     assert [(entry.name, entry.fault.code) for entry in found.damaged] == [
         ("dev", "branch.damaged")
     ]
-    assert [entry.name for entry in describe(engine).damaged] == ["dev"]
+    assert [entry.name for entry in describe_status(engine).damaged] == ["dev"]
     # Nothing was discarded: the commit itself is reported as damaged, and comes back from a copy.
     assert file.read_bytes() == damaged
     assert quarantined(engine) == 0

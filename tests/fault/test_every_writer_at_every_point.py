@@ -29,7 +29,7 @@ from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.faults import POINTS
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_steps import Here, age, play
-from omnigraph.testing.processes import Crew, Outcome, Script, Step, step
+from omnigraph.testing.processes import ProcessGroup, Script, ScriptStep, StepOutcome, step
 from omnigraph.testing.verify import check_graph
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import open_branches
@@ -58,10 +58,10 @@ class Scenario:
     """
 
     name: str
-    act: tuple[Step, ...]
-    before: tuple[Step, ...] = ()
-    crashes: tuple[tuple[str, Step], ...] = ()
-    then: tuple[Step, ...] = ()
+    act: tuple[ScriptStep, ...]
+    before: tuple[ScriptStep, ...] = ()
+    crashes: tuple[tuple[str, ScriptStep], ...] = ()
+    then: tuple[ScriptStep, ...] = ()
     blank: bool = False
     appears: tuple[str, ...] = ()
     vanishes: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ PICK = step("pick", target="dev")
 RESET = step("reset", to="main@v2")
 
 # What is there after a step, and what is not any more.
-EFFECTS: tuple[tuple[Step, dict[str, list[str]], dict[str, list[str]]], ...] = (
+EFFECTS: tuple[tuple[ScriptStep, dict[str, list[str]], dict[str, list[str]]], ...] = (
     (LOAD, {"Person": ["x", "y"], "Knows": ["x>y"]}, {}),
     (LOAD_ONTO_NEW, {"Person": ["x", "y"], "Knows": ["x>y"]}, {}),
     (LOAD_CHANGES, {"Person": ["x"], "Knows": ["x>y"]}, {"Person": ["a"], "Knows": ["a>b"]}),
@@ -210,8 +210,8 @@ BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
-    with Crew() as started:
+def crew() -> Iterator[ProcessGroup]:
+    with ProcessGroup() as started:
         yield started
 
 
@@ -221,7 +221,7 @@ def _no_faults() -> Iterator[None]:
     faults.clear()
 
 
-def make_template(scenario: Scenario, path: Path, crew: Crew) -> None:
+def make_template(scenario: Scenario, path: Path, crew: ProcessGroup) -> None:
     """The graph that every case of a scenario starts from."""
     if scenario.blank:
         return
@@ -248,7 +248,7 @@ def tear_head(path: Path) -> None:
     manifest.write_bytes(manifest.read_bytes()[:100])
 
 
-def steps_of(scenario: Scenario) -> tuple[Step, ...]:
+def steps_of(scenario: Scenario) -> tuple[ScriptStep, ...]:
     """Opening is part of the act only where it is the act."""
     opens = scenario.blank or OPEN in scenario.act[:1]
     return (step("arm"), *scenario.act) if opens else (OPEN, step("arm"), *scenario.act)
@@ -271,7 +271,7 @@ def passages_of(scenario: Scenario, path: Path) -> dict[str, int]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_writer_that_fails_at_any_point_leaves_a_whole_graph(
-    name: str, kind: str, tmp_path: Path, crew: Crew, pytestconfig: pytest.Config
+    name: str, kind: str, tmp_path: Path, crew: ProcessGroup, pytestconfig: pytest.Config
 ) -> None:
     scenario = BY_NAME[name]
     template = tmp_path / "template"
@@ -301,7 +301,7 @@ def copy_of(template: Path, path: Path) -> Path:
     return path
 
 
-def fail_at(scenario: Scenario, path: Path, fault: str, crew: Crew) -> list[Outcome]:
+def fail_at(scenario: Scenario, path: Path, fault: str, crew: ProcessGroup) -> list[StepOutcome]:
     """Run the act under a fault; the outcomes of the steps that ended."""
     steps = steps_of(scenario)
     if "=kill" not in fault:
@@ -314,7 +314,7 @@ def fail_at(scenario: Scenario, path: Path, fault: str, crew: Crew) -> list[Outc
     return outcomes
 
 
-def examine(scenario: Scenario, path: Path, outcomes: list[Outcome]) -> list[str]:
+def examine(scenario: Scenario, path: Path, outcomes: list[StepOutcome]) -> list[str]:
     """What is wrong with the graph after the fault."""
     if scenario.blank:
         return examine_creation(path, outcomes)
@@ -352,7 +352,7 @@ def write_again(path: Path) -> list[str]:
     return check_graph(open_engine(path))
 
 
-def examine_creation(path: Path, outcomes: list[Outcome]) -> list[str]:
+def examine_creation(path: Path, outcomes: list[StepOutcome]) -> list[str]:
     """A half-made graph cannot be opened, and is made anew when it is told to."""
     made = any(outcome.is_done and outcome.step.verb == "init" for outcome in outcomes)
     try:
@@ -368,7 +368,7 @@ def examine_creation(path: Path, outcomes: list[Outcome]) -> list[str]:
     return check_graph(open_engine(path)) + write_again(path)
 
 
-def check_added(engine: Engine, item: Step, outcome: Outcome | None) -> list[str]:
+def check_added(engine: Engine, item: ScriptStep, outcome: StepOutcome | None) -> list[str]:
     """Acknowledged: all of it is visible. Failed: none of it. Otherwise: all or nothing."""
     branch = item.arguments.get("branch", "main")
     seen = {
@@ -379,7 +379,7 @@ def check_added(engine: Engine, item: Step, outcome: Outcome | None) -> list[str
     return judge_visibility(seen, outcome)
 
 
-def judge_visibility(seen: set[bool], outcome: Outcome | None) -> list[str]:
+def judge_visibility(seen: set[bool], outcome: StepOutcome | None) -> list[str]:
     if len(seen) != 1:
         return ["a part of a commit is visible"]
     visible = seen.pop()
@@ -390,7 +390,7 @@ def judge_visibility(seen: set[bool], outcome: Outcome | None) -> list[str]:
     return []
 
 
-def check_changed(engine: Engine, item: Step, outcome: Outcome | None) -> list[str]:
+def check_changed(engine: Engine, item: ScriptStep, outcome: StepOutcome | None) -> list[str]:
     """The same for a change that also takes away; a branch that it would make may be missing."""
     branch = item.arguments.get("branch", "main")
     made = item.arguments.get("from_") is not None
@@ -414,7 +414,7 @@ def held(engine: Engine, branch: str, name: str) -> list[str]:
     return ids_of(engine, branch, of=name) if has_it else []
 
 
-def check_removed(engine: Engine, item: Step, outcome: Outcome | None) -> list[str]:
+def check_removed(engine: Engine, item: ScriptStep, outcome: StepOutcome | None) -> list[str]:
     left = set(item.arguments["ids"]) & set(ids_of(engine))
     if outcome is not None and outcome.is_done and left:
         return ["an acknowledged deletion is not visible"]
@@ -423,19 +423,19 @@ def check_removed(engine: Engine, item: Step, outcome: Outcome | None) -> list[s
     return []
 
 
-def check_branch(engine: Engine, item: Step, outcome: Outcome | None) -> list[str]:
+def check_branch(engine: Engine, item: ScriptStep, outcome: StepOutcome | None) -> list[str]:
     is_open = item.arguments["name"] in open_branches(engine.root, engine.heads)
     if outcome is not None and outcome.is_done and is_open != (item.verb == "branch"):
         return [f"{item.verb} was acknowledged and had no effect"]
     return []
 
 
-def check_tag(engine: Engine, item: Step, outcome: Outcome | None) -> list[str]:
+def check_tag(engine: Engine, item: ScriptStep, outcome: StepOutcome | None) -> list[str]:
     tag = engine.root.refs.tag(item.arguments["name"])
     return ["an acknowledged tag is missing"] if outcome and outcome.is_done and not tag else []
 
 
-def check_evolved(engine: Engine, item: Step, outcome: Outcome | None) -> list[str]:
+def check_evolved(engine: Engine, item: ScriptStep, outcome: StepOutcome | None) -> list[str]:
     """The old schema with the old rows, or the new one with the new."""
     catalog = engine.snapshot().catalog
     is_new = catalog.node("Pet") is not None
@@ -450,7 +450,7 @@ def check_evolved(engine: Engine, item: Step, outcome: Outcome | None) -> list[s
     return []
 
 
-def check_cloned(engine: Engine, item: Step, outcome: Outcome | None) -> list[str]:
+def check_cloned(engine: Engine, item: ScriptStep, outcome: StepOutcome | None) -> list[str]:
     """A copy can be used once it is acknowledged; cloning again finishes what was begun."""
     uri = engine.root.objects.uri
     copy = f"{uri}{item.arguments['suffix']}"
@@ -464,7 +464,7 @@ def check_cloned(engine: Engine, item: Step, outcome: Outcome | None) -> list[st
     return problems
 
 
-def nothing_to_check(engine: Engine, item: Step, outcome: Outcome | None) -> list[str]:
+def nothing_to_check(engine: Engine, item: ScriptStep, outcome: StepOutcome | None) -> list[str]:
     return []
 
 
@@ -488,7 +488,7 @@ CHECKS = {
 # --- nothing is left out -------------------------------------------------------------------------
 
 
-def test_every_fault_point_is_passed_by_a_scenario(tmp_path: Path, crew: Crew) -> None:
+def test_every_fault_point_is_passed_by_a_scenario(tmp_path: Path, crew: ProcessGroup) -> None:
     passed: set[str] = set()
     for number, scenario in enumerate(SCENARIOS):
         path = tmp_path / str(number)
@@ -504,7 +504,7 @@ def test_every_migration_step_has_a_scenario() -> None:
 def test_every_phase_boundary_of_the_attempt_has_a_fault_point() -> None:
     """Between two calls of the attempt that may leave something behind, a point is reached."""
     unguarded = []
-    attempts = attempt.Attempts
+    attempts = attempt.WriteTransactions
     for function in (attempts._once, attempts._commit, attempts._settle, advance_tables):
         steps = [call for call in calls_in_order(function) if call in PHASES or call == "reach"]
         for before, after in pairwise(steps):

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from omnigraph.coordination.heartbeat import HEART
 from omnigraph.coordination.owner import Owner, current_owner
-from omnigraph.recovery.audit import Outcome
+from omnigraph.recovery.audit import RecoveryOutcome
 from omnigraph.recovery.intents import Armed, Intent, IntentStore
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import CommitId, new_ulid
 from omnigraph.testing.kit import FAST, add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption, lose_reply
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.manifest import WriterKind
-from omnigraph.versioning.publish import Draft, Publication
+from omnigraph.versioning.publish import ManifestDraft, Publication
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +38,8 @@ ELSEWHERE = Owner("another-machine", 1, "0", "somebody")
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
-    with Crew() as started:
+def crew() -> Iterator[ProcessGroup]:
+    with ProcessGroup() as started:
         yield started
 
 
@@ -55,7 +55,7 @@ def intent_on(engine: Engine, owner: Owner = DEAD) -> Intent:
     head = engine.resolver.resolve("main")
     return Intent(
         Publication(
-            Draft(new_ulid(), "main", WriterKind.SCHEMA, actor="ada"),
+            ManifestDraft(new_ulid(), "main", WriterKind.SCHEMA, actor="ada"),
             head.incarnation,
             head.commit.ref,
             head.commit.schema,
@@ -66,7 +66,7 @@ def intent_on(engine: Engine, owner: Owner = DEAD) -> Intent:
     )
 
 
-def left_by(crew: Crew, path: Path, point: str, key: str) -> None:
+def left_by(crew: ProcessGroup, path: Path, point: str, key: str) -> None:
     """Let a child die at a point while it adds somebody."""
     steps = (step("open"), step("arm"), step("add", ids={"Person": [key]}))
     child = crew.start(Script(str(path), steps, f"{point}=kill"))
@@ -78,7 +78,7 @@ def test_an_unconfirmed_intent_is_never_rolled_forward_even_without_tables(engin
     intent = intent_on(engine)
     engine.recovery.intents.arm(intent)
     (row,) = engine.recovery.sweep()
-    assert row.outcome is Outcome.ROLLED_BACK
+    assert row.outcome is RecoveryOutcome.ROLLED_BACK
     assert intent.id not in [commit.id for commit in history(engine)]
     voiding = engine.resolver.resolve("main").commit
     assert voiding.kind is WriterKind.RECOVERY
@@ -91,7 +91,7 @@ def test_a_long_job_that_died_while_staging_is_rolled_back(engine: Engine) -> No
     intent = intent_on(engine)
     engine.recovery.intents.announce(intent)
     (row,) = engine.recovery.sweep()
-    assert row.outcome is Outcome.ROLLED_BACK
+    assert row.outcome is RecoveryOutcome.ROLLED_BACK
     require_whole(engine)
 
 
@@ -101,7 +101,7 @@ def test_a_confirmed_intent_without_tables_is_rolled_forward_under_its_own_id(
     intent = intent_on(engine)
     engine.recovery.intents.confirm(engine.recovery.intents.arm(intent), {})
     (row,) = engine.recovery.sweep()
-    assert row.outcome is Outcome.ROLLED_FORWARD
+    assert row.outcome is RecoveryOutcome.ROLLED_FORWARD
     newest = history(engine)[0]
     assert (newest.id, newest.actor) == (intent.id, "ada")
     require_whole(engine)
@@ -109,7 +109,7 @@ def test_a_confirmed_intent_without_tables_is_rolled_forward_under_its_own_id(
 
 @pytest.mark.parametrize("moment", ["recovery.classified", "recovery.audited"])
 def test_recovery_that_dies_is_finished_by_the_next_one_with_one_audit_row(
-    moment: str, tmp_path: Path, engine: Engine, crew: Crew
+    moment: str, tmp_path: Path, engine: Engine, crew: ProcessGroup
 ) -> None:
     path = tmp_path / "graph"
     left_by(crew, path, "attempt.confirmed", "new")
@@ -119,7 +119,7 @@ def test_recovery_that_dies_is_finished_by_the_next_one_with_one_audit_row(
         assert child.was_killed
     engine = open_engine(path)
     assert ids_of(engine) == ["new", "old"]
-    assert [row.outcome for row in engine.recovery.audit.rows()] == [Outcome.ROLLED_FORWARD]
+    assert [row.outcome for row in engine.recovery.audit.rows()] == [RecoveryOutcome.ROLLED_FORWARD]
     require_whole(engine)
 
 
@@ -136,14 +136,14 @@ def test_the_intent_of_a_living_process_of_another_machine_is_left_alone_until_i
     add(engine, ["meanwhile"])
     SYSTEM_CLOCK.sleep(FAST.intent_term_seconds * 1.2)
     (row,) = engine.recovery.sweep()
-    assert row.outcome is Outcome.ROLLED_BACK
+    assert row.outcome is RecoveryOutcome.ROLLED_BACK
     require_whole(engine)
 
 
 def test_what_this_process_gave_up_is_resolved_without_waiting(engine: Engine) -> None:
     """Nobody in this process works on it any more, and nobody knows that better."""
     engine.recovery.intents.arm(intent_on(engine, current_owner()))
-    assert [row.outcome for row in engine.recovery.sweep()] == [Outcome.ROLLED_BACK]
+    assert [row.outcome for row in engine.recovery.sweep()] == [RecoveryOutcome.ROLLED_BACK]
 
 
 def test_what_this_process_is_at_work_on_is_left_alone(engine: Engine) -> None:
@@ -294,7 +294,7 @@ def test_a_kept_intent_is_reported_once_by_every_opener(
 
 
 def test_an_operation_older_than_the_memory_of_voids_is_not_rolled_forward(
-    tmp_path: Path, engine: Engine, crew: Crew
+    tmp_path: Path, engine: Engine, crew: ProcessGroup
 ) -> None:
     """It may have been declared void, and forgotten, since: only its age tells."""
     path = tmp_path / "graph"
@@ -303,12 +303,12 @@ def test_an_operation_older_than_the_memory_of_voids_is_not_rolled_forward(
     SYSTEM_CLOCK.sleep(0.5)
     late = open_engine(path, limits=limits)
     assert ids_of(late) == ["old"]
-    assert [row.outcome for row in late.recovery.audit.rows()] == [Outcome.ROLLED_BACK]
+    assert [row.outcome for row in late.recovery.audit.rows()] == [RecoveryOutcome.ROLLED_BACK]
     require_whole(late)
 
 
 def test_an_attempt_older_than_the_memory_of_voids_gives_up(
-    tmp_path: Path, engine: Engine, crew: Crew
+    tmp_path: Path, engine: Engine, crew: ProcessGroup
 ) -> None:
     limits = replace(FAST, void_memory_seconds=0.4, intent_term_seconds=60.0)
     steps = (step("open"), step("arm"), step("add", ids={"Person": ["late"]}))

@@ -8,14 +8,14 @@ import pytest
 
 from omnigraph.errors import OperationVoid
 from omnigraph.testing.kit import Add, add, history, ids_of, new_engine, open_engine
-from omnigraph.writer.plan import Request
+from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from omnigraph.session.engine import Engine
-    from omnigraph.writer.plan import Prepared, View
+    from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 
 
 class Job(Add):
@@ -25,7 +25,7 @@ class Job(Add):
         super().__init__({"Person": ids})
         self._meanwhile = meanwhile
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         self._meanwhile()
         return super().prepare(view)
 
@@ -38,7 +38,7 @@ def test_a_long_job_is_announced_while_it_stages_and_leaves_nothing(tmp_path: Pa
     engine = new_engine(tmp_path / "g")
     seen: list[list[tuple[bool, bool]]] = []
     job = Job(["one"], lambda: seen.append(_pending(engine)))
-    manifest = engine.attempts.run_long(Request("main"), job)
+    manifest = engine.attempts.run_long(WriteRequest("main"), job)
     assert manifest is not None
     assert seen == [[(True, False)]]
     assert _pending(engine) == []
@@ -47,13 +47,13 @@ def test_a_long_job_is_announced_while_it_stages_and_leaves_nothing(tmp_path: Pa
 
 def test_a_long_job_that_finds_nothing_to_do_or_fails_withdraws(tmp_path: Path) -> None:
     engine = new_engine(tmp_path / "g")
-    assert engine.attempts.run_long(Request("main"), Add({"Person": []})) is None
+    assert engine.attempts.run_long(WriteRequest("main"), Add({"Person": []})) is None
 
     def fail() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        engine.attempts.run_long(Request("main"), Job(["one"], fail))
+        engine.attempts.run_long(WriteRequest("main"), Job(["one"], fail))
     assert _pending(engine) == []
     assert ids_of(engine) == []
 
@@ -67,7 +67,7 @@ def test_a_long_job_is_prepared_again_on_a_moved_head(tmp_path: Path) -> None:
         if len(rounds) < 3:
             add(other, [f"other{len(rounds)}"])
 
-    engine.attempts.run_long(Request("main"), Job(["one"], meanwhile))
+    engine.attempts.run_long(WriteRequest("main"), Job(["one"], meanwhile))
     assert len(rounds) == 3
     assert ids_of(engine) == ["one", "other1", "other2"]
 
@@ -80,7 +80,7 @@ def test_a_living_long_job_is_left_alone_by_others_however_long_it_takes(tmp_pat
             other.root.clock.sleep(0.1)
             assert other.recovery.sweep() == []
 
-    engine.attempts.run_long(Request("main"), Job(["one"], outlive_every_term))
+    engine.attempts.run_long(WriteRequest("main"), Job(["one"], outlive_every_term))
     assert ids_of(other) == ["one"]
 
 
@@ -92,6 +92,6 @@ def test_a_long_job_that_was_given_up_for_dead_has_no_effect(tmp_path: Path) -> 
             engine.recovery.intents.remove(operation)
 
     with pytest.raises(OperationVoid, match="taken for dead"):
-        engine.attempts.run_long(Request("main"), Job(["one"], bury))
+        engine.attempts.run_long(WriteRequest("main"), Job(["one"], bury))
     assert ids_of(engine) == []
     assert len(history(engine)) == 1

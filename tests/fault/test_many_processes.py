@@ -18,7 +18,7 @@ from omnigraph.runtime.faults import POINTS
 from omnigraph.testing.contention import write_side_by_side
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_steps import WRITE_POINTS
-from omnigraph.testing.processes import Child, Crew, Outcome, Script, step
+from omnigraph.testing.processes import Child, ProcessGroup, Script, StepOutcome, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch
 from omnigraph.versioning.manifest import WriterKind
@@ -44,13 +44,15 @@ def a_seed() -> int:
 class Workers:
     """Keeps a number of children at work until enough commits were acknowledged."""
 
-    def __init__(self, crew: Crew, path: Path, chance: random.Random, *, guarded: bool) -> None:
+    def __init__(
+        self, crew: ProcessGroup, path: Path, chance: random.Random, *, guarded: bool
+    ) -> None:
         self._crew = crew
         self._path = path
         self._chance = chance
         self._guarded = guarded
         self._started = 0
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[StepOutcome] = []
         self.deaths = 0
 
     @property
@@ -94,7 +96,7 @@ def test_whatever_is_killed_the_tables_are_exactly_what_the_lineage_says(
     engine = new_engine(path)
     for name in BRANCHES[1:]:
         create_branch(engine.root, engine.heads, name, engine.resolver.resolve("main"))
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         workers = Workers(crew, path, random.Random(a_seed()), guarded=guarded)
         workers.run(COMMITS_MIN * 10 if pytestconfig.getoption("--whole") else COMMITS_MIN)
     print(f"{workers.acknowledged} commits acknowledged, {workers.deaths} processes killed")
@@ -117,9 +119,9 @@ def test_writers_that_stop_and_wake_at_random_beside_a_recoverer_always_tell_the
     for name in BRANCHES[1:]:
         create_branch(engine.root, engine.heads, name, engine.resolver.resolve("main"))
     chance = random.Random(a_seed())
-    outcomes: list[Outcome] = []
+    outcomes: list[StepOutcome] = []
     pauses = 0
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         for round_number in range(20 if pytestconfig.getoption("--whole") else 1):
             children = [
                 crew.start(stopping_script(path, f"r{round_number}-{number}", chance))
@@ -183,7 +185,7 @@ def require_exact(engine: Engine, branch: str) -> None:
         assert ids_of(engine, branch, of=name) == sorted(expected[name])
 
 
-def require_truthful(engine: Engine, outcomes: list[Outcome]) -> None:
+def require_truthful(engine: Engine, outcomes: list[StepOutcome]) -> None:
     seen = {
         (branch, name): set(ids_of(engine, branch, of=name))
         for branch in BRANCHES

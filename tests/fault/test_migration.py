@@ -16,12 +16,12 @@ from omnigraph.runtime.ids import new_ulid
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption
 from omnigraph.testing.kit_steps import age
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
 from omnigraph.versioning.manifest import WriterKind
-from omnigraph.versioning.publish import Draft, Publication
+from omnigraph.versioning.publish import ManifestDraft, Publication
 from omnigraph.versioning.stamp import FORMAT
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def leave_an_intent(path: Path) -> None:
     head = engine.resolver.resolve("main")
     dead = Owner(current_owner().host, 2**22 + 1, "0", "nobody")
     publication = Publication(
-        Draft(new_ulid(), "main", WriterKind.MUTATION),
+        ManifestDraft(new_ulid(), "main", WriterKind.MUTATION),
         head.incarnation,
         head.commit.ref,
         head.commit.schema,
@@ -183,7 +183,7 @@ def test_a_reader_of_an_old_graph_survives_its_migration(path: Path) -> None:
 
 def test_many_openers_at_once_migrate_once_for_all(path: Path, tmp_path: Path) -> None:
     age(path, 1)
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         for number in range(4):
             copy = tmp_path / f"copy-{number}"
             shutil.copytree(path, copy)

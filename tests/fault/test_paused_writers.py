@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.recovery.audit import Outcome as Recovered
+from omnigraph.recovery.audit import RecoveryOutcome as Recovered
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.testing.kit import FAST, add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_steps import WRITE_POINTS
-from omnigraph.testing.processes import Child, Crew, Outcome, Script, step
+from omnigraph.testing.processes import Child, ProcessGroup, Script, StepOutcome, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch, delete_branch
 
@@ -33,8 +33,8 @@ LANDED = ARMED[ARMED.index("publish.swapped") : ARMED.index("attempt.settled_con
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
-    with Crew() as started:
+def crew() -> Iterator[ProcessGroup]:
+    with ProcessGroup() as started:
         yield started
 
 
@@ -45,7 +45,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def paused(
-    crew: Crew, path: Path, point: str, *, branch: str = "main", limits: Limits = FAST
+    crew: ProcessGroup, path: Path, point: str, *, branch: str = "main", limits: Limits = FAST
 ) -> Child:
     steps = (step("open"), step("arm"), step("add", ids={"Person": ["late"]}, branch=branch))
     child = crew.start(Script(str(path), steps, f"{point}=stop", limits=limits))
@@ -53,7 +53,7 @@ def paused(
     return child
 
 
-def wake(child: Child) -> Outcome:
+def wake(child: Child) -> StepOutcome:
     child.resume()
     return child.join()[-1]
 
@@ -78,7 +78,7 @@ def clean(path: Path, table: str, keep: int) -> None:
 
 @pytest.mark.parametrize("point", UNCONFIRMED)
 def test_a_writer_that_was_voided_and_cleaned_up_while_it_slept_fails_without_effect(
-    point: str, path: Path, crew: Crew
+    point: str, path: Path, crew: ProcessGroup
 ) -> None:
     (path / "mark").touch()
     pin = table_of(open_engine(path)).pin
@@ -97,7 +97,7 @@ def test_a_writer_that_was_voided_and_cleaned_up_while_it_slept_fails_without_ef
 
 @pytest.mark.parametrize("point", CONFIRMED)
 def test_a_writer_that_was_rolled_forward_while_it_slept_learns_that_it_succeeded(
-    point: str, path: Path, crew: Crew
+    point: str, path: Path, crew: ProcessGroup
 ) -> None:
     child = paused(crew, path, point)
     engine = open_engine(path)
@@ -114,7 +114,7 @@ def test_a_writer_that_was_rolled_forward_while_it_slept_learns_that_it_succeede
 
 @pytest.mark.parametrize("point", LANDED)
 def test_a_writer_that_slept_after_its_swap_learns_that_it_succeeded(
-    point: str, path: Path, crew: Crew
+    point: str, path: Path, crew: ProcessGroup
 ) -> None:
     child = paused(crew, path, point)
     engine = open_engine(path)
@@ -128,7 +128,7 @@ def test_a_writer_that_slept_after_its_swap_learns_that_it_succeeded(
 
 @pytest.mark.parametrize("point", CONFIRMED)
 def test_a_confirmed_writer_whose_table_moved_while_it_slept_is_voided(
-    point: str, path: Path, crew: Crew
+    point: str, path: Path, crew: ProcessGroup
 ) -> None:
     """Somebody committed to the same table on the same branch: it cannot be rolled forward."""
     child = paused(crew, path, point)
@@ -142,7 +142,7 @@ def test_a_confirmed_writer_whose_table_moved_while_it_slept_is_voided(
 
 
 def test_a_writer_that_slept_before_arm_past_the_grace_of_cleanup_gives_up(
-    path: Path, crew: Crew
+    path: Path, crew: ProcessGroup
 ) -> None:
     child = paused(crew, path, "attempt.prepared", limits=replace(FAST, cleanup_grace_seconds=0.4))
     SYSTEM_CLOCK.sleep(0.3)
@@ -153,7 +153,7 @@ def test_a_writer_that_slept_before_arm_past_the_grace_of_cleanup_gives_up(
 
 @pytest.mark.parametrize("point", ["attempt.prepared", "attempt.staged_synced"])
 def test_a_writer_whose_staged_files_are_gone_when_it_wakes_fails_without_effect(
-    point: str, path: Path, crew: Crew
+    point: str, path: Path, crew: ProcessGroup
 ) -> None:
     (path / "mark").touch()
     pin = table_of(open_engine(path)).pin
@@ -170,7 +170,7 @@ def test_a_writer_whose_staged_files_are_gone_when_it_wakes_fails_without_effect
 @pytest.mark.parametrize("point", WRITE_POINTS[: WRITE_POINTS.index("publish.swapped")])
 @pytest.mark.parametrize("swept", [False, True])
 def test_a_writer_whose_branch_was_deleted_and_created_again_does_not_write_to_the_new_one(
-    swept: bool, point: str, path: Path, crew: Crew
+    swept: bool, point: str, path: Path, crew: ProcessGroup
 ) -> None:
     engine = open_engine(path)
     create_branch(engine.root, engine.heads, "dev", engine.resolver.resolve("main"))
@@ -190,7 +190,7 @@ def test_a_writer_whose_branch_was_deleted_and_created_again_does_not_write_to_t
 
 
 def test_a_stopped_holder_of_the_lease_delays_others_by_its_term_at_most(
-    path: Path, crew: Crew
+    path: Path, crew: ProcessGroup
 ) -> None:
     child = paused(crew, path, "attempt.advanced")
     engine = open_engine(path)
@@ -205,7 +205,7 @@ def test_a_stopped_holder_of_the_lease_delays_others_by_its_term_at_most(
 
 
 def test_a_writer_that_sleeps_again_and_again_is_right_whatever_it_says(
-    path: Path, crew: Crew
+    path: Path, crew: ProcessGroup
 ) -> None:
     """Twelve writers stop at random points while another one keeps writing and recovering."""
     engine = open_engine(path)

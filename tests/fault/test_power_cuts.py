@@ -29,7 +29,7 @@ from omnigraph.testing.verify import check_graph, require_whole
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
 from omnigraph.versioning.root import GraphRoot
 from omnigraph.versioning.tags import create_tag
-from omnigraph.writer.plan import Request
+from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,7 +78,9 @@ def test_no_acknowledged_operation_is_lost_whenever_the_power_goes(
             lambda: branch(engine, "dev"),
             lambda: add(engine, ["c"], branch="dev"),
             lambda: add(engine, ["d"]),
-            lambda: engine.attempts.run(Request("main"), Add({"Person": ["e"], "Place": ["f"]})),
+            lambda: engine.attempts.run(
+                WriteRequest("main"), Add({"Person": ["e"], "Place": ["f"]})
+            ),
             lambda: remove(engine, ["a"]),
             lambda: create_tag(engine.root, "v1", engine.resolver.resolve("main")),
             lambda: delete_branch(engine.root, engine.heads, "dev"),
@@ -110,7 +112,7 @@ def test_power_that_goes_in_the_middle_of_a_write_leaves_all_of_it_or_nothing(
         branch(engine, "dev")
         add(engine, ["side"], branch="dev")
         faults.arm(point, lambda: reboot(disk, tmp_path, seed))
-        engine.attempts.run(Request("main"), Add({"Person": ["x"], "Place": ["y"]}))
+        engine.attempts.run(WriteRequest("main"), Add({"Person": ["x"], "Place": ["y"]}))
         after = open_engine(tmp_path / f"after-{seed}" / "graph")
         people, places = ids_of(after), ids_of(after, of="Place")
         assert (people, places) in ((["old"], []), (["old", "x"], ["y"]))

@@ -21,7 +21,7 @@ from omnigraph.testing.kit_steps import WRITE_POINTS
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
 from omnigraph.versioning.manifest import WriterKind
-from omnigraph.writer.plan import Request
+from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -260,7 +260,7 @@ def test_a_commit_that_others_rolled_forward_before_the_branch_was_deleted_is_a_
         lose_reply()
 
     writer = with_tables(path, swaps(overtake, after=True))
-    manifest = writer.attempts.run(Request("dev"), Add({"Person": ["new"]}))
+    manifest = writer.attempts.run(WriteRequest("dev"), Add({"Person": ["new"]}))
     assert manifest is not None
     assert ids_of(writer, "main") == ["old"]
     require_whole(open_engine(path))
@@ -291,5 +291,5 @@ def test_nothing_to_do_makes_no_commit(path: Path) -> None:
     """INV-4: a change without effect is none."""
     engine = open_engine(path)
     before = history(engine)
-    assert engine.attempts.run(Request("main"), Add({"Person": []})) is None
+    assert engine.attempts.run(WriteRequest("main"), Add({"Person": []})) is None
     assert history(engine) == before

@@ -11,10 +11,10 @@ from omnigraph.errors import GraphError
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.testing.kit import Add, add, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
-from omnigraph.writer.plan import Prepared, Request, View
+from omnigraph.writer.plan import PreparedWrite, WriteRequest, WriteSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
-    with Crew() as started:
+def crew() -> Iterator[ProcessGroup]:
+    with ProcessGroup() as started:
         yield started
 
 
@@ -48,7 +48,7 @@ def branch(engine: Engine, name: str) -> None:
     ],
 )
 def test_of_many_that_create_or_delete_one_name_exactly_one_succeeds(
-    verb: str, before: tuple[object, ...], loser: set[str], path: Path, crew: Crew
+    verb: str, before: tuple[object, ...], loser: set[str], path: Path, crew: ProcessGroup
 ) -> None:
     engine = open_engine(path)
     for round_number in range(5):
@@ -139,13 +139,15 @@ class Slow(Add):
 
     rounds = 0
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         self.rounds += 1
         SYSTEM_CLOCK.sleep(0.1)
         return super().prepare(view)
 
 
-def test_a_writer_that_never_pauses_does_not_starve_a_slow_one(path: Path, crew: Crew) -> None:
+def test_a_writer_that_never_pauses_does_not_starve_a_slow_one(
+    path: Path, crew: ProcessGroup
+) -> None:
     """The last round of a retried write holds the lease from its capture on."""
     steps = [step("open"), step("wait")]
     steps += [step("add", ids={"Person": [f"quick-{turn}"]}) for turn in range(300)]
@@ -155,7 +157,7 @@ def test_a_writer_that_never_pauses_does_not_starve_a_slow_one(path: Path, crew:
     for _ in range(5):
         quick.next()
     slow = Slow({"Person": ["slow"]})
-    engine.attempts.run(Request("main"), slow)
+    engine.attempts.run(WriteRequest("main"), slow)
     assert slow.rounds > 1, "it was overtaken"
     assert quick.is_alive(), "and got through all the same"
     quick.kill()

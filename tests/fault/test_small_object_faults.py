@@ -14,9 +14,9 @@ import pytest
 
 from omnigraph.adapters.objects.keys import TEMPORARY
 from omnigraph.errors import GraphError, OutcomeUnknown, StorageFault
-from omnigraph.testing.faulty import Fault, FaultyObjects, Verb, When
+from omnigraph.testing.faulty import Fault, FaultyObjects, ObjectVerb, When
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
@@ -40,8 +40,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
-    with Crew() as started:
+def crew() -> Iterator[ProcessGroup]:
+    with ProcessGroup() as started:
         yield started
 
 
@@ -66,7 +66,7 @@ def faulty_engine(path: Path) -> tuple[Engine, FaultyObjects]:
 def test_an_intent_that_cannot_be_put_aborts_the_write(part: str, when: When, path: Path) -> None:
     engine, objects = faulty_engine(path)
     nth = 1 if part == "json" else 2
-    objects.add(Fault(Verb.PUT, nth, when, layout.RECOVERY))
+    objects.add(Fault(ObjectVerb.PUT, nth, when, layout.RECOVERY))
     with pytest.raises(StorageFault):
         add(engine, ["lost"])
     assert objects.hits
@@ -84,7 +84,7 @@ def test_an_intent_that_cannot_be_removed_is_a_warning(
     nth: int, when: When, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     engine, objects = faulty_engine(path)
-    objects.add(Fault(Verb.DELETE, nth, when, layout.RECOVERY))
+    objects.add(Fault(ObjectVerb.DELETE, nth, when, layout.RECOVERY))
     commit = add(engine, ["new"])
     assert commit in caplog.text
     engine = open_engine(path)
@@ -96,11 +96,11 @@ def test_an_intent_that_cannot_be_removed_is_a_warning(
 
 def test_a_listing_that_fails_stops_a_write_and_an_open_loudly(path: Path) -> None:
     engine, objects = faulty_engine(path)
-    objects.add(Fault(Verb.LIST, 1, When.BEFORE, layout.RECOVERY))
+    objects.add(Fault(ObjectVerb.LIST, 1, When.BEFORE, layout.RECOVERY))
     with pytest.raises(StorageFault):
         add(engine, ["lost"])
     assert ids_of(engine) == ["old"], "reading needs no listing of intents"
-    broken = Fault(Verb.LIST, 1, When.BEFORE, layout.RECOVERY, lasting=True)
+    broken = Fault(ObjectVerb.LIST, 1, When.BEFORE, layout.RECOVERY, lasting=True)
     with pytest.raises(StorageFault):
         open_engine(path, wrap_objects=lambda inner: FaultyObjects(inner, broken))
     reader = open_engine(
@@ -112,7 +112,7 @@ def test_a_listing_that_fails_stops_a_write_and_an_open_loudly(path: Path) -> No
 def test_a_lease_that_cannot_be_had_stops_nobody(path: Path) -> None:
     engine, objects = faulty_engine(path)
     engine.attempts.lease.enabled = True
-    for verb in (Verb.PUT, Verb.GET, Verb.DELETE):
+    for verb in (ObjectVerb.PUT, ObjectVerb.GET, ObjectVerb.DELETE):
         objects.add(Fault(verb, 1, When.BEFORE, layout.WRITE_LEASE, lasting=True))
     add(engine, ["new"])
     assert ids_of(engine) == ["new", "old"]
@@ -123,7 +123,7 @@ def test_a_stamp_that_cannot_be_read_after_the_confirmation_leaves_the_outcome_o
 ) -> None:
     """It can be neither published nor voided; when the storage is back, recovery decides."""
     engine, objects = faulty_engine(path)
-    objects.add(Fault(Verb.GET, 1, When.BEFORE, layout.STAMP, lasting=True))
+    objects.add(Fault(ObjectVerb.GET, 1, When.BEFORE, layout.STAMP, lasting=True))
     with pytest.raises(OutcomeUnknown) as told:
         add(engine, ["perhaps"])
     objects.heal()
@@ -182,13 +182,13 @@ def is_done(engine: Engine, act: str) -> bool:
 @pytest.mark.parametrize("when", When)
 @pytest.mark.parametrize("act", ACTS)
 def test_any_request_of_any_verb_may_fail(
-    act: str, when: When, path: Path, tmp_path: Path, crew: Crew
+    act: str, when: When, path: Path, tmp_path: Path, crew: ProcessGroup
 ) -> None:
     if act == "sweep":
         steps = (step("open"), step("arm"), step("add", ids={"Person": ["left"]}))
         crew.run(Script(str(path), steps, "attempt.confirmed=kill"))
     problems = []
-    for verb in Verb:
+    for verb in ObjectVerb:
         for nth in range(1, 40):
             copy = tmp_path / f"{verb}-{nth}"
             shutil.copytree(path, copy)
@@ -241,7 +241,7 @@ def check(path: Path, act: str, outcome: str) -> list[str]:
 
 def test_a_failed_write_leaves_no_recovery_commit_unless_it_had_confirmed(path: Path) -> None:
     engine, objects = faulty_engine(path)
-    objects.add(Fault(Verb.PUT, 1, When.BEFORE, layout.RECOVERY))
+    objects.add(Fault(ObjectVerb.PUT, 1, When.BEFORE, layout.RECOVERY))
     with pytest.raises(StorageFault):
         add(engine, ["lost"])
     assert WriterKind.RECOVERY not in {commit.kind for commit in history(engine)}

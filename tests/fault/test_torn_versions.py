@@ -9,11 +9,11 @@ import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
 from omnigraph.errors import GraphError, StorageFault
-from omnigraph.recovery.audit import Outcome
+from omnigraph.recovery.audit import RecoveryOutcome
 from omnigraph.runtime import faults
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_steps import Here, play
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch
@@ -32,8 +32,8 @@ TEARS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
-    with Crew() as started:
+def crew() -> Iterator[ProcessGroup]:
+    with ProcessGroup() as started:
         yield started
 
 
@@ -56,7 +56,7 @@ def tear(path: Path, table: str, version: int, how: str = "cut") -> None:
     manifest.write_bytes(TEARS[how](manifest.read_bytes()))
 
 
-def die_at(crew: Crew, path: Path, point: str, branch: str = "main") -> None:
+def die_at(crew: ProcessGroup, path: Path, point: str, branch: str = "main") -> None:
     """Somebody adds `lost` and dies."""
     steps = (step("open"), step("arm"), step("add", ids={"Person": ["lost"]}, branch=branch))
     child = crew.start(Script(str(path), steps, f"{point}=kill"))
@@ -66,12 +66,12 @@ def die_at(crew: Crew, path: Path, point: str, branch: str = "main") -> None:
 
 def quarantined(engine: Engine) -> list[str]:
     rows = engine.recovery.audit.rows()
-    return [row.tables[0]["path"] for row in rows if row.outcome is Outcome.QUARANTINED]
+    return [row.tables[0]["path"] for row in rows if row.outcome is RecoveryOutcome.QUARANTINED]
 
 
 @pytest.mark.parametrize("how", TEARS)
 def test_a_torn_table_version_that_no_commit_pins_is_set_aside_by_the_next_write(
-    how: str, path: Path, crew: Crew
+    how: str, path: Path, crew: ProcessGroup
 ) -> None:
     die_at(crew, path, "attempt.advanced")
     table = table_of(open_engine(path, read_only=True)).pin
@@ -136,7 +136,7 @@ def test_a_torn_table_version_that_another_branch_pins_does_not_stop_a_write(
 @pytest.mark.parametrize("how", TEARS)
 @pytest.mark.parametrize("branch", ["main", "dev"])
 def test_a_torn_graph_manifest_is_set_aside_and_its_operation_rolled_forward(
-    branch: str, how: str, path: Path, crew: Crew
+    branch: str, how: str, path: Path, crew: ProcessGroup
 ) -> None:
     """It was never acknowledged, and everything but the manifest is safe."""
     die_at(crew, path, "publish.swapped", branch)
@@ -192,7 +192,7 @@ def test_a_torn_graph_manifest_without_a_readable_predecessor_is_left_alone(path
 @pytest.mark.parametrize("table", [layout.AUDIT_TABLE, layout.LINEAGE_TABLE])
 @pytest.mark.parametrize("how", TEARS)
 def test_a_torn_table_that_nothing_depends_on_stops_nothing(
-    how: str, table: str, path: Path, crew: Crew
+    how: str, table: str, path: Path, crew: ProcessGroup
 ) -> None:
     die_at(crew, path, "attempt.confirmed")
     engine = open_engine(path)
@@ -231,7 +231,7 @@ def test_a_manifest_cut_at_any_length_is_torn_and_nothing_worse(path: Path) -> N
 @pytest.mark.parametrize("point", ["recovery.torn_copied", "recovery.torn_set_aside"])
 @pytest.mark.parametrize("kind", ["kill", "raise"])
 def test_a_healer_that_dies_is_followed_by_another_and_audited_once(
-    kind: str, point: str, path: Path, crew: Crew
+    kind: str, point: str, path: Path, crew: ProcessGroup
 ) -> None:
     die_at(crew, path, "publish.swapped")
     head = open_engine(path, read_only=True).resolver.resolve("main")
@@ -272,7 +272,7 @@ def test_of_two_healers_at_once_one_works(path: Path) -> None:
     require_whole(open_engine(path))
 
 
-def test_the_claim_of_a_dead_healer_stops_nobody(path: Path, crew: Crew) -> None:
+def test_the_claim_of_a_dead_healer_stops_nobody(path: Path, crew: ProcessGroup) -> None:
     engine = open_engine(path)
     add(engine, ["lost"])
     head = engine.resolver.resolve("main")

@@ -9,9 +9,9 @@ import pytest
 from omnigraph.errors import PinChanged
 from omnigraph.testing.kit import Add, add, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
-from omnigraph.writer.plan import Request
+from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def test_of_two_processes_that_read_what_the_other_writes_exactly_one_wins_each_
     new_engine(path)
     keys = [f"round-{number}" for number in range(ROUNDS if not guarded else ROUNDS // 4)]
     sides = (("Person", "Place"), ("Place", "Person"))
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         children = []
         for to, unless in sides:
             rounds = [
@@ -70,7 +70,7 @@ def test_a_table_that_was_read_and_has_moved_is_named_by_the_conflict(tmp_path: 
     writer = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
     with pytest.raises(PinChanged) as told:
         writer.attempts.run(
-            Request("main"), Add({"Person": ["y"]}, reads=["Place"], reprepares=False)
+            WriteRequest("main"), Add({"Person": ["y"]}, reads=["Place"], reprepares=False)
         )
     moved = open_engine(path).resolver.resolve("main").pins[place.id].version
     assert told.value.details == {"table_key": "node:Place", "expected": before, "actual": moved}
@@ -88,7 +88,7 @@ def test_an_untouched_table_may_move_under_a_writer(tmp_path: Path) -> None:
     other.attempts.lease.enabled = False
     late = Interruption("swap", lambda: add(other, ["x"], to="Place"), prefix="__manifest")
     writer = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
-    writer.attempts.run(Request("main"), Add({"Person": ["y"]}, reprepares=False))
+    writer.attempts.run(WriteRequest("main"), Add({"Person": ["y"]}, reprepares=False))
     assert late.done
     assert (ids_of(engine), ids_of(engine, of="Place")) == (["y"], ["x"])
     require_whole(engine)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.changes import compare
-from omnigraph.changes.comparison import Comparison
+from omnigraph.changes.comparison import SnapshotComparison
 from omnigraph.history.commit_changes import CommitChangesRequest, commit_changes
 from omnigraph.history.diff import DiffRequest, diff
 from omnigraph.history.feed import PollRequest, poll
@@ -128,14 +128,14 @@ def test_what_the_files_tell_is_what_comparing_everything_tells(
         made = play(engine, steps)
         for one, other in product(made[:3] + made[-3:], repeat=2):
             before, after = engine.snapshot(one), engine.snapshot(other)
-            quick = list(Comparison(before, after).changes())
+            quick = list(SnapshotComparison(before, after).changes())
             with patch.object(compare, "_hides_columns", return_value=True):
-                slow = list(Comparison(before, after).changes())
+                slow = list(SnapshotComparison(before, after).changes())
             with (
                 patch.object(compare, "_ROWS_PER_PASS", 2),
                 patch.object(compare, "_KEPT_BYTES_MAX", 0),
             ):
-                in_passes = list(Comparison(before, after).changes())
+                in_passes = list(SnapshotComparison(before, after).changes())
             assert quick == slow == in_passes
 
 

@@ -24,13 +24,13 @@ from omnigraph.testing.examples import examples
 from omnigraph.testing.kit import new_engine
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.manifest import WriterKind
-from omnigraph.writer.plan import Prepared, Request, TableEffect
+from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from omnigraph.writer.plan import View
+    from omnigraph.writer.plan import WriteSnapshot
 
 # Few values, so that duplicates and values out of bounds are likely.
 VALUES: dict[str, st.SearchStrategy[Any]] = {
@@ -318,7 +318,7 @@ class Insert:
         self._name = name
         self._rows = rows
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         entity = view.snapshot.catalog.entity(self._name)
         assert entity is not None
         table = view.snapshot.table(entity.id)
@@ -326,7 +326,7 @@ class Insert:
         ends = {"src": "@src", "dst": "@dst", "id": "@id"}
         rows = [{(ends | ids)[key]: value for key, value in row.items()} for row in self._full()]
         staged = table.stage_append(to_arrow(entity, rows))
-        return Prepared((TableEffect(entity.id, table.pin, staged),))
+        return PreparedWrite((TableEffect(entity.id, table.pin, staged),))
 
     def _full(self) -> list[dict[str, Any]]:
         return [
@@ -359,7 +359,7 @@ def insert_rows(draw: Callable[..., Any], model: Model, graph: Graph, branch: st
         else:
             del found.rows[key]
     if new:
-        graph._engine.attempts.run(Request(branch), Insert(name, new))
+        graph._engine.attempts.run(WriteRequest(branch), Insert(name, new))
 
 
 def shown(graph: Graph, target: str) -> dict[str, dict[str, dict[str, Any]]]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from omnigraph.integrity.changes import Mode
 from omnigraph.loading.columnar_parser import read_block
 from omnigraph.loading.json_decoder import Decoder
-from omnigraph.loading.json_schemas import Shapes
+from omnigraph.loading.json_schemas import JsonSchemas
 from omnigraph.loading.record_parser import type_records
 from omnigraph.runtime.ids import is_ulid
 from omnigraph.testing.examples import examples
@@ -64,7 +64,7 @@ edge Likes: Person -> Note {
 }
 """
 )
-SHAPES = {mode: Shapes(CATALOG, mode) for mode in Mode}
+SHAPES = {mode: JsonSchemas(CATALOG, mode) for mode in Mode}
 
 texts = st.text(st.characters(codec="utf-8"), max_size=6)
 singles = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -194,7 +194,7 @@ STRANGE = (
 ENDS = (b"\n", b"\n", b"\n", b"\r\n")
 
 
-def exactly(data: bytes, shapes: Shapes) -> Parsed:
+def exactly(data: bytes, shapes: JsonSchemas) -> Parsed:
     found = Decoder().feed(data, last=True)
     return type_records(((item.value, item.line) for item in found), shapes)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from omnigraph.errors import GraphError
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.execute import Call, Executable, execute, stream
-from omnigraph.planner import PASSES, Facts, plan_read
+from omnigraph.planner import PASSES, PlannerStatistics, plan_read
 from omnigraph.planner.build import build
 from omnigraph.planner.passes.join_order import order_joins
 from omnigraph.planner.plan import Access
@@ -58,7 +58,7 @@ def test_any_pass_may_be_left_out(graph: RandomGraph, ir: ReadIR, left_out: set[
     plan = build(ir)
     for run in PASSES:
         if run not in left_out:
-            plan = run(plan, Facts(CATALOG, graph.counts()))
+            plan = run(plan, PlannerStatistics(CATALOG, graph.counts()))
     # Looking up needs to know the columns; everything else only saves work.
     asked = question(graph, ir)
     assert agree(asked.by_engine(Access.RESIDENT, plan), asked.by_reference())
@@ -69,7 +69,7 @@ def test_wrong_statistics_make_no_wrong_answers(
     graph: RandomGraph, ir: ReadIR, most: int, least: int
 ) -> None:
     counts = {type_id: most if place % 2 else least for place, type_id in enumerate(CATALOG.types)}
-    question(graph, ir).require_agreement(plan_read(ir, Facts(CATALOG, counts)))
+    question(graph, ir).require_agreement(plan_read(ir, PlannerStatistics(CATALOG, counts)))
 
 
 @given(graphs(), reads(), st.randoms())
@@ -87,7 +87,7 @@ def test_the_answer_does_not_depend_on_where_rows_are_stored(
 @given(graphs(), reads())
 def test_a_stream_has_the_rows_of_the_whole(graph: RandomGraph, ir: ReadIR) -> None:
     source = MemorySource({type_id: graph.table(type_id) for type_id in CATALOG.types})
-    executable = Executable(plan_read(ir, Facts(CATALOG, graph.counts())), CATALOG)
+    executable = Executable(plan_read(ir, PlannerStatistics(CATALOG, graph.counts())), CATALOG)
     call = Call(PARAMS, NOW, cache=ByteCache(10**7))
     try:
         whole = execute(executable, source, call)
@@ -101,7 +101,9 @@ def test_a_stream_has_the_rows_of_the_whole(graph: RandomGraph, ir: ReadIR) -> N
 @given(graphs(), reads(), st.integers(0, 2_000))
 def test_a_small_cache_makes_no_other_answers(graph: RandomGraph, ir: ReadIR, budget: int) -> None:
     source = MemorySource({type_id: graph.table(type_id) for type_id in CATALOG.types})
-    plan = replace(plan_read(ir, Facts(CATALOG, graph.counts())), access=Access.RESIDENT)
+    plan = replace(
+        plan_read(ir, PlannerStatistics(CATALOG, graph.counts())), access=Access.RESIDENT
+    )
     found: Any
     try:
         found = outcome_of(

@@ -24,7 +24,7 @@ from omnigraph.errors import GraphError
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.execute import Call, Executable, execute
 from omnigraph.maintenance.indexes import plan_table, stage_steps
-from omnigraph.planner import Facts, plan_read
+from omnigraph.planner import PlannerStatistics, plan_read
 from omnigraph.planner.plan import Access
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
 from omnigraph.runtime.ids import new_short_id
@@ -144,7 +144,7 @@ def reference(source: Stored, ir: ReadIR) -> Any:
 
 def outcomes(source: Stored, ir: ReadIR) -> list[Any]:
     """What each way of access, and the definition, make of a read."""
-    facts = Facts(CATALOG, {type_id: pin.rows for type_id, pin in source.pins.items()})
+    facts = PlannerStatistics(CATALOG, {type_id: pin.rows for type_id, pin in source.pins.items()})
     plan = plan_read(ir, facts)
     found: list[Any] = []
     for access in (*Access, None):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from omnigraph.executor.search.distances import distances, exact_sum, matrix_of
 from omnigraph.executor.search.similar import similar_words
-from omnigraph.executor.search.words import Words
+from omnigraph.executor.search.words import TermDictionary
 from omnigraph.semantics.search import cosine_distance
 from omnigraph.semantics.text import edit_distance, tokenize
 
@@ -26,7 +26,7 @@ SMALL = st.just(0.0) | st.builds(
 )
 
 
-def words_of(words: Words, row: int) -> tuple[str, ...]:
+def words_of(words: TermDictionary, row: int) -> tuple[str, ...]:
     codes = words.codes[words.starts[row] : words.starts[row + 1]]
     return tuple(words.vocabulary.take(pa.array(codes)).to_pylist())
 
@@ -35,7 +35,7 @@ def words_of(words: Words, row: int) -> tuple[str, ...]:
 @example(["a", "b", "", None, "a"])
 @example(["end", "less"])
 def test_a_column_is_split_as_its_texts_are(texts: list[str | None]) -> None:
-    words = Words.of(pa.array(texts, pa.string()))
+    words = TermDictionary.of(pa.array(texts, pa.string()))
     assert [words_of(words, row) for row in range(len(texts))] == [
         tokenize(text or "") for text in texts
     ]
@@ -50,13 +50,13 @@ def test_a_slice_of_an_array_is_split_like_the_array(
 ) -> None:
     start = data.draw(st.integers(0, len(texts)))
     part = pa.array(texts, pa.string()).slice(start, 3)
-    whole = Words.of(pa.array(texts[start : start + 3], pa.string()))
-    assert Words.of(part).codes.tolist() == whole.codes.tolist()
+    whole = TermDictionary.of(pa.array(texts[start : start + 3], pa.string()))
+    assert TermDictionary.of(part).codes.tolist() == whole.codes.tolist()
 
 
 @given(TEXTS, st.lists(st.integers(0, 7)))
 def test_some_rows_have_the_words_that_they_had(texts: list[str | None], rows: list[int]) -> None:
-    words = Words.of(pa.array(texts, pa.string()))
+    words = TermDictionary.of(pa.array(texts, pa.string()))
     chosen = np.array([row for row in rows if row < len(texts)], np.int64)
     some = words.some(chosen)
     assert [words_of(some, place) for place in range(len(some))] == [

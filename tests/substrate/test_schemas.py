@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from omnigraph.adapters.lance.field_layout import Shape, field_numbers, reshape
+from omnigraph.adapters.lance.field_layout import FieldLayout, field_numbers, reshape
 from omnigraph.adapters.lance.imports import load_lance
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def commit(dataset: Any, operation: Any) -> Any:
 
 def test_a_schema_comes_apart_and_together_again(table: Any) -> None:
     shape, numbers = reshape(table, table.schema, kept=table.schema.names, first=())
-    again = Shape.from_json(shape.to_json()).to_lance()
+    again = FieldLayout.from_json(shape.to_json()).to_lance()
     assert again.to_pyarrow().equals(table.schema)
     assert field_numbers(again) == field_numbers(table.lance_schema)
     assert numbers == {}

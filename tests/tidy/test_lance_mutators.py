@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parents[2] / "src" / "omnigraph"
 STAGING = SOURCE / "adapters" / "lance" / "staging.py"
-SMALL = SOURCE / "adapters" / "lance" / "small.py"
-DOOR = SOURCE / "adapters" / "lance" / "door.py"
+SMALL = SOURCE / "adapters" / "lance" / "small_files.py"
+IMPORTS = SOURCE / "adapters" / "lance" / "imports.py"
 
 # Names that only Lance has: wherever they are called, they mean a dataset.
 LANCE_ONLY = {
@@ -114,7 +114,7 @@ def test_nothing_writes_to_lance_outside_of_the_staging_module() -> None:
     assert found == []
 
 
-def test_lance_is_imported_by_one_door() -> None:
+def test_lance_is_imported_by_one_module() -> None:
     importers = set()
     for module in modules():
         for node in ast.walk(ast.parse(module.read_text())):
@@ -125,7 +125,7 @@ def test_lance_is_imported_by_one_door() -> None:
                 names = [node.module or ""]
             if any(name.split(".")[0] == "lance" for name in names):
                 importers.add(module)
-    assert importers == {DOOR}
+    assert importers == {IMPORTS}
 
 
 @pytest.mark.parametrize(

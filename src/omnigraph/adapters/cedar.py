@@ -18,8 +18,8 @@ from omnigraph.policy.questions import Decision
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from omnigraph.policy.bundle import Bundle, Rule
-    from omnigraph.policy.questions import Question
+    from omnigraph.policy.bundle import PolicyBundle, PolicyRule
+    from omnigraph.policy.questions import AuthorizationRequest
 
 __all__ = ["CedarDecider", "cedar_entities", "cedar_policies", "cedar_schema"]
 
@@ -30,7 +30,7 @@ _SERVER = "root"
 class CedarDecider:
     """Decides by one bundle. Policies and entities are parsed once: that is 13 times as fast."""
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, bundle: PolicyBundle) -> None:
         # Sixteen megabytes that only graphs with a policy need.
         import cedarpy  # noqa: PLC0415
 
@@ -45,7 +45,7 @@ class CedarDecider:
         self._schema = cedarpy.Schema.from_str(schema)
         self._entities = cedarpy.Entities.from_json_str(json.dumps(cedar_entities(bundle)))
 
-    def decide(self, question: Question) -> Decision:
+    def decide(self, question: AuthorizationRequest) -> Decision:
         answer = self._cedar.is_authorized(
             self._request(question), self._policies, self._entities, self._schema
         )
@@ -54,7 +54,7 @@ class CedarDecider:
         rules = {name.rpartition(":")[0] for name in named}
         return Decision(allowed, min(rules, default=None))
 
-    def _request(self, question: Question) -> dict[str, Any]:
+    def _request(self, question: AuthorizationRequest) -> dict[str, Any]:
         about_server = question.action in SERVER_ACTIONS
         kind, name = ("Server", _SERVER) if about_server else ("Graph", question.graph or "graph")
         return {
@@ -64,7 +64,7 @@ class CedarDecider:
             "context": {} if about_server else self._context(question),
         }
 
-    def _context(self, question: Question) -> dict[str, Any]:
+    def _context(self, question: AuthorizationRequest) -> dict[str, Any]:
         return {
             "has_branch": question.branch is not None,
             "branch": question.branch or "",
@@ -100,7 +100,7 @@ namespace {_NAMESPACE} {{
 """
 
 
-def cedar_entities(bundle: Bundle) -> list[dict[str, Any]]:
+def cedar_entities(bundle: PolicyBundle) -> list[dict[str, Any]]:
     """Groups, and the actors in them."""
     memberships = sorted(bundle.groups.items())
     groups = [_entity("Group", name) for name, _ in memberships]
@@ -111,7 +111,7 @@ def cedar_entities(bundle: Bundle) -> list[dict[str, Any]]:
     return groups + actors
 
 
-def cedar_policies(bundle: Bundle) -> str:
+def cedar_policies(bundle: PolicyBundle) -> str:
     """The rules as Cedar."""
     return "\n".join(_policy(rule, action) for rule in bundle.rules for action in rule.actions)
 
@@ -124,7 +124,7 @@ def _entity(kind: str, name: str, parents: Iterable[str] = ()) -> dict[str, Any]
     }
 
 
-def _policy(rule: Rule, action: Action) -> str:
+def _policy(rule: PolicyRule, action: Action) -> str:
     effect = "permit" if rule.effect is Effect.ALLOW else "forbid"
     everyone = rule.group == EVERYONE
     who = "principal" if everyone else f"principal in {_NAMESPACE}::Group::{_quoted(rule.group)}"
@@ -138,7 +138,7 @@ def _policy(rule: Rule, action: Action) -> str:
     )
 
 
-def _conditions(rule: Rule) -> list[str]:
+def _conditions(rule: PolicyRule) -> list[str]:
     found = []
     for scope, name in ((rule.branch_scope, "branch"), (rule.target_branch_scope, "target_branch")):
         if scope is not Scope.ANY:
@@ -153,7 +153,7 @@ def _conditions(rule: Rule) -> list[str]:
     return found
 
 
-def _about_types(rule: Rule) -> str:
+def _about_types(rule: PolicyRule) -> str:
     """A permission must cover every type, a denial needs to meet one."""
     named = _set(rule.types)
     if rule.effect is Effect.ALLOW:

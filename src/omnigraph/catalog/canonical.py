@@ -18,7 +18,7 @@ from omnigraph.catalog.model import (
     Range,
     TypeId,
 )
-from omnigraph.catalog.reading import Reader, malformed
+from omnigraph.catalog.reading import StrictReader, malformed
 from omnigraph.datatypes.types import (
     MAX_VECTOR_DIM,
     EnumType,
@@ -160,7 +160,7 @@ def annotations_json(annotations: Annotations) -> list[Any]:
 
 def from_json(value: Any) -> Catalog:
     """Read the output of ``to_json``; raise ``SchemaFailure`` for anything else."""
-    with Reader(value, "catalog") as reader:
+    with StrictReader(value, "catalog") as reader:
         found = reader.integer("format")
         if found != CATALOG_FORMAT:
             raise malformed("catalog.format", f"{found} is not {CATALOG_FORMAT}")
@@ -174,12 +174,12 @@ def from_json(value: Any) -> Catalog:
     return catalog
 
 
-def _read_node(reader: Reader) -> NodeType:
+def _read_node(reader: StrictReader) -> NodeType:
     with reader:
         return NodeType(**_entity_fields(reader), interfaces=reader.texts("interfaces"))
 
 
-def _read_edge(reader: Reader) -> EdgeType:
+def _read_edge(reader: StrictReader) -> EdgeType:
     with reader:
         low, high = reader.cardinality("cardinality")
         return EdgeType(
@@ -191,7 +191,7 @@ def _read_edge(reader: Reader) -> EdgeType:
         )
 
 
-def _entity_fields(reader: Reader) -> dict[str, Any]:
+def _entity_fields(reader: StrictReader) -> dict[str, Any]:
     """Read the fields that nodes and edges share."""
     properties = tuple(_read_property(each) for each in reader.objects("properties"))
     key = reader.optional_texts("key")
@@ -208,21 +208,21 @@ def _entity_fields(reader: Reader) -> dict[str, Any]:
     }
 
 
-def _read_members(reader: Reader, key: str) -> tuple[tuple[PropertyId, ...], ...]:
+def _read_members(reader: StrictReader, key: str) -> tuple[tuple[PropertyId, ...], ...]:
     return tuple(tuple(PropertyId(each) for each in members) for members in reader.text_lists(key))
 
 
-def _read_range(reader: Reader) -> Range:
+def _read_range(reader: StrictReader) -> Range:
     with reader:
         return Range(PropertyId(reader.text("property")), reader.bound("low"), reader.bound("high"))
 
 
-def _read_check(reader: Reader) -> Check:
+def _read_check(reader: StrictReader) -> Check:
     with reader:
         return Check(PropertyId(reader.text("property")), reader.text("pattern"))
 
 
-def _read_property(reader: Reader) -> Property:
+def _read_property(reader: StrictReader) -> Property:
     with reader:
         return Property(
             id=PropertyId(reader.text("id")),
@@ -234,7 +234,7 @@ def _read_property(reader: Reader) -> Property:
         )
 
 
-def _read_interface(reader: Reader) -> Interface:
+def _read_interface(reader: StrictReader) -> Interface:
     with reader:
         return Interface(
             name=reader.text("name"),
@@ -244,7 +244,7 @@ def _read_interface(reader: Reader) -> Interface:
         )
 
 
-def _read_bare_property(reader: Reader) -> Property:
+def _read_bare_property(reader: StrictReader) -> Property:
     with reader:
         name = reader.text("name")
         return Property(
@@ -258,7 +258,7 @@ def _read_bare_property(reader: Reader) -> Property:
 
 
 def _read_constraint(
-    reader: Reader,
+    reader: StrictReader,
 ) -> tuple[str, tuple[str, ...], int | float | None, int | float | None, str | None]:
     with reader:
         return (
@@ -270,7 +270,7 @@ def _read_constraint(
         )
 
 
-def _read_type(reader: Reader) -> DataType:
+def _read_type(reader: StrictReader) -> DataType:
     path, value = reader.any("type")
     match value:
         case str() if value in _SCALARS:
@@ -292,7 +292,7 @@ def _is_value_set(values: list[Any]) -> bool:
     return bool(values) and len(texts) == len(values) and sorted(set(texts)) == texts
 
 
-def _read_annotations(reader: Reader) -> Annotations:
+def _read_annotations(reader: StrictReader) -> Annotations:
     found = []
     for each in reader.objects("annotations"):
         with each:

@@ -33,9 +33,9 @@ from omnigraph.catalog.steps import (
     ExtendEnum,
     MigrationPlan,
     NarrowEnum,
-    Place,
     RenameProperty,
     RenameType,
+    SchemaElement,
     TypeKind,
     UnsupportedChange,
     UpdatePropertyMetadata,
@@ -113,7 +113,7 @@ def _diff_interfaces(accepted: Catalog, desired: Catalog) -> Iterator[Step]:
     before = {each.name: each for each in accepted.interfaces}
     after = {each.name: each for each in desired.interfaces}
     for name, new in after.items():
-        element = Place(TypeKind.INTERFACE, TypeId(""), name)
+        element = SchemaElement(TypeKind.INTERFACE, TypeId(""), name)
         old = before.get(name)
         if old is None:
             yield AddType(element=element)
@@ -121,7 +121,9 @@ def _diff_interfaces(accepted: Catalog, desired: Catalog) -> Iterator[Step]:
             yield UpdateTypeMetadata(element=element, annotations=new.annotations)
     for name in before:
         if name not in after:
-            yield DropType(element=Place(TypeKind.INTERFACE, TypeId(""), name), mode=DropMode.SOFT)
+            yield DropType(
+                element=SchemaElement(TypeKind.INTERFACE, TypeId(""), name), mode=DropMode.SOFT
+            )
 
 
 def _added_types(accepted: Catalog, desired: Catalog) -> Iterator[Step]:
@@ -286,5 +288,5 @@ def _added_property(pair: _Pair, prop: Property) -> Step:
     )
 
 
-def _element_of(entity: EntityType) -> Place:
-    return Place(TypeKind(entity.kind.value), entity.id, entity.name)
+def _element_of(entity: EntityType) -> SchemaElement:
+    return SchemaElement(TypeKind(entity.kind.value), entity.id, entity.name)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from omnigraph.catalog.model import Property
-    from omnigraph.catalog.steps import Place, Step
+    from omnigraph.catalog.steps import SchemaElement, Step
     from omnigraph.datatypes.types import DataType
 
 __all__ = ["diff_property", "is_lossless"]
@@ -59,7 +59,7 @@ def is_lossless(old: DataType, new: DataType) -> bool:
 def diff_property(
     old: Property,
     new: Property,
-    element: Place,
+    element: SchemaElement,
     *,
     embeds_otherwise: bool,
     fill_nulls_from: str | None = None,
@@ -92,7 +92,7 @@ def diff_property(
         )
 
 
-def _change_type(old: Property, new: Property, element: Place) -> Step:
+def _change_type(old: Property, new: Property, element: SchemaElement) -> Step:
     match old.dtype, new.dtype:
         case EnumType(before), EnumType(after):
             return _change_enum(set(before), set(after), new, element)
@@ -111,7 +111,7 @@ def _change_type(old: Property, new: Property, element: Place) -> Step:
             return _refuse_type(old, new, element)
 
 
-def _change_enum(before: set[str], after: set[str], new: Property, element: Place) -> Step:
+def _change_enum(before: set[str], after: set[str], new: Property, element: SchemaElement) -> Step:
     added, removed = tuple(sorted(after - before)), tuple(sorted(before - after))
     if not removed:
         return ExtendEnum(element=element, prop=new, added=added)
@@ -125,7 +125,7 @@ def _change_enum(before: set[str], after: set[str], new: Property, element: Plac
     )
 
 
-def _refuse_type(old: Property, new: Property, element: Place) -> Step:
+def _refuse_type(old: Property, new: Property, element: SchemaElement) -> Step:
     vectors = isinstance(old.dtype, VectorType) and isinstance(new.dtype, VectorType)
     return UnsupportedChange(
         element=element,
@@ -142,7 +142,7 @@ def _refuse_type(old: Property, new: Property, element: Place) -> Step:
 
 
 def _check(
-    kind: CheckKind, prop: Property, element: Place, *, values: tuple[str, ...] = ()
+    kind: CheckKind, prop: Property, element: SchemaElement, *, values: tuple[str, ...] = ()
 ) -> DataCheck:
     return DataCheck(
         kind=kind,

@@ -9,16 +9,16 @@ from omnigraph.catalog.steps import (
     AddConstraint,
     ChangeConstraint,
     CheckKind,
+    ConstraintDefinition,
     DataCheck,
     DropConstraint,
-    Rule,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from omnigraph.catalog.model import EntityType, PropertyId
-    from omnigraph.catalog.steps import Place, Step
+    from omnigraph.catalog.steps import SchemaElement, Step
 
 __all__ = ["diff_rules"]
 
@@ -29,7 +29,7 @@ _RISK = {
 }
 
 
-def diff_rules(old: EntityType, new: EntityType, element: Place) -> Iterator[Step]:
+def diff_rules(old: EntityType, new: EntityType, element: SchemaElement) -> Iterator[Step]:
     """Yield the steps from the constraints of one state of a type to those of another.
 
     Constraints of a dropped property are dropped with it, without a step.
@@ -53,19 +53,26 @@ def diff_rules(old: EntityType, new: EntityType, element: Place) -> Iterator[Ste
             )
 
 
-def _identity(rule: Rule) -> tuple[object, ...]:
+def _identity(rule: ConstraintDefinition) -> tuple[object, ...]:
     """Identify a rule without its bounds: a changed range is the same rule."""
     return rule.name, rule.members, rule.pattern
 
 
-def _added(rule: Rule, new: EntityType, known: Collection[PropertyId], element: Place) -> Step:
+def _added(
+    rule: ConstraintDefinition,
+    new: EntityType,
+    known: Collection[PropertyId],
+    element: SchemaElement,
+) -> Step:
     if not _can_be_violated(rule, new, known):
         return AddConstraint(element=element, rule=rule)
     code, _ = _RISK[rule.name]
     return AddConstraint(element=element, code=code, checks=(_check(rule, element),), rule=rule)
 
 
-def _can_be_violated(rule: Rule, new: EntityType, known: Collection[PropertyId]) -> bool:
+def _can_be_violated(
+    rule: ConstraintDefinition, new: EntityType, known: Collection[PropertyId]
+) -> bool:
     """Return whether existing rows could violate a rule.
 
     A new property is null in them, which violates nothing, or has its default, which satisfies
@@ -80,7 +87,9 @@ def _can_be_violated(rule: Rule, new: EntityType, known: Collection[PropertyId])
     return rule.name == "unique" or not fresh
 
 
-def _changed(former: Rule, rule: Rule, element: Place) -> Step:
+def _changed(
+    former: ConstraintDefinition, rule: ConstraintDefinition, element: SchemaElement
+) -> Step:
     tighter = _is_tighter(former, rule)
     return ChangeConstraint(
         element=element,
@@ -91,18 +100,20 @@ def _changed(former: Rule, rule: Rule, element: Place) -> Step:
     )
 
 
-def _is_tighter(former: Rule, rule: Rule) -> bool:
+def _is_tighter(former: ConstraintDefinition, rule: ConstraintDefinition) -> bool:
     raised = rule.low is not None and (former.low is None or rule.low > former.low)
     lowered = rule.high is not None and (former.high is None or rule.high < former.high)
     return raised or lowered
 
 
-def _with_dropped(rule: Rule, old: EntityType, live: Collection[PropertyId]) -> bool:
+def _with_dropped(
+    rule: ConstraintDefinition, old: EntityType, live: Collection[PropertyId]
+) -> bool:
     declared = {prop.id for prop in old.properties}
     return any(member in declared and member not in live for member in rule.members)
 
 
-def _check(rule: Rule, element: Place) -> DataCheck:
+def _check(rule: ConstraintDefinition, element: SchemaElement) -> DataCheck:
     _, kind = _RISK[rule.name]
     return DataCheck(
         kind=kind,
@@ -116,11 +127,11 @@ def _check(rule: Rule, element: Place) -> DataCheck:
     )
 
 
-def _rules(entity: EntityType) -> Iterator[Rule]:
-    def rule(name: str, members: Iterable[PropertyId], **values: Any) -> Rule:
+def _rules(entity: EntityType) -> Iterator[ConstraintDefinition]:
+    def rule(name: str, members: Iterable[PropertyId], **values: Any) -> ConstraintDefinition:
         found = tuple(members)
         names = tuple(entity.by_id[member].name for member in found)
-        return Rule(name=name, members=found, member_names=names, **values)
+        return ConstraintDefinition(name=name, members=found, member_names=names, **values)
 
     for members in entity.uniques:
         yield rule("unique", members)

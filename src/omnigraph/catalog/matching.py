@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PatternNode",
-    "TooMuchWork",
+    "PatternTooExpensive",
     "expanded_size",
     "matches",
     "max_repetitions",
@@ -29,7 +29,7 @@ __all__ = [
 _STEPS_MAX = 50_000
 
 
-class TooMuchWork(Exception):
+class PatternTooExpensive(Exception):
     """The match exceeded its budget of steps."""
 
 
@@ -55,7 +55,7 @@ class Sequence:
 
 
 @frozen
-class Choice:
+class Alternation:
     """One of several pattern nodes."""
 
     options: tuple[PatternNode, ...]
@@ -70,7 +70,7 @@ class Repeat:
     high: int | None
 
 
-PatternNode: TypeAlias = Single | Anchor | Sequence | Choice | Repeat
+PatternNode: TypeAlias = Single | Anchor | Sequence | Alternation | Repeat
 
 
 def matches(node: PatternNode, text: str) -> bool:
@@ -81,7 +81,7 @@ def matches(node: PatternNode, text: str) -> bool:
 def max_repetitions(node: PatternNode) -> int:
     """Return the largest number of repetitions of a character, multiplying nested counts."""
     match node:
-        case Sequence(nodes) | Choice(nodes):
+        case Sequence(nodes) | Alternation(nodes):
             return max(map(max_repetitions, nodes), default=1)
         case Repeat(inner, low, high):
             return max_repetitions(inner) * max(1, low if high is None else high)
@@ -92,7 +92,7 @@ def max_repetitions(node: PatternNode) -> int:
 def expanded_size(node: PatternNode) -> int:
     """Return the length of the pattern with its counts expanded."""
     match node:
-        case Sequence(nodes) | Choice(nodes):
+        case Sequence(nodes) | Alternation(nodes):
             return sum(map(expanded_size, nodes))
         case Repeat(inner, low, high):
             return expanded_size(inner) * max(1, low if high is None else high)
@@ -111,7 +111,7 @@ class _Match:
         """Return the positions where a node can end that starts at one of the given positions."""
         self._budget -= len(starts) + 1
         if self._budget < 0:
-            raise TooMuchWork
+            raise PatternTooExpensive
         match node:
             case Single(test):
                 return {at + 1 for at in starts if test.fullmatch(self._text, at, at + 1)}
@@ -121,7 +121,7 @@ class _Match:
                 for each in nodes:
                     starts = self.ends(each, starts)
                 return starts
-            case Choice(options):
+            case Alternation(options):
                 return {end for option in options for end in self.ends(option, starts)}
             case Repeat(inner, low, high):
                 return self._repeated(inner, starts, low, high)
@@ -166,7 +166,7 @@ class _PatternParser:
         options = [self._sequence(flags)]
         while self._accept("|"):
             options.append(self._sequence(flags))
-        return options[0] if len(options) == 1 else Choice(tuple(options))
+        return options[0] if len(options) == 1 else Alternation(tuple(options))
 
     def _sequence(self, flags: int) -> PatternNode:
         return Sequence(tuple(self._nodes(flags)))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import AnnotationValue
 
-__all__ = ["Reader", "malformed"]
+__all__ = ["StrictReader", "malformed"]
 
 
 def malformed(path: str, reason: str) -> SchemaFailure:
@@ -25,7 +25,7 @@ def malformed(path: str, reason: str) -> SchemaFailure:
     )
 
 
-class Reader:
+class StrictReader:
     """A JSON object; as a context manager it refuses keys that were not read."""
 
     def __init__(self, value: Any, path: str) -> None:
@@ -89,9 +89,9 @@ class Reader:
             raise malformed(path, "is not finite")
         return value
 
-    def objects(self, key: str) -> list[Reader]:
+    def objects(self, key: str) -> list[StrictReader]:
         path, items = self._list(key)
-        return [Reader(item, f"{path}[{index}]") for index, item in enumerate(items)]
+        return [StrictReader(item, f"{path}[{index}]") for index, item in enumerate(items)]
 
     def texts(self, key: str) -> tuple[str, ...]:
         path, items = self._list(key)

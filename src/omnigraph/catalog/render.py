@@ -33,7 +33,7 @@ from omnigraph.datatypes.types import spell_type
 from omnigraph.language.lexer import quote_string
 
 if TYPE_CHECKING:
-    from omnigraph.catalog.steps import DataCheck, MigrationPlan, Rule, Step
+    from omnigraph.catalog.steps import ConstraintDefinition, DataCheck, MigrationPlan, Step
 
 __all__ = ["describe_check", "describe_step", "render_plan"]
 
@@ -177,7 +177,7 @@ def describe_check(check: DataCheck) -> str:
             assert_never(check.kind)
 
 
-def _rule(rule: Rule) -> str:
+def _rule(rule: ConstraintDefinition) -> str:
     args = list(rule.member_names)
     if rule.name == "range":
         args.append(_bounds(rule.low, rule.high))

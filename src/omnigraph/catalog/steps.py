@@ -30,6 +30,7 @@ __all__ = [
     "ChangeNullability",
     "ChangeType",
     "CheckKind",
+    "ConstraintDefinition",
     "DataCheck",
     "DropConstraint",
     "DropMode",
@@ -38,10 +39,9 @@ __all__ = [
     "ExtendEnum",
     "MigrationPlan",
     "NarrowEnum",
-    "Place",
     "RenameProperty",
     "RenameType",
-    "Rule",
+    "SchemaElement",
     "Step",
     "TypeKind",
     "UnsupportedChange",
@@ -108,7 +108,7 @@ class DataCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class ConstraintDefinition:
     """A constraint: key, unique, index, range or check."""
 
     name: str
@@ -128,7 +128,7 @@ class Rule:
 
 
 @frozen
-class Place:
+class SchemaElement:
     """The type that a step changes; the identity of an interface is empty."""
 
     kind: TypeKind
@@ -140,7 +140,7 @@ class Place:
 class _Step:
     kind: ClassVar[str]
 
-    element: Place
+    element: SchemaElement
     code: MigrationCode | None = None
     checks: tuple[DataCheck, ...] = ()
 
@@ -348,7 +348,7 @@ class UpdatePropertyMetadata(_PropertyStep):
 class AddConstraint(_Step):
     kind = "add_constraint"
 
-    rule: Rule
+    rule: ConstraintDefinition
 
     def _details(self) -> dict[str, Any]:
         return {"type_name": self.type_name, "constraint": self.rule.to_json()}
@@ -358,7 +358,7 @@ class AddConstraint(_Step):
 class DropConstraint(_Step):
     kind = "drop_constraint"
 
-    rule: Rule
+    rule: ConstraintDefinition
 
     def _details(self) -> dict[str, Any]:
         return {"type_name": self.type_name, "constraint": self.rule.to_json()}
@@ -370,8 +370,8 @@ class ChangeConstraint(_Step):
 
     kind = "change_constraint"
 
-    old: Rule
-    new: Rule
+    old: ConstraintDefinition
+    new: ConstraintDefinition
 
     def _details(self) -> dict[str, Any]:
         ends = {"from": self.old.to_json(), "to": self.new.to_json()}

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
     from omnigraph.ports.tables import Table, TableStore
 
-__all__ = ["NOTHING", "Differences", "Images", "Op", "Side", "compare"]
+__all__ = ["NOTHING", "ChangeOp", "Differences", "Images", "Side", "compare"]
 
 _ROWS_PER_PASS = 4_000_000
 # So many bytes of candidates stay in memory, so that a small difference is read once.
 _KEPT_BYTES_MAX = 16 * 2**20
 
 
-class Op(IntEnum):
+class ChangeOp(IntEnum):
     """What happened to an entity, in the order in which changes are told."""
 
     INSERT = 0
@@ -86,7 +86,7 @@ class Differences:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def count(self, op: Op) -> int:
+    def count(self, op: ChangeOp) -> int:
         return int(np.count_nonzero(self.ops == op))
 
     def select(self, chosen: np.ndarray) -> Differences:
@@ -247,7 +247,7 @@ def _concat(parts: list[Differences]) -> Differences:
 
 
 def _ops(inserted: int, updated: int, deleted: int) -> np.ndarray:
-    return np.repeat(np.array(list(Op), np.int8), [inserted, updated, deleted])
+    return np.repeat(np.array(list(ChangeOp), np.int8), [inserted, updated, deleted])
 
 
 def _zeros(like: np.ndarray) -> np.ndarray:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from omnigraph.catalog.model import EntityKind, stored_properties
-from omnigraph.changes.compare import Op, Side, compare
-from omnigraph.changes.model import ChangeFilter, EntityChange, Image, Position
+from omnigraph.changes.compare import ChangeOp, Side, compare
+from omnigraph.changes.model import ChangeFilter, ChangePosition, EntityChange, Image
 from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from omnigraph.versioning.root import Cache
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["Comparison", "TypePair", "TypeSummary", "side_of"]
+__all__ = ["SnapshotComparison", "TypePair", "TypeSummary", "side_of"]
 
 # So many changes are fetched and decoded at once.
 _CHUNK_ROWS = 1_024
@@ -59,7 +59,7 @@ class TypeSummary:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SnapshotComparison:
     """Two snapshots side by side. ``before`` is None for what precedes the first commit.
 
     ``known`` remembers differences between pins, so that the next page of a long answer need not
@@ -83,7 +83,7 @@ class Comparison:
             changed, key=lambda pair: (pair.entity.kind is EntityKind.EDGE, pair.entity.id)
         )
 
-    def changes(self, *, after: Position | None = None) -> Iterator[EntityChange]:
+    def changes(self, *, after: ChangePosition | None = None) -> Iterator[EntityChange]:
         """The changes behind a position, each with its images."""
         for pair in self.pairs():
             if after is None or _place(pair) > (after.is_edge, after.type_id):
@@ -127,15 +127,15 @@ class Comparison:
             yield from _decode(pair, found, chosen[begin : begin + _CHUNK_ROWS])
 
     def _count(self, pair: TypePair) -> TypeSummary:
-        ops = self.wanted.ops or frozenset(Op)
+        ops = self.wanted.ops or frozenset(ChangeOp)
         if pair.before is None or self.before is None:
-            counts = {Op.INSERT: self.after.manifest.pins[pair.entity.id].rows}
+            counts = {ChangeOp.INSERT: self.after.manifest.pins[pair.entity.id].rows}
         elif pair.after is None:
-            counts = {Op.DELETE: self.before.manifest.pins[pair.entity.id].rows}
+            counts = {ChangeOp.DELETE: self.before.manifest.pins[pair.entity.id].rows}
         else:
             found = self.differences(pair)
-            counts = {op: found.count(op) for op in Op}
-        return TypeSummary(pair.entity, *(counts.get(op, 0) if op in ops else 0 for op in Op))
+            counts = {op: found.count(op) for op in ChangeOp}
+        return TypeSummary(pair.entity, *(counts.get(op, 0) if op in ops else 0 for op in ChangeOp))
 
 
 def _place(pair: TypePair) -> tuple[bool, str]:
@@ -155,13 +155,13 @@ def _decode(
     pair: TypePair, differences: Differences, numbers: np.ndarray
 ) -> Iterator[EntityChange]:
     found = differences.select(numbers)
-    before = _images(pair.before, found.before, found.before_at, found.ops != Op.INSERT)
-    after = _images(pair.after, found.after, found.after_at, found.ops != Op.DELETE)
+    before = _images(pair.before, found.before, found.before_at, found.ops != ChangeOp.INSERT)
+    after = _images(pair.after, found.after, found.after_at, found.ops != ChangeOp.DELETE)
     told = zip(found.ids.to_pylist(), found.ops.tolist(), numbers.tolist(), strict=True)
     for entity_id, rank, number in told:
-        op = Op(rank)
-        old = next(before) if op is not Op.INSERT else None
-        new = next(after) if op is not Op.DELETE else None
+        op = ChangeOp(rank)
+        old = next(before) if op is not ChangeOp.INSERT else None
+        new = next(after) if op is not ChangeOp.DELETE else None
         known = new or old
         assert known is not None  # noqa: S101 - every operation has one of the two
         yield EntityChange(known.entity, entity_id, op, old, new, number)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omnigraph.catalog.model import TypeId
-    from omnigraph.changes.compare import Op
+    from omnigraph.changes.compare import ChangeOp
 
-__all__ = ["ChangeFilter", "EntityChange", "Image", "Position"]
+__all__ = ["ChangeFilter", "ChangePosition", "EntityChange", "Image"]
 
 
 @frozen
@@ -26,7 +26,7 @@ class ChangeFilter:
 
     kinds: frozenset[EntityKind] = frozenset()
     types: frozenset[TypeId] = frozenset()
-    ops: frozenset[Op] = frozenset()
+    ops: frozenset[ChangeOp] = frozenset()
 
     def wants(self, entity: EntityType) -> bool:
         return (not self.kinds or entity.kind in self.kinds) and (
@@ -35,7 +35,7 @@ class ChangeFilter:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Position:
+class ChangePosition:
     """The place of a change among the changes between two snapshots. The order is frozen: nodes
     before edges, then by identity of the type, then by id. ``number`` counts within the type, and
     counts changes that a filter leaves out as well."""
@@ -75,7 +75,7 @@ class EntityChange:
 
     entity: EntityType
     id: str
-    op: Op
+    op: ChangeOp
     before: Image | None = None
     after: Image | None = None
     # Which of the changes of its type it is.
@@ -86,8 +86,8 @@ class EntityChange:
         return f"<EntityChange {what}{': ' * bool(self.changed)}{', '.join(self.changed)}>"
 
     @property
-    def position(self) -> Position:
-        return Position(self.entity.kind is EntityKind.EDGE, self.entity.id, self.number)
+    def position(self) -> ChangePosition:
+        return ChangePosition(self.entity.kind is EntityKind.EDGE, self.entity.id, self.number)
 
     @property
     def changed(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.changes.model import Position
+from omnigraph.changes.model import ChangePosition
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
 
@@ -42,7 +42,7 @@ class CommitToken:
     graph: str
     commit: str
     scope: str
-    after: Position
+    after: ChangePosition
 
     def encode(self) -> str:
         return _encode("commit", self.graph, self.commit, self.scope, _spell(self.after))
@@ -81,7 +81,7 @@ class FeedToken:
     done: str | None
     cut: str
     commits: int
-    after: Position
+    after: ChangePosition
 
     def encode(self) -> str:
         bound = (self.graph, self.incarnation, self.scope)
@@ -150,14 +150,14 @@ _PURPOSES = {
 }
 
 
-def _spell(position: Position) -> list[Any]:
+def _spell(position: ChangePosition) -> list[Any]:
     return [int(position.is_edge), position.type_id, position.number]
 
 
-def _read_position(parts: list[Any]) -> Position:
+def _read_position(parts: list[Any]) -> ChangePosition:
     match parts:
         case [0 | 1 as is_edge, str(type_id), number]:
-            return Position(bool(is_edge), type_id, _read_number(number))
+            return ChangePosition(bool(is_edge), type_id, _read_number(number))
         case _:
             raise rejected("it is not whole")
 

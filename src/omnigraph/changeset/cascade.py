@@ -13,14 +13,14 @@ from omnigraph.ports.tables import ROW_ADDRESS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from omnigraph.integrity.changes import Reader
+    from omnigraph.integrity.changes import SnapshotReader
 
 __all__ = ["cascade", "distinct"]
 
 _PLACE = [ID.column, ROW_ADDRESS]
 
 
-def cascade(deletes: Mapping[TypeId, pa.Table], reader: Reader) -> dict[TypeId, pa.Table]:
+def cascade(deletes: Mapping[TypeId, pa.Table], reader: SnapshotReader) -> dict[TypeId, pa.Table]:
     """The given deletes and, for every deleted node, the edges that touch it; each id once.
 
     Both as ids with the addresses of their rows. Every incident edge type is in the answer, also

@@ -14,13 +14,13 @@ from omnigraph.integrity.lookup import is_among, locate
 from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.versioning.manifest import Counts
-from omnigraph.writer.plan import Prepared, TableEffect
+from omnigraph.writer.plan import PreparedWrite, TableEffect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, MutableMapping
 
     from omnigraph.catalog.model import TypeId
-    from omnigraph.integrity.changes import ChangeSet, Reader, TypeChange
+    from omnigraph.integrity.changes import ChangeSet, SnapshotReader, TypeChange
     from omnigraph.integrity.evaluate import Evaluation
     from omnigraph.ports.tables import Staged, Table
 
@@ -33,11 +33,11 @@ _KEPT_ROWS_MIN = 10_000
 def stage_changes(
     changes: ChangeSet,
     evaluation: Evaluation,
-    reader: Reader,
+    reader: SnapshotReader,
     *,
     reads: Iterable[TypeId] = (),
     inserts: MutableMapping[TypeId, Staged] | None = None,
-) -> Prepared | None:
+) -> PreparedWrite | None:
     """Write the data files of a change; None when it would change nothing.
 
     ``reads`` are tables that the writer looked at by itself. ``inserts`` keeps the files of large
@@ -58,14 +58,14 @@ def stage_changes(
             effects.append(TableEffect(type_id, table.pin, staged))
     if not effects:
         return None
-    return Prepared(
+    return PreparedWrite(
         effects=tuple(effects),
         reads=evaluation.reads | frozenset(reads),
         counts=count_changes(changes, evaluation, reader),
     )
 
 
-def count_changes(changes: ChangeSet, evaluation: Evaluation, reader: Reader) -> Counts:
+def count_changes(changes: ChangeSet, evaluation: Evaluation, reader: SnapshotReader) -> Counts:
     """How many entities a change inserts, updates and deletes."""
     totals = {kind: np.zeros(3, np.int64) for kind in EntityKind}
     for type_id, change in changes.by_type.items():

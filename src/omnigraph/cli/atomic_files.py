@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
-__all__ = ["install"]
+__all__ = ["write_atomically"]
 
 # LOCK_EX | LOCK_NB of POSIX.
 _EXCLUSIVE_NONBLOCKING = 2 | 4
 
 
-def install(path: Path, chunks: Iterable[bytes], *, mode: int | None = None) -> None:
+def write_atomically(path: Path, chunks: Iterable[bytes], *, mode: int | None = None) -> None:
     """Write a temporary file, sync it, rename it to ``path`` and sync the directory.
 
     ``mode`` sets the permissions on creation. Readers see the old file or the new one. A lock file

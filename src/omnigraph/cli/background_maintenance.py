@@ -11,16 +11,16 @@ from omnigraph.errors import GraphError
 if TYPE_CHECKING:
     from omnigraph.graph.at import GraphAt
 
-__all__ = ["tidy_up"]
+__all__ = ["run_background_maintenance"]
 
 
-def tidy_up(graph: GraphAt, branch: str) -> None:
+def run_background_maintenance(graph: GraphAt, branch: str) -> None:
     """Run a bounded slice of maintenance.
 
     The result is already printed: errors and interrupts do not affect it."""
     # The help of a verb must not import storage.
     from omnigraph.graph.facade import Graph  # noqa: PLC0415
-    from omnigraph.maintenance.background import upkeep  # noqa: PLC0415
+    from omnigraph.maintenance.background import maintain_slice  # noqa: PLC0415
 
     if not isinstance(graph, Graph):
         # A server maintains its graphs itself.
@@ -30,4 +30,4 @@ def tidy_up(graph: GraphAt, branch: str) -> None:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
     with suppress(GraphError, KeyboardInterrupt):
-        upkeep(graph.engine, branch)
+        maintain_slice(graph.engine, branch)

@@ -18,7 +18,7 @@ from omnigraph.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Alias", "Config", "Defaults", "Profile", "home_directory", "read_config"]
+__all__ = ["Alias", "Config", "ConnectionProfile", "Defaults", "home_directory", "read_config"]
 
 HOME_VARIABLE = "OMNIGRAPH_HOME"
 _FILE = "config.yaml"
@@ -59,7 +59,7 @@ class Defaults:
 
 
 @frozen
-class Profile:
+class ConnectionProfile:
     """A named address: exactly one of server, cluster and store."""
 
     name: str
@@ -110,7 +110,7 @@ class Config:
     def alias_names(self) -> list[str]:
         return sorted(self._aliases)
 
-    def profile(self, name: str) -> Profile:
+    def profile(self, name: str) -> ConnectionProfile:
         """Return a validated profile by name."""
         body = self._entry("profile", self._profiles, name)
         fields = {key: _text(self.path, f"profiles.{name}.{key}", body[key]) for key in body}
@@ -123,7 +123,7 @@ class Config:
             )
         if "store" in bound and fields.get("default_graph"):
             raise _graph_of_store(self.path, f"profiles.{name}")
-        return Profile(
+        return ConnectionProfile(
             name,
             fields.get("server"),
             fields.get("cluster"),

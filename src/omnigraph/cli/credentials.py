@@ -16,7 +16,7 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
-from omnigraph.cli.atomic_files import install
+from omnigraph.cli.atomic_files import write_atomically
 from omnigraph.cli.config import HOME_VARIABLE, home_directory
 from omnigraph.errors import InvalidInput
 
@@ -138,4 +138,4 @@ def _sections(path: Path) -> dict[str, str]:
 
 def _write(path: Path, sections: Mapping[str, str]) -> None:
     text = "".join(f"[{name}]\n{_KEY} = {token}\n\n" for name, token in sorted(sections.items()))
-    install(path, [text.encode()], mode=0o600)
+    write_atomically(path, [text.encode()], mode=0o600)

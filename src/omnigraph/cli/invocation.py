@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.config import Config, read_config
-from omnigraph.cli.render import Format, Page, Rows, page_of, render_rows
+from omnigraph.cli.render import Format, RenderedPage, Rows, page_of, render_rows
 from omnigraph.cli.terminal import supports_unicode, write_error, write_lines
 from omnigraph.errors import InvalidInput, Unsupported
 from omnigraph.frozen import frozen
@@ -111,9 +111,9 @@ class Invocation:
         else:
             write_lines(render_rows(rows, layout, self._page()))
 
-    def _page(self) -> Page:
+    def _page(self) -> RenderedPage:
         page, defaults = page_of(sys.stdout), self.config.defaults
-        return Page(page.columns, page.unicode, defaults.column_width, defaults.wraps)
+        return RenderedPage(page.columns, page.unicode, defaults.column_width, defaults.wraps)
 
     def notice(self, line: str) -> None:
         """Print a notice to stderr, unless ``--quiet``."""

@@ -23,7 +23,7 @@ from omnigraph.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Finding", "State", "check_directory", "check_machine"]
+__all__ = ["CheckFinding", "CheckState", "check_directory", "check_machine"]
 
 _PYTHON_MIN = (3, 11)
 _FREE_BYTES_MIN = 2**30
@@ -34,7 +34,7 @@ _OPTIONAL = {
 }
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     """Severity of a finding."""
 
     OK = "ok"
@@ -44,16 +44,16 @@ class State(StrEnum):
 
 
 @frozen
-class Finding:
+class CheckFinding:
     """Result of one check."""
 
     check: str
-    state: State
+    state: CheckState
     told: str
     remedy: str = ""
 
 
-def check_machine() -> Iterator[Finding]:
+def check_machine() -> Iterator[CheckFinding]:
     """Check the program, its libraries and its files."""
     for look in (
         _python,
@@ -68,7 +68,7 @@ def check_machine() -> Iterator[Finding]:
         yield from look()
 
 
-def check_directory(directory: Path) -> Iterator[Finding]:
+def check_directory(directory: Path) -> Iterator[CheckFinding]:
     """Check whether a directory can store a graph."""
     while not directory.is_dir():
         directory = directory.parent
@@ -78,40 +78,42 @@ def check_directory(directory: Path) -> Iterator[Finding]:
                 yield look(Path(scratch))
     except OSError as error:
         told = f"cannot write to {directory}: {error.strerror or error}"
-        yield Finding("directory", State.NOTE, told, "reads work; writes need another directory")
+        yield CheckFinding(
+            "directory", CheckState.NOTE, told, "reads work; writes need another directory"
+        )
     yield _disk(directory)
 
 
-def _python() -> Iterator[Finding]:
+def _python() -> Iterator[CheckFinding]:
     version = platform.python_version()
     fine = sys.version_info >= _PYTHON_MIN
     remedy = "" if fine else "use Python 3.11 or newer"
-    yield Finding("python", State.OK if fine else State.BAD, version, remedy)
+    yield CheckFinding("python", CheckState.OK if fine else CheckState.BAD, version, remedy)
 
 
-def _system() -> Iterator[Finding]:
+def _system() -> Iterator[CheckFinding]:
     name = f"{platform.system()} {platform.machine()}"
     known = sys.platform.startswith(("linux", "darwin"))
     remedy = "" if known else "keep graphs in a bucket, or run in WSL"
-    yield Finding("system", State.OK if known else State.BAD, name, remedy)
+    yield CheckFinding("system", CheckState.OK if known else CheckState.BAD, name, remedy)
 
 
-def _libraries() -> Iterator[Finding]:
+def _libraries() -> Iterator[CheckFinding]:
     for name in _NEEDED:
         version = _version(name)
         if version is None:
-            yield Finding(name, State.BAD, "not installed", "pip install omnigraph-py")
+            yield CheckFinding(name, CheckState.BAD, "not installed", "pip install omnigraph-py")
         else:
-            yield Finding(name, State.OK, version)
+            yield CheckFinding(name, CheckState.OK, version)
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[CheckFinding]:
     for name, remedy in _OPTIONAL.items():
         version = _version(name)
         if version is None:
-            yield Finding(name, State.NOTE, "not installed", remedy)
+            yield CheckFinding(name, CheckState.NOTE, "not installed", remedy)
         else:
-            yield Finding(name, State.OK, version)
+            yield CheckFinding(name, CheckState.OK, version)
 
 
 def _version(name: str) -> str | None:
@@ -121,70 +123,72 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _java() -> Iterator[Finding]:
+def _java() -> Iterator[CheckFinding]:
     from omnigraph.pipeline.java import find_java  # noqa: PLC0415 - only this check needs it
 
     try:
         java = find_java()
     except GraphError as error:
-        yield Finding("java", State.NOTE, error.message, error.remedy or "")
+        yield CheckFinding("java", CheckState.NOTE, error.message, error.remedy or "")
     else:
-        yield Finding("java", State.OK, f"{java.version}, by {java.found_by}")
+        yield CheckFinding("java", CheckState.OK, f"{java.version}, by {java.found_by}")
 
 
-def _configuration() -> Iterator[Finding]:
+def _configuration() -> Iterator[CheckFinding]:
     yield _file("configuration", lambda: str(read_config().path))
 
 
-def _credentials() -> Iterator[Finding]:
+def _credentials() -> Iterator[CheckFinding]:
     yield _file("credentials", lambda: str(check_credentials()))
 
 
-def _file(check: str, read: Callable[[], str]) -> Finding:
+def _file(check: str, read: Callable[[], str]) -> CheckFinding:
     try:
         path = read()
     except GraphError as error:
-        return Finding(check, State.BAD, error.message, error.remedy or "")
-    return Finding(check, State.OK, path if Path(path).exists() else "none")
+        return CheckFinding(check, CheckState.BAD, error.message, error.remedy or "")
+    return CheckFinding(check, CheckState.OK, path if Path(path).exists() else "none")
 
 
-def _output() -> Iterator[Finding]:
+def _output() -> Iterator[CheckFinding]:
     encoding = getattr(sys.stdout, "encoding", None) or "none"
     fine = supports_unicode(sys.stdout)
     remedy = "" if fine else "set LC_ALL=C.UTF-8 for Unicode output"
-    yield Finding("output", State.OK if fine else State.NOTE, encoding, remedy)
+    yield CheckFinding("output", CheckState.OK if fine else CheckState.NOTE, encoding, remedy)
 
 
-def _links(scratch: Path) -> Finding:
+def _links(scratch: Path) -> CheckFinding:
     (scratch / "file").write_bytes(b"")
     try:
         (scratch / "link").hardlink_to(scratch / "file")
     except OSError as error:
         told = f"not supported: {error.strerror or errno.errorcode.get(error.errno or 0, '')}"
         remedy = "keep the graph on a file system with hard links, or in a bucket"
-        return Finding("hard links", State.BAD, told, remedy)
-    return Finding("hard links", State.OK, "yes")
+        return CheckFinding("hard links", CheckState.BAD, told, remedy)
+    return CheckFinding("hard links", CheckState.OK, "yes")
 
 
-def _sync(scratch: Path) -> Finding:
+def _sync(scratch: Path) -> CheckFinding:
     began = perf_counter()
     with (scratch / "synced").open("wb") as file:
         file.write(b"x" * 4096)
         file.flush()
         os.fsync(file.fileno())
-    return Finding("sync", State.OK, f"{(perf_counter() - began) * 1_000:.1f} ms for one file")
+    return CheckFinding(
+        "sync", CheckState.OK, f"{(perf_counter() - began) * 1_000:.1f} ms for one file"
+    )
 
 
-def _letter_case(scratch: Path) -> Finding:
+def _letter_case(scratch: Path) -> CheckFinding:
     (scratch / "case").write_bytes(b"")
     told = "case-insensitive" if (scratch / "CASE").exists() else "case-sensitive"
-    return Finding("letter case", State.OK, told)
+    return CheckFinding("letter case", CheckState.OK, told)
 
 
-def _disk(directory: Path) -> Finding:
+def _disk(directory: Path) -> CheckFinding:
     free = shutil.disk_usage(directory).free
     told = f"{free / 2**30:,.1f} GiB free at {directory}"
     fine = free >= _FREE_BYTES_MIN
-    return Finding(
-        "disk", State.OK if fine else State.NOTE, told, "" if fine else "free some space"
+    return CheckFinding(
+        "disk", CheckState.OK if fine else CheckState.NOTE, told, "" if fine else "free some space"
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import TextIO
 
-__all__ = ["Format", "Page", "Rows", "block", "page_of", "plural", "render_rows", "table"]
+__all__ = ["Format", "RenderedPage", "Rows", "block", "page_of", "plural", "render_rows", "table"]
 
 # A single long cell must not take the whole screen.
 COLUMN_WIDTH_MAX = 80
@@ -42,7 +42,7 @@ class Format(StrEnum):
 
 
 @frozen
-class Page:
+class RenderedPage:
     """The output area of lines; ``columns`` None is unlimited."""
 
     columns: int | None = None
@@ -57,9 +57,9 @@ class Page:
         return "…" if self.unicode else "..."
 
 
-def page_of(stream: TextIO | None) -> Page:
+def page_of(stream: TextIO | None) -> RenderedPage:
     """Return the page of a stream."""
-    return Page(terminal_width(stream), supports_unicode(stream))
+    return RenderedPage(terminal_width(stream), supports_unicode(stream))
 
 
 @frozen
@@ -72,7 +72,7 @@ class Rows:
     about: dict[str, Any]
 
 
-def render_rows(rows: Rows, layout: Format, page: Page) -> Iterator[str]:
+def render_rows(rows: Rows, layout: Format, page: RenderedPage) -> Iterator[str]:
     """Format rows."""
     match layout:
         case Format.TABLE:
@@ -95,7 +95,7 @@ def render_rows(rows: Rows, layout: Format, page: Page) -> Iterator[str]:
             assert_never(layout)
 
 
-def table(names: Sequence[str], rows: Sequence[Sequence[Any]], page: Page) -> Iterator[str]:
+def table(names: Sequence[str], rows: Sequence[Sequence[Any]], page: RenderedPage) -> Iterator[str]:
     """Format aligned columns that fit the page, or else one block per row."""
     cells = [[_cell(value) for value in row] for row in rows]
     heads = [escape_controls(name) for name in names]
@@ -120,7 +120,7 @@ def _records(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[st
             yield f"{escape_controls(name)}: {_cell(value)}"
 
 
-def block(pairs: Iterable[tuple[str, Any]], page: Page) -> Iterator[str]:
+def block(pairs: Iterable[tuple[str, Any]], page: RenderedPage) -> Iterator[str]:
     """Format named values line by line, without None.
 
     A value that does not fit beside its name follows below it in full, so that it can be copied.
@@ -175,7 +175,9 @@ def _fit(natural: Sequence[int], columns: int | None, cell_max: int) -> list[int
     return widths
 
 
-def _wrapped(cells: Sequence[str], layout: Sequence[tuple[int, bool]], page: Page) -> Iterator[str]:
+def _wrapped(
+    cells: Sequence[str], layout: Sequence[tuple[int, bool]], page: RenderedPage
+) -> Iterator[str]:
     """Format a row with wrapped cells."""
     wrapped = [[*_wrap_cell(cell, width)] for cell, (width, _) in zip(cells, layout, strict=True)]
     for line in zip_longest(*wrapped, fillvalue=""):
@@ -191,7 +193,7 @@ def _wrap_cell(cell: str, width: int) -> Iterator[str]:
     yield cell
 
 
-def _line(cells: Sequence[str], layout: Sequence[tuple[int, bool]], page: Page) -> str:
+def _line(cells: Sequence[str], layout: Sequence[tuple[int, bool]], page: RenderedPage) -> str:
     shown = []
     for cell, (width, numeric) in zip(cells, layout, strict=True):
         text = shorten(cell, width, mark=page.ellipsis)
@@ -229,5 +231,5 @@ def _csv_cell(value: Any) -> str:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _compact(body: dict[str, Any], page: Page) -> str:
+def _compact(body: dict[str, Any], page: RenderedPage) -> str:
     return json.dumps(body, ensure_ascii=not page.unicode, separators=(",", ":"))

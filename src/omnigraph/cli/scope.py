@@ -14,7 +14,7 @@ from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
-    from omnigraph.cli.config import Config, Profile
+    from omnigraph.cli.config import Config, ConnectionProfile
     from omnigraph.cli.invocation import Invocation
 
 __all__ = ["PROFILE_VARIABLE", "STORE_VARIABLE", "Scope", "ServerScope", "StoreScope", "find_scope"]
@@ -92,7 +92,7 @@ def _by_defaults(call: Invocation) -> Scope:
     )
 
 
-def _bound(call: Invocation, profile: Profile) -> Scope:
+def _bound(call: Invocation, profile: ConnectionProfile) -> Scope:
     if profile.server:
         return _server(call, profile.server, profile.graph)
     if profile.store:

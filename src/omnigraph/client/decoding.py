@@ -18,7 +18,7 @@ from omnigraph.loading.request import LoadResult, TypeCount
 from omnigraph.merging.reset import ResetResult
 from omnigraph.mutation.mutate import MutationResult
 from omnigraph.planner.explain import Explained
-from omnigraph.recovery.sweep import Pending
+from omnigraph.recovery.sweep import PendingIntent
 from omnigraph.runtime.ids import CommitId, ulid_micros
 from omnigraph.session.explain import Explanation
 from omnigraph.session.status import Status
@@ -172,7 +172,7 @@ def tag_of(body: Mapping[str, Any]) -> TagRef:
 
 
 def status_of(body: Mapping[str, Any]) -> Status:
-    pending = tuple(Pending(**each) for each in body["pending"])
+    pending = tuple(PendingIntent(**each) for each in body["pending"])
     return Status(**{**body, "pending": pending, "damaged": damage_of(body)})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.client.requests import Request
+from omnigraph.client.requests import HttpRequest
 from omnigraph.errors import Forbidden, InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ __all__ = ["find_graph", "list_graphs"]
 
 def list_graphs() -> Steps[list[str]]:
     """The graphs of a server, by name."""
-    answer = yield Request("GET", "/graphs", repeatable=True, flat=True)
+    answer = yield HttpRequest("GET", "/graphs", repeatable=True, flat=True)
     return [each["graph_id"] for each in answer.body["graphs"]]
 
 

@@ -18,7 +18,7 @@ from omnigraph.catalog.model import (
     TypeId,
 )
 from omnigraph.catalog.steps import MigrationPlan
-from omnigraph.changes.compare import Op
+from omnigraph.changes.compare import ChangeOp
 from omnigraph.changes.comparison import TypeSummary
 from omnigraph.changes.model import EntityChange, Image
 from omnigraph.changes.schema import NamedId, SchemaChange, SchemaOp
@@ -113,7 +113,7 @@ def change_of(body: Mapping[str, Any]) -> EntityChange:
     return RemoteChange(
         entity,
         body["id"],
-        Op[body["op"].upper()],
+        ChangeOp[body["op"].upper()],
         images.get("before"),
         images.get("after"),
         said=tuple(body.get("changed", ())),

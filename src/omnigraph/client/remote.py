@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog
     from omnigraph.changes.model import EntityChange
     from omnigraph.client.address import Address
-    from omnigraph.client.requests import Request, Steps
+    from omnigraph.client.requests import HttpRequest, Steps
     from omnigraph.versioning.targets import Target
 
 __all__ = ["RemoteGraph", "RemoteGraphAt"]
@@ -31,7 +31,7 @@ __all__ = ["RemoteGraph", "RemoteGraphAt"]
 T = TypeVar("T")
 
 
-class Session:
+class RemoteSession:
     """A connection, the graph it is about, and how long a call may take."""
 
     def __init__(self, transport: Transport, address: Address, timeout: float | None) -> None:
@@ -53,7 +53,7 @@ class Session:
 
     def _drive(self, steps: Steps[T]) -> T:
         try:
-            request: Request = next(steps)
+            request: HttpRequest = next(steps)
             while True:
                 try:
                     answer = self.transport.send(self.address, request, self.timeout)
@@ -67,7 +67,7 @@ class Session:
 
 
 class _Part:
-    def __init__(self, session: Session, verbs: Any) -> None:
+    def __init__(self, session: RemoteSession, verbs: Any) -> None:
         self._session = session
         self.verbs = verbs
 
@@ -75,7 +75,7 @@ class _Part:
         return self._session.run(steps)
 
 
-class Branches(_Part):
+class RemoteBranches(_Part):
     """The branches of a graph."""
 
     create = waited(BranchVerbs.create)
@@ -84,7 +84,7 @@ class Branches(_Part):
     reset = waited(BranchVerbs.reset)
 
 
-class Tags(_Part):
+class RemoteTags(_Part):
     """Names for commits that never move."""
 
     create = waited(TagVerbs.create)
@@ -92,7 +92,7 @@ class Tags(_Part):
     delete = waited(TagVerbs.delete)
 
 
-class Commits(_Part):
+class RemoteCommits(_Part):
     """The history of a graph."""
 
     list = waited(CommitVerbs.list)
@@ -102,7 +102,7 @@ class Commits(_Part):
     graph = waited(CommitVerbs.graph)
 
 
-class Changes(_Part):
+class RemoteChanges(_Part):
     """The changes of a graph, commit by commit."""
 
     of_commit = waited(ChangeVerbs.of_commit)
@@ -118,14 +118,14 @@ class Changes(_Part):
             yield from page.block.changes
 
 
-class Operations(_Part):
+class RemoteOperations(_Part):
     """What runs now on the server: queries, exports and writes."""
 
     list = waited(OperationVerbs.list)
     cancel = waited(OperationVerbs.cancel)
 
 
-class Recoveries:
+class RemoteRecoveries:
     """What recovery did is for whoever has the storage."""
 
     def list(self) -> NoReturn:
@@ -187,14 +187,14 @@ class RemoteGraph(RemoteGraphAt):
         timeout: float | None = None,
         transport: Transport | None = None,
     ) -> None:
-        session = Session(transport or Transport(token), address, timeout)
+        session = RemoteSession(transport or Transport(token), address, timeout)
         super().__init__(session, GraphVerbs(MAIN))
-        self.branches = Branches(session, BranchVerbs())
-        self.tags = Tags(session, TagVerbs())
-        self.commits = Commits(session, CommitVerbs())
-        self.changes = Changes(session, ChangeVerbs())
-        self.operations = Operations(session, OperationVerbs())
-        self.recoveries = Recoveries()
+        self.branches = RemoteBranches(session, BranchVerbs())
+        self.tags = RemoteTags(session, TagVerbs())
+        self.commits = RemoteCommits(session, CommitVerbs())
+        self.changes = RemoteChanges(session, ChangeVerbs())
+        self.operations = RemoteOperations(session, OperationVerbs())
+        self.recoveries = RemoteRecoveries()
 
     def __enter__(self) -> Self:
         return self

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from omnigraph.changes.model import EntityChange
     from omnigraph.client.address import Address
-    from omnigraph.client.requests import Request, Steps
+    from omnigraph.client.requests import HttpRequest, Steps
     from omnigraph.versioning.targets import Target
 
 __all__ = ["AsyncRemoteGraph", "AsyncRemoteGraphAt"]
@@ -46,7 +46,7 @@ class AsyncSession:
 
     async def _drive(self, steps: Steps[T]) -> T:
         try:
-            request: Request = next(steps)
+            request: HttpRequest = next(steps)
             while True:
                 try:
                     answer = await self.transport.send(self.address, request, self.timeout)

@@ -9,13 +9,13 @@ from urllib.parse import quote, unquote
 
 from omnigraph.frozen import frozen
 
-__all__ = ["Answer", "Request", "Steps", "delete", "get", "path_of", "post"]
+__all__ = ["HttpRequest", "HttpResponse", "Steps", "delete", "get", "path_of", "post"]
 
 T = TypeVar("T")
 
 
 @frozen
-class Answer:
+class HttpResponse:
     """What came back, and succeeded: a JSON body, or bytes of another kind."""
 
     body: Any
@@ -29,11 +29,11 @@ class Answer:
 
 
 # A verb, seen from outside: it asks, is answered, and ends with its result.
-Steps: TypeAlias = Generator["Request", Answer, T]
+Steps: TypeAlias = Generator["HttpRequest", HttpResponse, T]
 
 
 @frozen
-class Request:
+class HttpRequest:
     """One call. ``repeatable`` says that a second one has no second effect."""
 
     method: str
@@ -48,24 +48,24 @@ class Request:
     # About the server rather than about a graph of it.
     flat: bool = False
 
-    def into(self, sink: Callable[[bytes], object]) -> Request:
+    def into(self, sink: Callable[[bytes], object]) -> HttpRequest:
         """The same, with an answer that goes elsewhere piece by piece."""
         return replace(self, sink=sink)
 
 
-def get(path: str, **query: Any) -> Request:
+def get(path: str, **query: Any) -> HttpRequest:
     """A read; what is None or empty is left out, what is a list is repeated."""
-    return Request("GET", path, _pairs(query), repeatable=True)
+    return HttpRequest("GET", path, _pairs(query), repeatable=True)
 
 
-def post(path: str, body: Mapping[str, Any], **said: Any) -> Request:
+def post(path: str, body: Mapping[str, Any], **said: Any) -> HttpRequest:
     """What is None in the body is left out."""
     sent = {key: value for key, value in body.items() if value is not None}
-    return Request("POST", path, json=sent, **said)
+    return HttpRequest("POST", path, json=sent, **said)
 
 
-def delete(path: str, **query: Any) -> Request:
-    return Request("DELETE", path, _pairs(query))
+def delete(path: str, **query: Any) -> HttpRequest:
+    return HttpRequest("DELETE", path, _pairs(query))
 
 
 def path_of(*segments: str) -> str:

@@ -19,7 +19,7 @@ from omnigraph.runtime.json_text import parse_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from omnigraph.client.requests import Answer
+    from omnigraph.client.requests import HttpResponse
 
 __all__ = ["RemoteBaseline", "result_of", "spool"]
 
@@ -27,7 +27,7 @@ _HELD_BYTES = 16 * 2**20
 _CHUNK_BYTES = 2**20
 
 
-def result_of(answer: Answer) -> QueryResult:
+def result_of(answer: HttpResponse) -> QueryResult:
     """The rows of a query: typed if they came as Arrow, else as JSON has them."""
     if isinstance(answer.body, bytes):
         return read_stream(io.BytesIO(answer.body)).read_all()

@@ -11,9 +11,9 @@ from omnigraph.runtime.clock import SYSTEM_CLOCK
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from omnigraph.client.requests import Request
+    from omnigraph.client.requests import HttpRequest
 
-__all__ = ["Patience", "lost_reply", "unreachable"]
+__all__ = ["RetryPolicy", "lost_reply", "unreachable"]
 
 ATTEMPTS_MAX = 5
 _WAIT_SECONDS = 0.1
@@ -23,10 +23,10 @@ _PASSING = frozenset({502, 503, 504})
 
 
 @dataclass(slots=True)
-class Patience:
+class RetryPolicy:
     """One call with all its repetitions, against the clock."""
 
-    request: Request
+    request: HttpRequest
     # On the clock that never goes back; None: for as long as it takes.
     deadline: float | None
     attempt: int = 0
@@ -34,9 +34,9 @@ class Patience:
     streaming: bool = False
 
     @staticmethod
-    def begin(request: Request, timeout: float | None) -> Patience:
+    def begin(request: HttpRequest, timeout: float | None) -> RetryPolicy:
         now = SYSTEM_CLOCK.monotonic()
-        return Patience(request, None if timeout is None else now + timeout)
+        return RetryPolicy(request, None if timeout is None else now + timeout)
 
     @property
     def left(self) -> float | None:
@@ -78,7 +78,7 @@ def unreachable(uri: str, error: Exception) -> errors.GraphError:
     )
 
 
-def lost_reply(uri: str, request: Request, error: Exception) -> errors.GraphError:
+def lost_reply(uri: str, request: HttpRequest, error: Exception) -> errors.GraphError:
     """A write was sent, and no answer came."""
     what = f"{request.method} {request.path}"
     key = request.headers.get("Idempotency-Key")

@@ -10,8 +10,8 @@ import httpx
 
 from omnigraph import __version__
 from omnigraph.client.failures import error_of
-from omnigraph.client.requests import Answer
-from omnigraph.client.retries import Patience, lost_reply, unreachable
+from omnigraph.client.requests import HttpResponse
+from omnigraph.client.retries import RetryPolicy, lost_reply, unreachable
 from omnigraph.errors import InvalidInput
 from omnigraph.runtime.json_text import parse_json
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omnigraph.client.address import Address
-    from omnigraph.client.requests import Request
+    from omnigraph.client.requests import HttpRequest
 
 __all__ = [
     "Transport",
@@ -40,7 +40,7 @@ def session_headers(token: str | None) -> dict[str, str]:
     return {**said, "Authorization": f"Bearer {token}"} if token else said
 
 
-def httpx_arguments(address: Address, patience: Patience) -> dict[str, Any]:
+def httpx_arguments(address: Address, patience: RetryPolicy) -> dict[str, Any]:
     """A request in the words of the library."""
     request = patience.request
     left = patience.left
@@ -63,12 +63,12 @@ def httpx_arguments(address: Address, patience: Patience) -> dict[str, Any]:
     }
 
 
-def decoded(request: Request, response: httpx.Response, content: bytes) -> Answer:
+def decoded(request: HttpRequest, response: httpx.Response, content: bytes) -> HttpResponse:
     """A success as an answer."""
     kind = response.headers.get("content-type", "").split(";")[0]
     if request.sink is None and kind == "application/json":
-        return Answer(json.loads(content), response.headers)
-    return Answer(content, response.headers)
+        return HttpResponse(json.loads(content), response.headers)
+    return HttpResponse(content, response.headers)
 
 
 def _refusal(response: httpx.Response, content: bytes) -> tuple[str, Any]:
@@ -94,9 +94,9 @@ class Transport:
     def __init__(self, token: str | None) -> None:
         self._http = httpx.Client(headers=session_headers(token), follow_redirects=False)
 
-    def send(self, address: Address, request: Request, timeout: float | None) -> Answer:
+    def send(self, address: Address, request: HttpRequest, timeout: float | None) -> HttpResponse:
         """The answer, or the error of the last attempt."""
-        patience = Patience.begin(request, timeout)
+        patience = RetryPolicy.begin(request, timeout)
         while True:
             answer, pause = self._attempt(address, patience)
             if answer is not None:
@@ -106,7 +106,9 @@ class Transport:
     def close(self) -> None:
         self._http.close()
 
-    def _attempt(self, address: Address, patience: Patience) -> tuple[Answer | None, float]:
+    def _attempt(
+        self, address: Address, patience: RetryPolicy
+    ) -> tuple[HttpResponse | None, float]:
         request = patience.request
         require_open(self._http)
         try:
@@ -123,7 +125,7 @@ class Transport:
             return None, pause_after(patience, address.uri, error)
 
 
-def pause_for(patience: Patience, response: httpx.Response, content: bytes) -> float:
+def pause_for(patience: RetryPolicy, response: httpx.Response, content: bytes) -> float:
     code, error = _refusal(response, content)
     headers: Mapping[str, str] = response.headers
     pause = patience.after_refusal(response.status_code, code, headers)
@@ -132,7 +134,7 @@ def pause_for(patience: Patience, response: httpx.Response, content: bytes) -> f
     return pause
 
 
-def pause_after(patience: Patience, uri: str, error: httpx.HTTPError) -> float:
+def pause_after(patience: RetryPolicy, uri: str, error: httpx.HTTPError) -> float:
     sent = not isinstance(error, _NOT_SENT)
     pause = patience.after_failure(sent=sent)
     if pause is None:

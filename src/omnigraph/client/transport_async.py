@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from omnigraph.client.retries import Patience
+from omnigraph.client.retries import RetryPolicy
 from omnigraph.client.transport import (
     decoded,
     httpx_arguments,
@@ -19,7 +19,7 @@ from omnigraph.client.transport import (
 
 if TYPE_CHECKING:
     from omnigraph.client.address import Address
-    from omnigraph.client.requests import Answer, Request
+    from omnigraph.client.requests import HttpRequest, HttpResponse
 
 __all__ = ["AsyncTransport"]
 
@@ -30,9 +30,11 @@ class AsyncTransport:
     def __init__(self, token: str | None) -> None:
         self._http = httpx.AsyncClient(headers=session_headers(token), follow_redirects=False)
 
-    async def send(self, address: Address, request: Request, timeout: float | None) -> Answer:
+    async def send(
+        self, address: Address, request: HttpRequest, timeout: float | None
+    ) -> HttpResponse:
         """The answer, or the error of the last attempt."""
-        patience = Patience.begin(request, timeout)
+        patience = RetryPolicy.begin(request, timeout)
         while True:
             answer, pause = await self._attempt(address, patience)
             if answer is not None:
@@ -42,7 +44,9 @@ class AsyncTransport:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def _attempt(self, address: Address, patience: Patience) -> tuple[Answer | None, float]:
+    async def _attempt(
+        self, address: Address, patience: RetryPolicy
+    ) -> tuple[HttpResponse | None, float]:
         request = patience.request
         require_open(self._http)
         try:

@@ -10,7 +10,7 @@ from omnigraph.client import decoding as answers
 from omnigraph.client import history_decoding as histories
 from omnigraph.client.entity_verbs import EntityVerbs, place_of
 from omnigraph.client.records import ndjson_of, needs_catalog
-from omnigraph.client.requests import Request, Steps, get, path_of, post
+from omnigraph.client.requests import HttpRequest, Steps, get, path_of, post
 from omnigraph.client.results import ARROW_FIRST, result_of, spool
 from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.errors import Unsupported
@@ -257,7 +257,7 @@ class GraphVerbs(ReadVerbs):
             if_commit=if_commit,
             dry_run=dry_run,
         )
-        request = Request(
+        request = HttpRequest(
             "POST",
             said.path,
             said.query,

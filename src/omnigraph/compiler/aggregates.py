@@ -9,15 +9,20 @@ from omnigraph.datatypes.types import F64, FLOATS, I64, DataType, ScalarType
 from omnigraph.ir.expressions import AggregateFunc
 
 if TYPE_CHECKING:
-    from omnigraph.compiler.operands import Operand
-    from omnigraph.compiler.unit import Unit
+    from omnigraph.compiler.operands import TypedOperand
+    from omnigraph.compiler.unit import CompilationUnit
     from omnigraph.language.source import Span
 
 __all__ = ["fold_type"]
 
 
 def fold_type(
-    unit: Unit, func: AggregateFunc, operand: Operand | None, *, distinct: bool, span: Span
+    unit: CompilationUnit,
+    func: AggregateFunc,
+    operand: TypedOperand | None,
+    *,
+    distinct: bool,
+    span: Span,
 ) -> DataType | None:
     """The type of the folded value, or None when the operand cannot be folded."""
     if operand is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.compiler.constants import lower_items, lower_literal, lower_vector
-from omnigraph.compiler.literals import Misfit, stored_in
-from omnigraph.compiler.operands import Operand, is_blob, is_null
+from omnigraph.compiler.literals import LiteralMismatch, stored_in
+from omnigraph.compiler.operands import TypedOperand, is_blob, is_null
 from omnigraph.compiler.rules import (
     comparison,
     literal_value,
@@ -38,25 +38,25 @@ def lower_value(scope: EntityScope, prop: Property, node: ast.Expr) -> ir.Expr |
     match node:
         case ast.Literal():
             const = lower_literal(unit, node)
-            return None if const is None else _stored(scope, prop, Operand(const, node.span))
+            return None if const is None else _stored(scope, prop, TypedOperand(const, node.span))
         case ast.ListLiteral():
             return _lower_list(scope, prop, node)
         case ast.Variable():
             return _lower_parameter(scope, prop, node)
         case ast.Now():
-            return _checked(scope, prop, Operand(ir.Now(), node.span))
+            return _checked(scope, prop, TypedOperand(ir.Now(), node.span))
         case _:
             unit.report(mutation_expression.no_value(node.span))
             return None
 
 
-def _stored(scope: EntityScope, prop: Property, value: Operand) -> ir.Expr | None:
+def _stored(scope: EntityScope, prop: Property, value: TypedOperand) -> ir.Expr | None:
     """A literal, fitted to the property."""
     assert isinstance(value.expr, ir.Const)  # noqa: S101 - narrowing; the caller lowered a literal
     if is_null(value) and scope.unit.fails(literal_value.check_null(scope.entity, prop, value)):
         return None
     fitted = stored_in(value.expr, prop.dtype)
-    if isinstance(fitted, Misfit):
+    if isinstance(fitted, LiteralMismatch):
         scope.unit.report(literal_value.misfit(prop, value.span, fitted))
         return None
     return fitted
@@ -73,7 +73,9 @@ def _lower_list(scope: EntityScope, prop: Property, node: ast.ListLiteral) -> ir
         case ListType(item):
             return _lower_items(scope, prop, node, ScalarType(item))
         case _:
-            scope.unit.report(literal_value.misfit(prop, node.span, Misfit("found a list")))
+            scope.unit.report(
+                literal_value.misfit(prop, node.span, LiteralMismatch("found a list"))
+            )
             return None
 
 
@@ -86,7 +88,7 @@ def _lower_items(
     stored = []
     for item in items:
         fitted = stored_in(item.expr, held) if isinstance(item.expr, ir.Const) else item.expr
-        if isinstance(fitted, Misfit):
+        if isinstance(fitted, LiteralMismatch):
             scope.unit.report(literal_value.misfit(prop, item.span, fitted))
         elif not isinstance(item.expr, ir.Const) and not _takes(held, item.dtype):
             scope.unit.report(comparison.parameter(prop.name, held, item))
@@ -102,10 +104,10 @@ def _lower_parameter(scope: EntityScope, prop: Property, node: ast.Variable) -> 
         scope.unit.report(found)
         return None
     value = ir.ParamRef(spec.name, spec.dtype, spec.nullable)
-    return _checked(scope, prop, Operand(value, node.span))
+    return _checked(scope, prop, TypedOperand(value, node.span))
 
 
-def _checked(scope: EntityScope, prop: Property, value: Operand) -> ir.Expr | None:
+def _checked(scope: EntityScope, prop: Property, value: TypedOperand) -> ir.Expr | None:
     if _takes(prop.dtype, value.dtype):
         return value.expr
     scope.unit.report(comparison.parameter(prop.name, prop.dtype, value))

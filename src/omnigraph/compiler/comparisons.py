@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.compiler.constants import make_list
-from omnigraph.compiler.literals import Misfit, compared_with
-from omnigraph.compiler.operands import Operand
+from omnigraph.compiler.literals import LiteralMismatch, compared_with
+from omnigraph.compiler.operands import TypedOperand
 from omnigraph.compiler.rules import comparison
 from omnigraph.datatypes.types import DataType, ListType, ScalarType, is_numeric
 from omnigraph.ir import expressions as ir
@@ -15,7 +15,7 @@ from omnigraph.language.gq import ast
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omnigraph.compiler.unit import Unit
+    from omnigraph.compiler.unit import CompilationUnit
     from omnigraph.language.source import Span
 
 __all__ = ["compare", "is_in", "is_in_items", "is_null", "string_or_list_match"]
@@ -25,7 +25,7 @@ _STRING_OPS = {op: ir.StringOp(op.value) for op in ast.MatchOp}
 
 
 def compare(
-    unit: Unit, op: ast.CompareOp, left: Operand, right: Operand, *, span: Span
+    unit: CompilationUnit, op: ast.CompareOp, left: TypedOperand, right: TypedOperand, *, span: Span
 ) -> ir.Compare | None:
     """``left op right``, literals fitted to the other side."""
     for operand in (left, right):
@@ -41,7 +41,7 @@ def compare(
 
 
 def string_or_list_match(
-    unit: Unit, op: ast.MatchOp, haystack: Operand, needle: Operand
+    unit: CompilationUnit, op: ast.MatchOp, haystack: TypedOperand, needle: TypedOperand
 ) -> ir.Expr | None:
     """``contains`` and ``starts_with``: a part of a string, or an item of a list."""
     if unit.fails(comparison.check_null(haystack) or comparison.check_null(needle)):
@@ -57,7 +57,7 @@ def string_or_list_match(
     return ir.StringMatch(_STRING_OPS[op], haystack.expr, needle.expr)
 
 
-def is_in(unit: Unit, item: Operand, options: Operand) -> ir.Expr | None:
+def is_in(unit: CompilationUnit, item: TypedOperand, options: TypedOperand) -> ir.Expr | None:
     """Whether a list parameter, a list property or a list of constants holds the item."""
     if not isinstance(options.dtype, ListType):
         unit.report(comparison.no_list(options))
@@ -77,7 +77,9 @@ def is_in(unit: Unit, item: Operand, options: Operand) -> ir.Expr | None:
     return ir.InList(fitted.expr, options.expr)
 
 
-def is_in_items(unit: Unit, item: Operand, options: Sequence[Operand]) -> ir.InList | None:
+def is_in_items(
+    unit: CompilationUnit, item: TypedOperand, options: Sequence[TypedOperand]
+) -> ir.InList | None:
     """Whether the item is one of those that are written out."""
     if unit.fails(comparison.check_null(item) or comparison.check_single(item)):
         return None
@@ -93,7 +95,7 @@ def is_in_items(unit: Unit, item: Operand, options: Sequence[Operand]) -> ir.InL
     return ir.InList(item.expr, make_list(possible, empty=dtype))
 
 
-def is_null(unit: Unit, operand: Operand, *, negated: bool) -> ir.IsNull | None:
+def is_null(unit: CompilationUnit, operand: TypedOperand, *, negated: bool) -> ir.IsNull | None:
     """``is null``, ``is not null``."""
     if operand.dtype is None:
         unit.report(comparison.entity(operand.span))
@@ -101,7 +103,7 @@ def is_null(unit: Unit, operand: Operand, *, negated: bool) -> ir.IsNull | None:
     return ir.IsNull(operand.expr, negated)
 
 
-def _option(unit: Unit, option: Operand, dtype: DataType) -> Operand | None:
+def _option(unit: CompilationUnit, option: TypedOperand, dtype: DataType) -> TypedOperand | None:
     if unit.fails(comparison.check_single(option)):
         return None
     fitted = _beside(unit, option, dtype)
@@ -114,11 +116,13 @@ def _option(unit: Unit, option: Operand, dtype: DataType) -> Operand | None:
     return None
 
 
-def _is_impossible(option: Operand, dtype: DataType) -> bool:
+def _is_impossible(option: TypedOperand, dtype: DataType) -> bool:
     return isinstance(option.expr, ir.Const) and is_numeric(dtype) and option.dtype != dtype
 
 
-def _fitted(unit: Unit, left: Operand, right: Operand) -> tuple[Operand, Operand] | None:
+def _fitted(
+    unit: CompilationUnit, left: TypedOperand, right: TypedOperand
+) -> tuple[TypedOperand, TypedOperand] | None:
     """Both sides, a literal fitted to the other one; of two literals, the one that can be."""
     left_type, right_type = left.dtype, right.dtype
     assert left_type is not None  # noqa: S101 - narrowing; single values have types
@@ -126,20 +130,20 @@ def _fitted(unit: Unit, left: Operand, right: Operand) -> tuple[Operand, Operand
     if isinstance(right.expr, ir.Const):
         if isinstance(left.expr, ir.Const):
             fitted = compared_with(left.expr, right_type)
-            if not isinstance(fitted, Misfit):
-                return Operand(fitted, left.span), right
+            if not isinstance(fitted, LiteralMismatch):
+                return TypedOperand(fitted, left.span), right
         beside = _beside(unit, right, left_type)
         return None if beside is None else (left, beside)
     beside = _beside(unit, left, right_type)
     return None if beside is None else (beside, right)
 
 
-def _beside(unit: Unit, operand: Operand, dtype: DataType) -> Operand | None:
+def _beside(unit: CompilationUnit, operand: TypedOperand, dtype: DataType) -> TypedOperand | None:
     """The operand, fitted if it is a literal."""
     if not isinstance(operand.expr, ir.Const):
         return operand
     fitted = compared_with(operand.expr, dtype)
-    if isinstance(fitted, Misfit):
+    if isinstance(fitted, LiteralMismatch):
         unit.report(comparison.misfit(dtype, operand.span, fitted))
         return None
-    return Operand(fitted, operand.span)
+    return TypedOperand(fitted, operand.span)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.literals import Misfit, compared_with, typed
-from omnigraph.compiler.operands import Operand
+from omnigraph.compiler.literals import LiteralMismatch, compared_with, typed
+from omnigraph.compiler.operands import TypedOperand
 from omnigraph.compiler.rules import list_items, literal_value
 from omnigraph.datatypes.types import F64, I64, STRING, DataType, Scalar, ScalarType, VectorType
 from omnigraph.datatypes.values import ValueProblem, coerce_json
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from omnigraph.compiler.scope import Names
-    from omnigraph.compiler.unit import Unit
+    from omnigraph.compiler.unit import CompilationUnit
 
 __all__ = [
     "lower_constant",
@@ -30,10 +30,10 @@ __all__ = [
 F32 = ScalarType(Scalar.F32)
 
 
-def lower_literal(unit: Unit, node: ast.Literal) -> ir.Const | None:
+def lower_literal(unit: CompilationUnit, node: ast.Literal) -> ir.Const | None:
     """The literal with the type that it has by itself."""
     const = typed(node.value)
-    if isinstance(const, Misfit):
+    if isinstance(const, LiteralMismatch):
         unit.report(literal_value.malformed(node.span, const))
         return None
     return const
@@ -56,14 +56,14 @@ def lower_constant(names: Names, node: ast.Expr) -> ir.Expr | None:
     return None
 
 
-def lower_items(names: Names, node: ast.ListLiteral) -> list[Operand] | None:
+def lower_items(names: Names, node: ast.ListLiteral) -> list[TypedOperand] | None:
     """The items of a list, each with its own type."""
     items = []
     for item in node.items:
         expr = lower_constant(names, item)
         if expr is None:
             continue
-        operand = Operand(expr, item.span)
+        operand = TypedOperand(expr, item.span)
         if not names.unit.fails(list_items.check_null(operand)):
             items.append(operand)
     return items if len(items) == len(node.items) else None
@@ -80,7 +80,7 @@ def lower_list(names: Names, node: ast.ListLiteral) -> ir.MakeList | None:
     return make_list(items)
 
 
-def make_list(items: Sequence[Operand], empty: DataType = STRING) -> ir.MakeList:
+def make_list(items: Sequence[TypedOperand], empty: DataType = STRING) -> ir.MakeList:
     """A list of items that can be compared with each other."""
     held = _common_type(items) if items else empty
     return ir.MakeList(tuple(_held(item.expr, held) for item in items), held)
@@ -88,10 +88,10 @@ def make_list(items: Sequence[Operand], empty: DataType = STRING) -> ir.MakeList
 
 def _held(item: ir.Expr, dtype: DataType) -> ir.Expr:
     fitted = compared_with(item, dtype) if isinstance(item, ir.Const) else item
-    return item if isinstance(fitted, Misfit) else fitted
+    return item if isinstance(fitted, LiteralMismatch) else fitted
 
 
-def lower_vector(unit: Unit, node: ast.ListLiteral) -> ir.Const | None:
+def lower_vector(unit: CompilationUnit, node: ast.ListLiteral) -> ir.Const | None:
     """A list of numbers as a vector, rounded to what 32 bits hold."""
     numbers = []
     for item in node.items:
@@ -109,7 +109,7 @@ def lower_vector(unit: Unit, node: ast.ListLiteral) -> ir.Const | None:
     return ir.Const(tuple(rounded), dtype)
 
 
-def _common_type(items: Sequence[Operand]) -> DataType:
+def _common_type(items: Sequence[TypedOperand]) -> DataType:
     """The type of a list whose items can be compared with each other."""
     found = {item.dtype for item in items}
     if len(found) == 1:

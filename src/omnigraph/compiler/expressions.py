@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.compiler import comparisons
 from omnigraph.compiler.aggregates import fold_type
 from omnigraph.compiler.constants import lower_items, lower_list, lower_literal
-from omnigraph.compiler.operands import Operand
+from omnigraph.compiler.operands import TypedOperand
 from omnigraph.compiler.rules import (
     aggregate_place,
     condition,
@@ -50,16 +50,16 @@ def lower_expression(names: Names, node: ast.Expr) -> ir.Expr | None:
     return lowered
 
 
-def lower_operand(names: Names, node: ast.Expr) -> Operand | None:
+def lower_operand(names: Names, node: ast.Expr) -> TypedOperand | None:
     """A value, with its place for whoever has to complain about its type."""
     expr = lower_expression(names, node)
-    return None if expr is None else Operand(expr, node.span)
+    return None if expr is None else TypedOperand(expr, node.span)
 
 
 def lower_condition(names: Names, node: ast.Expr) -> ir.Expr | None:
     """An expression that is true or false."""
     expr = lower_expression(names, node)
-    if expr is None or names.unit.fails(condition.check(Operand(expr, node.span))):
+    if expr is None or names.unit.fails(condition.check(TypedOperand(expr, node.span))):
         return None
     return expr
 

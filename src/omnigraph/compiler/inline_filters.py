@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.compiler.expressions import lower_operand
-from omnigraph.compiler.literals import Misfit, compared_with
+from omnigraph.compiler.literals import LiteralMismatch, compared_with
 from omnigraph.compiler.operands import is_blob, is_null
 from omnigraph.compiler.rules import binding_property, blob_value, comparison, literal_value
 from omnigraph.datatypes.types import ListType, ScalarType, VectorType
@@ -17,9 +17,9 @@ from omnigraph.ir import expressions as ir
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import NodeType, Property
-    from omnigraph.compiler.operands import Operand
+    from omnigraph.compiler.operands import TypedOperand
     from omnigraph.compiler.scope import PatternScope
-    from omnigraph.compiler.unit import Unit
+    from omnigraph.compiler.unit import CompilationUnit
     from omnigraph.language.gq import ast
 
 __all__ = ["lower_inline_filter"]
@@ -46,7 +46,7 @@ def lower_inline_filter(
     return ir.Compare(ir.CompareOp.EQ, target, fitted)
 
 
-def _fitted(unit: Unit, prop: Property, value: Operand) -> ir.Expr | None:
+def _fitted(unit: CompilationUnit, prop: Property, value: TypedOperand) -> ir.Expr | None:
     """The value, of a type that the property can be compared with."""
     if isinstance(value.dtype, ListType) or isinstance(prop.dtype, VectorType):
         unit.report(literal_value.list_in_filter(prop, value.span))
@@ -57,7 +57,7 @@ def _fitted(unit: Unit, prop: Property, value: Operand) -> ir.Expr | None:
     held = ScalarType(prop.dtype.item) if isinstance(prop.dtype, ListType) else prop.dtype
     if isinstance(value.expr, ir.Const):
         fitted = compared_with(value.expr, held)
-        if isinstance(fitted, Misfit):
+        if isinstance(fitted, LiteralMismatch):
             unit.report(literal_value.misfit(prop, value.span, fitted))
             return None
         return fitted

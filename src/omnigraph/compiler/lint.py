@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog
     from omnigraph.language.source import Source
 
-__all__ = ["LintReport", "QueryResult", "lint"]
+__all__ = ["LintReport", "LintedQuery", "lint"]
 
 
 @frozen
-class QueryResult:
+class LintedQuery:
     """One query: whether it fits, and what it reads and writes if it does."""
 
     name: str
@@ -51,7 +51,7 @@ class LintReport:
     """All that was found in a file, in the order of its text."""
 
     source: Source
-    results: tuple[QueryResult, ...]
+    results: tuple[LintedQuery, ...]
     findings: tuple[Finding, ...]
 
     @property
@@ -122,14 +122,14 @@ def _ordered(findings: list[Finding]) -> tuple[Finding, ...]:
     )
 
 
-def _result(checked: CheckedQuery, findings: tuple[Finding, ...]) -> QueryResult:
+def _result(checked: CheckedQuery, findings: tuple[Finding, ...]) -> LintedQuery:
     """The findings of one query alone; those about the whole file stand beside the results."""
     own = [
         found
         for found in findings
         if checked.query.name in found.query_names and not found.file_wide
     ]
-    return QueryResult(
+    return LintedQuery(
         name=checked.query.name,
         kind="read" if isinstance(checked.query.body, Read) else "mutation",
         errors=tuple(found for found in own if found.diagnostic.severity is Severity.ERROR),

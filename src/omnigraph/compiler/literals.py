@@ -1,7 +1,7 @@
 """Literals: the type they have by themselves, and how they take on the type of what they meet.
 
-Fitting a literal to a type can fail; a ``Misfit`` then says why, and the rule that asked gives it a
-code and a place.
+Fitting a literal to a type can fail; a ``LiteralMismatch`` then says why, and the rule that asked
+gives it a code and a place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from omnigraph.language.diagnostics import did_you_mean
 if TYPE_CHECKING:
     from omnigraph.language.gq.ast import Value
 
-__all__ = ["Misfit", "compared_with", "stored_in", "typed"]
+__all__ = ["LiteralMismatch", "compared_with", "stored_in", "typed"]
 
 _U64 = ScalarType(Scalar.U64)
 _F32 = ScalarType(Scalar.F32)
@@ -40,14 +40,14 @@ _SHOWN_MEMBERS = 12
 
 
 @frozen
-class Misfit:
+class LiteralMismatch:
     """Why a literal does not fit."""
 
     reason: str
     remedy: str | None = None
 
 
-def typed(value: Value) -> Const | Misfit:
+def typed(value: Value) -> Const | LiteralMismatch:
     """A literal with the type that it has where nothing else is known."""
     match value:
         case None | str():
@@ -57,14 +57,18 @@ def typed(value: Value) -> Const | Misfit:
         case int():
             return _typed_integer(value)
         case float():
-            return Const(value, F64) if math.isfinite(value) else Misfit("not a finite number")
+            return (
+                Const(value, F64)
+                if math.isfinite(value)
+                else LiteralMismatch("not a finite number")
+            )
         case dt.datetime():
             return stored_in(Const(value, DATETIME), DATETIME)
         case _:
             return Const(value, DATE)
 
 
-def compared_with(literal: Const, dtype: DataType) -> Const | Misfit:
+def compared_with(literal: Const, dtype: DataType) -> Const | LiteralMismatch:
     """The literal as it stands beside a value of the type in a comparison.
 
     A number that the type cannot hold keeps its own type: the comparison still has an answer.
@@ -77,7 +81,7 @@ def compared_with(literal: Const, dtype: DataType) -> Const | Misfit:
     return stored_in(literal, dtype)
 
 
-def stored_in(literal: Const, dtype: DataType) -> Const | Misfit:
+def stored_in(literal: Const, dtype: DataType) -> Const | LiteralMismatch:
     """The literal as a value of a property; a typed NULL where it is null."""
     value = literal.value
     if value is None:
@@ -86,23 +90,25 @@ def stored_in(literal: Const, dtype: DataType) -> Const | Misfit:
         return _not_a_member(value, dtype.values)
     if isinstance(value, str) and is_numeric(dtype):
         # JSON may spell a 64-bit integer as text; a query has no reason to.
-        return Misfit("this is a String", "write the number without quotes")
+        return LiteralMismatch("this is a String", "write the number without quotes")
     if dtype == DATETIME and isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         # The day begins at midnight UTC.
         value = dt.datetime(value.year, value.month, value.day, tzinfo=dt.UTC)
     try:
         fitted = coerce_json(value, dtype)
     except ValueProblem as problem:
-        return Misfit(problem.message)
+        return LiteralMismatch(problem.message)
     return Const(fitted, dtype)  # type: ignore[arg-type] # scalars only: lists are not literals
 
 
-def _typed_integer(value: int) -> Const | Misfit:
+def _typed_integer(value: int) -> Const | LiteralMismatch:
     if -(2**63) <= value < 2**63:
         return Const(value, I64)
     if 0 <= value < 2**64:
         return Const(value, _U64)
-    return Misfit("the integer does not fit into 64 bits", "write it as a float, with `.0`")
+    return LiteralMismatch(
+        "the integer does not fit into 64 bits", "write it as a float, with `.0`"
+    )
 
 
 def _is_number(value: object) -> bool:
@@ -119,13 +125,13 @@ def _number_beside(literal: Const, scalar: Scalar) -> Const:
     if scalar is Scalar.F32:
         # What is stored was narrowed; a literal that is not would never be equal to it.
         narrowed = stored_in(literal, _F32)
-        return literal if isinstance(narrowed, Misfit) else narrowed
+        return literal if isinstance(narrowed, LiteralMismatch) else narrowed
     return Const(float(value), F64) if float(value) == value else literal
 
 
-def _not_a_member(value: str, values: tuple[str, ...]) -> Misfit:
+def _not_a_member(value: str, values: tuple[str, ...]) -> LiteralMismatch:
     shown = ", ".join(values[:_SHOWN_MEMBERS]) + (", …" if len(values) > _SHOWN_MEMBERS else "")
-    return Misfit(
+    return LiteralMismatch(
         f'"{value}" is not a member of the enum',
         did_you_mean(value, values) or f"the members are {shown}",
     )

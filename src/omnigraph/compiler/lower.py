@@ -14,7 +14,7 @@ from omnigraph.compiler.mutations import lower_statement
 from omnigraph.compiler.patterns import lower_block, outermost_scope
 from omnigraph.compiler.returns import lower_order, lower_returns, lower_row_count
 from omnigraph.compiler.rules import pattern_variable
-from omnigraph.compiler.unit import EnoughFindings, Unit
+from omnigraph.compiler.unit import CompilationUnit, TooManyDiagnostics
 from omnigraph.frozen import frozen
 from omnigraph.ir.queries import MutationIR, QueryIR, ReadIR
 from omnigraph.language.gq import ast
@@ -44,21 +44,21 @@ def lower_query(catalog: Catalog, query: ast.Query) -> tuple[QueryIR | None, lis
 
 def lower_with_notes(catalog: Catalog, query: ast.Query) -> Lowered:
     """Lowers a query and keeps what the IR leaves out and a linter mentions."""
-    unit = Unit(catalog, query)
+    unit = CompilationUnit(catalog, query)
     ir = None
-    with suppress(EnoughFindings):
+    with suppress(TooManyDiagnostics):
         ir = _lower(unit, query)
     findings = sorted(unit.findings, key=lambda found: (found.span.start, found.code))
     return Lowered(None if findings else ir, tuple(findings), tuple(unit.reversed_traversals))
 
 
-def _lower(unit: Unit, query: ast.Query) -> QueryIR:
+def _lower(unit: CompilationUnit, query: ast.Query) -> QueryIR:
     if isinstance(query.body, ast.Read):
         return _lower_read(unit, query, query.body)
     return _lower_mutation(unit, query, query.body)
 
 
-def _lower_read(unit: Unit, query: ast.Query, read: ast.Read) -> ReadIR:
+def _lower_read(unit: CompilationUnit, query: ast.Query, read: ast.Read) -> ReadIR:
     scope = outermost_scope(unit)
     match = lower_block(scope, read.match)
     if not scope.variables and not match.slots:
@@ -78,7 +78,7 @@ def _lower_read(unit: Unit, query: ast.Query, read: ast.Read) -> ReadIR:
     )
 
 
-def _lower_mutation(unit: Unit, query: ast.Query, mutation: ast.Mutation) -> MutationIR:
+def _lower_mutation(unit: CompilationUnit, query: ast.Query, mutation: ast.Mutation) -> MutationIR:
     statements = [lower_statement(unit, statement) for statement in mutation.statements]
     return MutationIR(
         name=query.name,

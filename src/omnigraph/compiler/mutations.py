@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from omnigraph.catalog.model import Property
-    from omnigraph.compiler.unit import Unit
+    from omnigraph.compiler.unit import CompilationUnit
     from omnigraph.ir import expressions as ir
 
 __all__ = ["lower_statement"]
@@ -36,7 +36,7 @@ __all__ = ["lower_statement"]
 _ENDS = {SRC.id: "from", DST.id: "to"}
 
 
-def lower_statement(unit: Unit, node: ast.Statement) -> StatementIR | None:
+def lower_statement(unit: CompilationUnit, node: ast.Statement) -> StatementIR | None:
     """One statement; None where it is wrong, and that was reported."""
     entity = unit.catalog.entity(node.type_name)
     if entity is None:

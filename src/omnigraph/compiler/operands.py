@@ -11,11 +11,11 @@ from omnigraph.ir import expressions as ir
 if TYPE_CHECKING:
     from omnigraph.language.source import Span
 
-__all__ = ["Operand", "describe", "is_blob", "is_integer", "is_null"]
+__all__ = ["TypedOperand", "describe", "is_blob", "is_integer", "is_null"]
 
 
 @frozen
-class Operand:
+class TypedOperand:
     """An expression of the IR, and the text that it came from."""
 
     expr: ir.Expr
@@ -27,7 +27,7 @@ class Operand:
         return ir.type_of(self.expr)
 
 
-def describe(operand: Operand) -> str:
+def describe(operand: TypedOperand) -> str:
     """What the operand is, as an error message says it."""
     if is_null(operand):
         return "null"
@@ -35,12 +35,12 @@ def describe(operand: Operand) -> str:
     return "a whole entity" if dtype is None else spell_type(dtype)
 
 
-def is_null(operand: Operand) -> bool:
+def is_null(operand: TypedOperand) -> bool:
     """Whether this is the literal ``null``."""
     return isinstance(operand.expr, ir.Const) and operand.expr.value is None
 
 
-def is_integer(operand: Operand) -> bool:
+def is_integer(operand: TypedOperand) -> bool:
     """Whether the value counts something."""
     dtype = operand.dtype
     return isinstance(dtype, ScalarType) and dtype.scalar in INTEGER_RANGES

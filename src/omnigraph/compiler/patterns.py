@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from omnigraph.compiler.expressions import lower_condition
 from omnigraph.compiler.inline_filters import lower_inline_filter
 from omnigraph.compiler.rules import edge_variable, node_type, shadowed_parameter, variable_type
-from omnigraph.compiler.scope import PatternScope, Variable
+from omnigraph.compiler.scope import PatternScope, ScopedVariable
 from omnigraph.compiler.traversals import TraversalClause, lower_traversals
 from omnigraph.ir import expressions as ir
 from omnigraph.ir.queries import Block, EntitySlot
 from omnigraph.language.gq import ast
 
 if TYPE_CHECKING:
-    from omnigraph.compiler.unit import Unit
+    from omnigraph.compiler.unit import CompilationUnit
     from omnigraph.language.source import Span
 
 __all__ = ["lower_block", "outermost_scope"]
@@ -30,7 +30,7 @@ __all__ = ["lower_block", "outermost_scope"]
 _ANONYMOUS = "_"
 
 
-def outermost_scope(unit: Unit) -> PatternScope:
+def outermost_scope(unit: CompilationUnit) -> PatternScope:
     """The scope of a query's ``match``."""
     return PatternScope(unit, lower_block)
 
@@ -62,11 +62,11 @@ def lower_block(scope: PatternScope, items: tuple[ast.MatchItem, ...]) -> Block:
 class _Clauses:
     """A block, its clauses sorted by kind, each joined with its variables."""
 
-    bindings: list[tuple[ast.Binding, Variable]] = field(default_factory=list)
+    bindings: list[tuple[ast.Binding, ScopedVariable]] = field(default_factory=list)
     traversals: list[TraversalClause] = field(default_factory=list)
     conditions: list[ast.Expr] = field(default_factory=list)
     # Those that the block introduces, as they appear.
-    variables: list[Variable] = field(default_factory=list)
+    variables: list[ScopedVariable] = field(default_factory=list)
 
 
 def _declare(scope: PatternScope, items: tuple[ast.MatchItem, ...]) -> _Clauses:
@@ -85,7 +85,7 @@ def _declare(scope: PatternScope, items: tuple[ast.MatchItem, ...]) -> _Clauses:
     return clauses
 
 
-def _variable(scope: PatternScope, clauses: _Clauses, name: str, span: Span) -> Variable:
+def _variable(scope: PatternScope, clauses: _Clauses, name: str, span: Span) -> ScopedVariable:
     """The variable of that name, here or further out; a new one where there is none."""
     found = None if name == _ANONYMOUS else scope.find(name)
     if found is None:
@@ -95,7 +95,7 @@ def _variable(scope: PatternScope, clauses: _Clauses, name: str, span: Span) -> 
 
 def _edge_variable(
     scope: PatternScope, clauses: _Clauses, traversal: ast.Traversal
-) -> Variable | None:
+) -> ScopedVariable | None:
     name = traversal.edge_variable
     if name is None or name == _ANONYMOUS:
         return None
@@ -111,8 +111,8 @@ def _edge_variable(
     return variable
 
 
-def _introduce(scope: PatternScope, clauses: _Clauses, name: str, span: Span) -> Variable:
-    variable = Variable(name, scope.unit.new_slot())
+def _introduce(scope: PatternScope, clauses: _Clauses, name: str, span: Span) -> ScopedVariable:
+    variable = ScopedVariable(name, scope.unit.new_slot())
     if name in scope.unit.params:
         scope.unit.report(shadowed_parameter.shadowed(name, span))
         variable.failed = True
@@ -124,7 +124,7 @@ def _introduce(scope: PatternScope, clauses: _Clauses, name: str, span: Span) ->
     return variable
 
 
-def _bind(scope: PatternScope, binding: ast.Binding, variable: Variable) -> None:
+def _bind(scope: PatternScope, binding: ast.Binding, variable: ScopedVariable) -> None:
     """Gives the variable the type that the binding names."""
     unit = scope.unit
     node = unit.catalog.node(binding.type_name)
@@ -142,14 +142,16 @@ def _bind(scope: PatternScope, binding: ast.Binding, variable: Variable) -> None
         unit.reads(node)
 
 
-def _disown(scope: PatternScope, variable: Variable) -> None:
+def _disown(scope: PatternScope, variable: ScopedVariable) -> None:
     """Leaves a variable of this block without a type: which of its lines is wrong is unknown."""
     if scope.variables.get(variable.name) is variable or variable.name == _ANONYMOUS:
         variable.failed = True
         variable.entity = None
 
 
-def _inline_filters(scope: PatternScope, binding: ast.Binding, variable: Variable) -> list[ir.Expr]:
+def _inline_filters(
+    scope: PatternScope, binding: ast.Binding, variable: ScopedVariable
+) -> list[ir.Expr]:
     """The filters of a binding, by the type that it names: its variable may have failed."""
     node = scope.unit.catalog.node(binding.type_name)
     if node is None:

@@ -8,7 +8,7 @@ from omnigraph.compiler.aggregates import fold_type
 from omnigraph.compiler.columns import column_name
 from omnigraph.compiler.constants import lower_constant
 from omnigraph.compiler.expressions import lower_expression, lower_operand
-from omnigraph.compiler.operands import Operand
+from omnigraph.compiler.operands import TypedOperand
 from omnigraph.compiler.rules import (
     aggregate_place,
     nearest_limit,
@@ -43,7 +43,7 @@ def lower_returns(scope: PatternScope, read: ast.Read) -> tuple[Projection, ...]
         if node.alias is not None:
             aliases.setdefault(node.alias, expr)
         if expr is not None:
-            columns.append((name, Operand(expr, node.expr.span)))
+            columns.append((name, TypedOperand(expr, node.expr.span)))
     _check_grouping(scope, [column for _, column in columns])
     return tuple(Projection(name, column.expr) for name, column in columns)
 
@@ -61,7 +61,7 @@ def lower_order(
         expr = _lower_column(scope, node.expr)
         if expr is None:
             continue
-        key = Operand(expr, node.expr.span)
+        key = TypedOperand(expr, node.expr.span)
         if expr not in shown and complete and (folded or isinstance(expr, ir.Aggregate)):
             scope.unit.report(order_projection.not_projected(key.span, distinct=read.distinct))
         elif not scope.unit.fails(order_key.check(key)):
@@ -76,7 +76,7 @@ def lower_row_count(scope: PatternScope, word: str, node: ast.Expr | None) -> ir
     if node is None:
         return None
     expr = lower_constant(scope, node)
-    if expr is None or scope.unit.fails(row_count.check(word, Operand(expr, node.span))):
+    if expr is None or scope.unit.fails(row_count.check(word, TypedOperand(expr, node.span))):
         return None
     return expr
 
@@ -101,7 +101,7 @@ def _lower_column(scope: PatternScope, node: ast.Expr) -> ir.Expr | None:
     return ir.Aggregate(func, operand.expr if operand else None, node.distinct, dtype)
 
 
-def _check_grouping(scope: PatternScope, columns: list[Operand]) -> None:
+def _check_grouping(scope: PatternScope, columns: list[TypedOperand]) -> None:
     """Groups have no rank, and rows have none before they are all there."""
     if not any(isinstance(column.expr, ir.Aggregate) for column in columns):
         return
@@ -111,7 +111,7 @@ def _check_grouping(scope: PatternScope, columns: list[Operand]) -> None:
             scope.unit.report(rank_fusion.grouped(column.span))
 
 
-def _check_limit(scope: PatternScope, read: ast.Read, key: Operand) -> None:
+def _check_limit(scope: PatternScope, read: ast.Read, key: TypedOperand) -> None:
     if read.limit is not None:
         return
     match key.expr:

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from omnigraph.catalog.model import EntityType, Property
-    from omnigraph.compiler.unit import Unit
+    from omnigraph.compiler.unit import CompilationUnit
     from omnigraph.ir.queries import Block
     from omnigraph.language.source import Span
 
-__all__ = ["ENTITY_SLOT", "EntityScope", "Names", "PatternScope", "Variable"]
+__all__ = ["ENTITY_SLOT", "EntityScope", "Names", "PatternScope", "ScopedVariable"]
 
 # The entity that a mutation looks at.
 ENTITY_SLOT = ir.Slot(0)
 
 
 @dataclass(slots=True)
-class Variable:
+class ScopedVariable:
     """A variable of a pattern. Its type is unknown until a binding or a traversal gives it one."""
 
     name: str
@@ -54,7 +54,7 @@ class PatternScope:
 
     def __init__(
         self,
-        unit: Unit,
+        unit: CompilationUnit,
         lower_block: Callable[[PatternScope, tuple[ast.MatchItem, ...]], Block],
         *,
         outer: PatternScope | None = None,
@@ -63,7 +63,7 @@ class PatternScope:
         # Patterns hold conditions and conditions hold patterns: this is the way back.
         self.lower_block = lower_block
         self.outer = outer
-        self.variables: dict[str, Variable] = {}
+        self.variables: dict[str, ScopedVariable] = {}
         # Set once ``return`` begins; an alias whose expression is wrong is None.
         self.aliases: dict[str, ir.Expr | None] | None = None
         # Whether the block uses a variable of a block around it.
@@ -73,7 +73,7 @@ class PatternScope:
         """The scope of a block inside this one."""
         return PatternScope(self.unit, self.lower_block, outer=self)
 
-    def find(self, name: str) -> Variable | None:
+    def find(self, name: str) -> ScopedVariable | None:
         """A variable of this block or of one around it."""
         scope: PatternScope | None = self
         while scope is not None:
@@ -147,7 +147,7 @@ class EntityScope:
 
     __slots__ = ("entity", "unit")
 
-    def __init__(self, unit: Unit, entity: EntityType) -> None:
+    def __init__(self, unit: CompilationUnit, entity: EntityType) -> None:
         self.unit = unit
         self.entity = entity
 
@@ -178,7 +178,7 @@ class EntityScope:
 Names = PatternScope | EntityScope
 
 
-def _parameter(unit: Unit, node: ast.Variable) -> ir.ParamRef | None:
+def _parameter(unit: CompilationUnit, node: ast.Variable) -> ir.ParamRef | None:
     spec = unit.params[node.name]
     if is_blob(spec.dtype):
         unit.report(blob_value.read(node.span))
@@ -186,7 +186,9 @@ def _parameter(unit: Unit, node: ast.Variable) -> ir.ParamRef | None:
     return ir.ParamRef(spec.name, spec.dtype, spec.nullable)
 
 
-def _property(unit: Unit, slot: ir.Slot, prop: Property, span: Span) -> ir.PropertyRef | None:
+def _property(
+    unit: CompilationUnit, slot: ir.Slot, prop: Property, span: Span
+) -> ir.PropertyRef | None:
     if is_blob(prop.dtype):
         unit.report(blob_value.read(span))
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.compiler.constants import lower_constant, lower_vector
-from omnigraph.compiler.operands import Operand
+from omnigraph.compiler.operands import TypedOperand
 from omnigraph.compiler.rules import (
     edge_variable,
     rank_fusion,
@@ -109,7 +109,7 @@ def _lower_operands(
     return target.expr, query.expr
 
 
-def _lower_target(scope: PatternScope, node: ast.TextCall, rule: Rule) -> Operand | None:
+def _lower_target(scope: PatternScope, node: ast.TextCall, rule: Rule) -> TypedOperand | None:
     arg = node.args[0]
     if not isinstance(arg, ast.PropertyAccess):
         scope.unit.report(search_operands.no_property(rule, node.func.value, arg.span))
@@ -119,10 +119,10 @@ def _lower_target(scope: PatternScope, node: ast.TextCall, rule: Rule) -> Operan
         scope.unit.report(edge_variable.searched(node.func.value, arg.span))
         return None
     target = scope.access(arg)
-    return None if target is None else Operand(target, arg.span)
+    return None if target is None else TypedOperand(target, arg.span)
 
 
-def _lower_query(scope: PatternScope, node: ast.TextCall, rule: Rule) -> Operand | None:
+def _lower_query(scope: PatternScope, node: ast.TextCall, rule: Rule) -> TypedOperand | None:
     """What is looked for; it must be the same in every row."""
     arg = node.args[1]
     expr: ir.Expr | None
@@ -139,7 +139,7 @@ def _lower_query(scope: PatternScope, node: ast.TextCall, rule: Rule) -> Operand
     if isinstance(expr, ir.EntityRef):
         scope.unit.report(search_operands.varying(rule, node.func.value, arg.span))
         return None
-    return None if expr is None else Operand(expr, arg.span)
+    return None if expr is None else TypedOperand(expr, arg.span)
 
 
 def _lower_edits(scope: PatternScope, node: ast.TextCall) -> ir.Expr | None:
@@ -158,6 +158,6 @@ def _lower_k(scope: PatternScope, node: ast.TextCall) -> ir.Expr | None:
     return None if k is None or scope.unit.fails(rank_fusion.check_k(k)) else k.expr
 
 
-def _lower_number(scope: PatternScope, node: ast.Expr) -> Operand | None:
+def _lower_number(scope: PatternScope, node: ast.Expr) -> TypedOperand | None:
     expr = lower_constant(scope, node)
-    return None if expr is None else Operand(expr, node.span)
+    return None if expr is None else TypedOperand(expr, node.span)

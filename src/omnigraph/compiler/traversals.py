@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from omnigraph.compiler.rules import edge_type, edge_variable, hop_bounds, undirected
-from omnigraph.compiler.type_inference import Step, infer_types
+from omnigraph.compiler.type_inference import TraversalStep, infer_types
 from omnigraph.ir.queries import Hop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from omnigraph.catalog.model import EdgeType
-    from omnigraph.compiler.scope import Variable
-    from omnigraph.compiler.unit import Unit
+    from omnigraph.compiler.scope import ScopedVariable
+    from omnigraph.compiler.unit import CompilationUnit
     from omnigraph.language.gq.ast import Traversal
 
 __all__ = ["TraversalClause", "lower_traversals"]
@@ -25,19 +25,19 @@ class TraversalClause:
     """A traversal with its variables; ``edge_variable`` is None where the edge has no name."""
 
     traversal: Traversal
-    source: Variable
-    target: Variable
-    edge_variable: Variable | None
+    source: ScopedVariable
+    target: ScopedVariable
+    edge_variable: ScopedVariable | None
 
 
-def lower_traversals(unit: Unit, clauses: Sequence[TraversalClause]) -> list[Hop]:
+def lower_traversals(unit: CompilationUnit, clauses: Sequence[TraversalClause]) -> list[Hop]:
     """Types the variables of all traversals, then directs each by the types of its ends."""
     # Before edges give types to their variables: a variable that is both is neither.
     for clause in clauses:
         _require_nodes(unit, clause)
     found = [(clause, _find_edge(unit, clause)) for clause in clauses]
     steps = [
-        (clause, Step(clause.traversal, edge, clause.source, clause.target))
+        (clause, TraversalStep(clause.traversal, edge, clause.source, clause.target))
         for clause, edge in found
         if edge is not None
     ]
@@ -45,7 +45,7 @@ def lower_traversals(unit: Unit, clauses: Sequence[TraversalClause]) -> list[Hop
     return [_hop(unit, clause, step) for clause, step in steps if _is_typed(step)]
 
 
-def _require_nodes(unit: Unit, clause: TraversalClause) -> None:
+def _require_nodes(unit: CompilationUnit, clause: TraversalClause) -> None:
     traversal = clause.traversal
     for end, span in (
         (clause.source, traversal.source_span),
@@ -57,7 +57,7 @@ def _require_nodes(unit: Unit, clause: TraversalClause) -> None:
             end.failed = end.failed or end.entity is None
 
 
-def _find_edge(unit: Unit, clause: TraversalClause) -> EdgeType | None:
+def _find_edge(unit: CompilationUnit, clause: TraversalClause) -> EdgeType | None:
     traversal = clause.traversal
     edge = unit.catalog.edge(traversal.edge_name)
     if edge is None:
@@ -72,13 +72,13 @@ def _find_edge(unit: Unit, clause: TraversalClause) -> EdgeType | None:
     return edge
 
 
-def _is_typed(step: Step) -> bool:
+def _is_typed(step: TraversalStep) -> bool:
     return not step.mismatched and all(
         end.entity is not None and not end.failed and not end.is_edge for end in step.ends
     )
 
 
-def _hop(unit: Unit, clause: TraversalClause, step: Step) -> Hop:
+def _hop(unit: CompilationUnit, clause: TraversalClause, step: TraversalStep) -> Hop:
     traversal = step.traversal
     first, last = step.ends if step.is_forward else (step.target, step.source)
     if not step.is_forward:

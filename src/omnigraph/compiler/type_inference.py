@@ -19,29 +19,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from omnigraph.catalog.model import EdgeType, TypeId
-    from omnigraph.compiler.scope import Variable
-    from omnigraph.compiler.unit import Unit
+    from omnigraph.compiler.scope import ScopedVariable
+    from omnigraph.compiler.unit import CompilationUnit
     from omnigraph.ir.expressions import Slot
     from omnigraph.language.gq.ast import Traversal
 
-__all__ = ["Step", "infer_types"]
+__all__ = ["TraversalStep", "infer_types"]
 
 _Candidates = frozenset["TypeId"]
 
 
 @dataclass(slots=True)
-class Step:
+class TraversalStep:
     """A traversal of a known edge type, with the variables at its ends."""
 
     traversal: Traversal
     edge: EdgeType
-    source: Variable
-    target: Variable
+    source: ScopedVariable
+    target: ScopedVariable
     # No direction fits, and that was reported.
     mismatched: bool = False
 
     @property
-    def ends(self) -> tuple[Variable, Variable]:
+    def ends(self) -> tuple[ScopedVariable, ScopedVariable]:
         return self.source, self.target
 
     @property
@@ -54,7 +54,7 @@ class Step:
         return self.source.entity is not None and self.source.entity.id == self.edge.source
 
 
-def infer_types(unit: Unit, steps: Sequence[Step]) -> None:
+def infer_types(unit: CompilationUnit, steps: Sequence[TraversalStep]) -> None:
     """Gives every variable its type; one that has none is marked as failed, and reported once."""
     inference = _Inference(unit, steps)
     inference.narrow(steps)
@@ -64,10 +64,10 @@ def infer_types(unit: Unit, steps: Sequence[Step]) -> None:
 
 
 class _Inference:
-    def __init__(self, unit: Unit, steps: Sequence[Step]) -> None:
+    def __init__(self, unit: CompilationUnit, steps: Sequence[TraversalStep]) -> None:
         self._unit = unit
         self._steps = steps
-        self._around: dict[Slot, list[Step]] = {}
+        self._around: dict[Slot, list[TraversalStep]] = {}
         # An absent variable may still have any type.
         self._candidates: dict[Slot, _Candidates] = {}
         for step in steps:
@@ -76,11 +76,11 @@ class _Inference:
 
     # --- to a fixpoint -------------------------------------------------------------------------
 
-    def narrow(self, steps: Iterable[Step]) -> None:
+    def narrow(self, steps: Iterable[TraversalStep]) -> None:
         """Narrows candidates, starting at the given steps, until nothing changes."""
         pending = list(steps)
         while pending:
-            offered: dict[Slot, tuple[Variable, _Candidates]] = {}
+            offered: dict[Slot, tuple[ScopedVariable, _Candidates]] = {}
             mismatched = []
             for step in pending:
                 pairs = self._pairs(step)
@@ -101,7 +101,7 @@ class _Inference:
             _fail(disagreeing)
             pending = list(self._steps_around(changed))
 
-    def _pairs(self, step: Step) -> list[tuple[TypeId, TypeId]]:
+    def _pairs(self, step: TraversalStep) -> list[tuple[TypeId, TypeId]]:
         """The types that the two ends can have together."""
         edge = step.edge
         if _is_blocked(step) and not step.joins_one_type:
@@ -117,18 +117,18 @@ class _Inference:
             if all(self._allows(end, kind) for end, kind in zip(step.ends, pair, strict=True))
         ]
 
-    def _allows(self, end: Variable, kind: TypeId) -> bool:
+    def _allows(self, end: ScopedVariable, kind: TypeId) -> bool:
         if end.failed or end.is_edge:
             return True
         candidates = self._of(end)
         return candidates is None or kind in candidates
 
-    def _of(self, end: Variable) -> _Candidates | None:
+    def _of(self, end: ScopedVariable) -> _Candidates | None:
         if isinstance(end.entity, NodeType):
             return frozenset({end.entity.id})
         return self._candidates.get(end.slot)
 
-    def _apply(self, end: Variable, options: _Candidates) -> bool:
+    def _apply(self, end: ScopedVariable, options: _Candidates) -> bool:
         if not options or options == self._candidates.get(end.slot):
             return False
         self._candidates[end.slot] = options
@@ -137,13 +137,15 @@ class _Inference:
             end.entity = self._unit.catalog.node_by_id(kind)
         return True
 
-    def _steps_around(self, changed: Iterable[Variable]) -> Iterable[Step]:
+    def _steps_around(self, changed: Iterable[ScopedVariable]) -> Iterable[TraversalStep]:
         found = {id(step): step for end in changed for step in self._around[end.slot]}
         return [step for step in found.values() if not step.mismatched]
 
     # --- mistakes ------------------------------------------------------------------------------
 
-    def _report(self, mismatched: Iterable[Step], disagreeing: Iterable[Variable]) -> None:
+    def _report(
+        self, mismatched: Iterable[TraversalStep], disagreeing: Iterable[ScopedVariable]
+    ) -> None:
         catalog = self._unit.catalog
         for step in mismatched:
             known = {
@@ -172,7 +174,7 @@ class _Inference:
 
     # --- what types alone do not decide --------------------------------------------------------
 
-    def undecided(self) -> Iterator[list[Step]]:
+    def undecided(self) -> Iterator[list[TraversalStep]]:
         """The steps between variables of unknown type, those that share a variable together."""
         seen: set[int] = set()
         for start in self._steps:
@@ -189,7 +191,7 @@ class _Inference:
                         reached.append(near)
             yield component
 
-    def decide(self, component: list[Step]) -> None:
+    def decide(self, component: list[TraversalStep]) -> None:
         """Reads every traversal as it is written, if that is possible at once."""
         catalog = self._unit.catalog
         types = self._alternate(component)
@@ -209,7 +211,7 @@ class _Inference:
         for step in component:
             _fail(step.ends)
 
-    def _alternate(self, component: list[Step]) -> dict[Slot, TypeId] | None:
+    def _alternate(self, component: list[TraversalStep]) -> dict[Slot, TypeId] | None:
         """One of the two solutions, or None where there is none: a cycle of odd length."""
         edge = component[0].edge
         types = {component[0].source.slot: edge.source}
@@ -227,23 +229,23 @@ class _Inference:
         return types
 
 
-def _is_open(end: Variable) -> bool:
+def _is_open(end: ScopedVariable) -> bool:
     return end.entity is None and not end.failed
 
 
-def _is_blocked(step: Step) -> bool:
+def _is_blocked(step: TraversalStep) -> bool:
     """Whether something is wrong with an end, so that the step decides nothing about the other."""
     return step.mismatched or any(end.failed or end.is_edge for end in step.ends)
 
 
-def _fail(ends: Iterable[Variable]) -> None:
+def _fail(ends: Iterable[ScopedVariable]) -> None:
     for end in ends:
         end.failed = end.failed or end.entity is None
 
 
-def _distinct(ends: tuple[Variable, Variable]) -> tuple[Variable, ...]:
+def _distinct(ends: tuple[ScopedVariable, ScopedVariable]) -> tuple[ScopedVariable, ...]:
     return ends[:1] if ends[0] is ends[1] else ends
 
 
-def _traversals(component: Iterable[Step]) -> list[Traversal]:
+def _traversals(component: Iterable[TraversalStep]) -> list[Traversal]:
     return sorted((step.traversal for step in component), key=lambda each: each.span.start)

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from omnigraph.language.diagnostics import Diagnostic
     from omnigraph.language.gq.ast import Query, Traversal
 
-__all__ = ["MAX_FINDINGS", "EnoughFindings", "Unit"]
+__all__ = ["MAX_FINDINGS", "CompilationUnit", "TooManyDiagnostics"]
 
 # Nobody mends more at once, and looking for suggestions takes time.
 MAX_FINDINGS = 50
 
 
-class EnoughFindings(Exception):
+class TooManyDiagnostics(Exception):
     """The query has as many findings as one report holds."""
 
 
-class Unit:
+class CompilationUnit:
     """What the query may name, what was found wrong with it, and what it touches."""
 
     __slots__ = (
@@ -58,7 +58,7 @@ class Unit:
         """Records a finding."""
         self.findings.append(found)
         if len(self.findings) >= MAX_FINDINGS:
-            raise EnoughFindings
+            raise TooManyDiagnostics
 
     def fails(self, found: Diagnostic | None) -> bool:
         """Records what a check found, if anything; true when it did."""

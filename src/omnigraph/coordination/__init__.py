@@ -1,1 +1,1 @@
-"""TODO."""
+"""Coordination between writers: claims, locks, leases and heartbeats."""

@@ -10,7 +10,7 @@ import os
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from omnigraph.errors import GraphError
 from omnigraph.runtime.clock import SYSTEM_CLOCK
@@ -18,10 +18,9 @@ from omnigraph.runtime.clock import SYSTEM_CLOCK
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.recovery.intents import IntentStore
     from omnigraph.runtime.ids import CommitId
 
-__all__ = ["HEART", "Heart"]
+__all__ = ["HEART", "HeartbeatStore", "HeartbeatThread"]
 
 _log = logging.getLogger("omnigraph.recovery")
 
@@ -29,15 +28,25 @@ _log = logging.getLogger("omnigraph.recovery")
 _IDLE_SECONDS = 15.0
 
 
+class HeartbeatStore(Protocol):
+    """Keeps the last heartbeat of each operation where other processes read it."""
+
+    def beat(self, operation: CommitId) -> None:
+        """Record a heartbeat."""
+
+    def remove(self, operation: CommitId, endings: tuple[str, ...] = ...) -> None:
+        """Remove the files of an operation that have one of the endings."""
+
+
 @dataclass(slots=True)
 class _Life:
-    store: IntentStore
+    store: HeartbeatStore
     period: float
     due: float
     has_beaten: bool = False
 
 
-class Heart:
+class HeartbeatThread:
     """Beats for every registered operation, once per period of its own."""
 
     def __init__(self) -> None:
@@ -48,7 +57,7 @@ class Heart:
         self._next = 0.0
 
     @contextmanager
-    def beating(self, store: IntentStore, operation: CommitId, period: float) -> Iterator[None]:
+    def beating(self, store: HeartbeatStore, operation: CommitId, period: float) -> Iterator[None]:
         """Keep an operation warm while the block runs."""
         due = SYSTEM_CLOCK.monotonic() + period
         with self._lock:
@@ -90,7 +99,7 @@ class Heart:
                 self._beat(life.store, operation)
             self._wake.wait(pause)
 
-    def _beat(self, store: IntentStore, operation: CommitId) -> None:
+    def _beat(self, store: HeartbeatStore, operation: CommitId) -> None:
         try:
             store.beat(operation)
             if not self.is_living(operation):
@@ -101,4 +110,4 @@ class Heart:
             _log.warning("operation %s missed a beat: %s", operation, error)
 
 
-HEART = Heart()
+HEART = HeartbeatThread()

@@ -16,10 +16,10 @@ from omnigraph.runtime.clock import SYSTEM_CLOCK
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Gates", "gates_of"]
+__all__ = ["LockManager", "lock_manager_of"]
 
 
-class Gates:
+class LockManager:
     """The locks of one graph root, made when they are first asked for."""
 
     def __init__(self) -> None:
@@ -51,11 +51,11 @@ class Gates:
             return self._gates.setdefault(name, threading.Lock())
 
 
-_by_root: dict[str, Gates] = {}
+_by_root: dict[str, LockManager] = {}
 _by_root_lock = threading.Lock()
 
 
-def gates_of(root_uri: str) -> Gates:
+def lock_manager_of(root_uri: str) -> LockManager:
     """The gates of a root, the same for every opener in this process."""
     with _by_root_lock:
-        return _by_root.setdefault(root_uri, Gates())
+        return _by_root.setdefault(root_uri, LockManager())

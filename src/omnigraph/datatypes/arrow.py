@@ -17,7 +17,7 @@ from omnigraph.datatypes.types import (
     ScalarType,
     VectorType,
 )
-from omnigraph.memoized import remembered
+from omnigraph.memoized import memoized
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,7 +78,7 @@ def arrow_type(dtype: DataType) -> pa.DataType:
             return pa.list_(pa.float32(), dim)
 
 
-@remembered
+@memoized
 def table_schema(entity: _Entity) -> pa.Schema:
     """Return the columns of a table: ``id``, the endpoints of an edge, then the properties.
 

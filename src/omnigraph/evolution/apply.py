@@ -16,7 +16,6 @@ from omnigraph.evolution.plan import (
     require_supported,
 )
 from omnigraph.frozen import frozen
-from omnigraph.lifecycle.create import create_tables
 from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
@@ -24,7 +23,8 @@ from omnigraph.versioning.chain import require_commit
 from omnigraph.versioning.commit_json import landed_to_json
 from omnigraph.versioning.manifest import Counts, WriterKind
 from omnigraph.versioning.names import MAIN
-from omnigraph.writer.plan import Prepared, Request, TableEffect
+from omnigraph.versioning.table_creation import create_tables
+from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit, Manifest
     from omnigraph.versioning.snapshot import Snapshot
-    from omnigraph.writer.plan import View
+    from omnigraph.writer.plan import WriteSnapshot
 
 __all__ = ["SchemaRequest", "SchemaResult", "apply_schema"]
 
@@ -98,7 +98,7 @@ def apply_schema(engine: Engine, request: SchemaRequest) -> SchemaResult:
         return _result(engine, request, plan, head, None)
     with engine.running.during("schema", request.branch, request.actor):
         manifest = engine.attempts.run(
-            Request(request.branch, request.actor, request.message, request.if_commit), writer
+            WriteRequest(request.branch, request.actor, request.message, request.if_commit), writer
         )
     head = manifest or engine.heads.of_branch(request.branch)[1]
     return _result(engine, request, writer.plan, head, manifest.commit if manifest else None)
@@ -119,7 +119,7 @@ class _SchemaWriter:
         self._created: dict[TypeId, Pin] = {}
         self.plan = MigrationPlan(())
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         snapshot = view.snapshot
         change = self._plan(snapshot)
         if not change.plan.steps:
@@ -129,7 +129,7 @@ class _SchemaWriter:
         reach("evolve.staged")
         created = self._create(change)
         reach("evolve.created")
-        return Prepared(
+        return PreparedWrite(
             effects=effects,
             reads=reads,
             counts=_count(change, snapshot),

@@ -24,7 +24,14 @@ from omnigraph.evolution.expressions import (
     Word,
     parse_expression,
 )
-from omnigraph.evolution.row_migration import Coalesce, Constant, Copy, Fill, Join, fits
+from omnigraph.evolution.row_migration import (
+    CoalesceFill,
+    ConcatFill,
+    ConstantFill,
+    CopyFill,
+    Fill,
+    fits,
+)
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType, Property, PropertyId
@@ -119,14 +126,14 @@ def _fill(place: str, expression: Expression, prop: Property, before: EntityType
         case Joined(parts):
             if prop.dtype != _TEXT:
                 raise _misfit(place, f"only texts are joined, and it is {spell_type(prop.dtype)}")
-            return Join(tuple(_fill(place, part, prop, before) for part in parts))
+            return ConcatFill(tuple(_fill(place, part, prop, before) for part in parts))
         case FirstOf(options):
-            return Coalesce(tuple(_fill(place, option, prop, before) for option in options))
+            return CoalesceFill(tuple(_fill(place, option, prop, before) for option in options))
 
 
-def _constant(place: str, value: Any, prop: Property) -> Constant:
+def _constant(place: str, value: Any, prop: Property) -> ConstantFill:
     try:
-        return Constant(coerce_json(value, prop.dtype, nullable=False))
+        return ConstantFill(coerce_json(value, prop.dtype, nullable=False))
     except ValueProblem as problem:
         raise SchemaFailure(
             "schema.backfill_value",
@@ -135,7 +142,7 @@ def _constant(place: str, value: Any, prop: Property) -> Constant:
         ) from None
 
 
-def _copy(place: str, name: str, prop: Property, before: EntityType) -> Copy:
+def _copy(place: str, name: str, prop: Property, before: EntityType) -> CopyFill:
     source = before.find(name)
     if source is None:
         raise SchemaFailure(
@@ -146,7 +153,7 @@ def _copy(place: str, name: str, prop: Property, before: EntityType) -> Copy:
     if not fits(source.dtype, prop.dtype):
         old, new = spell_type(source.dtype), spell_type(prop.dtype)
         raise _misfit(place, f"a value of {name} ({old}) may not fit {new}")
-    return Copy(source)
+    return CopyFill(source)
 
 
 def _misfit(place: str, why: str) -> SchemaFailure:

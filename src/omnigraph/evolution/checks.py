@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType, Property, PropertyId
     from omnigraph.catalog.steps import DataCheck
     from omnigraph.evolution.plan import SchemaChange
-    from omnigraph.evolution.row_migration import Passage
+    from omnigraph.evolution.row_migration import RowMigration
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = ["check_data"]
@@ -94,7 +94,9 @@ def _add(demand: _Demands, check: DataCheck) -> None:
             demand.values |= set(check.properties)
 
 
-def _check_type(passage: Passage, demand: _Demands, snapshot: Snapshot, report: Report) -> None:
+def _check_type(
+    passage: RowMigration, demand: _Demands, snapshot: Snapshot, report: Report
+) -> None:
     entity = passage.after
     table = snapshot.table(entity.id)
     if not table.pin.rows:
@@ -127,11 +129,13 @@ def _narrowed(entity: EntityType, wanted: set[PropertyId]) -> EntityType:
     )
 
 
-def _reads(passage: Passage, props: Iterable[Property]) -> list[str]:
+def _reads(passage: RowMigration, props: Iterable[Property]) -> list[str]:
     return list(dict.fromkeys((ID.column, *passage.reads(props))))
 
 
-def _rows(passage: Passage, props: Iterable[Property], rows: pa.Table | pa.RecordBatch) -> pa.Table:
+def _rows(
+    passage: RowMigration, props: Iterable[Property], rows: pa.Table | pa.RecordBatch
+) -> pa.Table:
     """The ids and some properties of rows, as they will be."""
     named = {prop.column: prop for prop in (ID, *props)}
     return pa.table(

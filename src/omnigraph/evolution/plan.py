@@ -10,7 +10,7 @@ from omnigraph.catalog.diff import plan_migration
 from omnigraph.catalog.render import render_plan
 from omnigraph.errors import SchemaFailure
 from omnigraph.evolution.backfill import parse_backfill
-from omnigraph.evolution.row_migration import Passage
+from omnigraph.evolution.row_migration import RowMigration
 from omnigraph.frozen import frozen
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
@@ -61,12 +61,12 @@ class SchemaChange:
         kept = self.desired.types
         return tuple(each for each in self.accepted.types.values() if each.id not in kept)
 
-    def passages(self) -> Iterator[Passage]:
+    def passages(self) -> Iterator[RowMigration]:
         """How the rows of each type that stays get to its new state."""
         for before in self.accepted.types.values():
             after = self.desired.types.get(before.id)
             if after is not None:
-                yield Passage(before, after, self.fills)
+                yield RowMigration(before, after, self.fills)
 
 
 def plan_change(

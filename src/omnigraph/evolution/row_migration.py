@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType, Property, PropertyId
 
 __all__ = [
-    "Coalesce",
-    "Constant",
-    "Copy",
+    "CoalesceFill",
+    "ConcatFill",
+    "ConstantFill",
+    "CopyFill",
     "Fill",
-    "Join",
-    "Passage",
+    "RowMigration",
     "default_fill",
     "fits",
     "migrate_table",
@@ -42,34 +42,34 @@ __all__ = [
 
 
 @frozen
-class Constant:
+class ConstantFill:
     """The same value in every row, already of the property's type."""
 
     value: Any
 
 
 @frozen
-class Copy:
+class CopyFill:
     """The value of another property, as the rows had it before."""
 
     source: Property
 
 
 @frozen
-class Join:
+class ConcatFill:
     """Texts, one behind the other; none where one of them is missing."""
 
     parts: tuple[Fill, ...]
 
 
 @frozen
-class Coalesce:
+class CoalesceFill:
     """The first of several that has a value."""
 
     options: tuple[Fill, ...]
 
 
-Fill = Constant | Copy | Join | Coalesce
+Fill = ConstantFill | CopyFill | ConcatFill | CoalesceFill
 
 _NO_FILLS: Mapping[PropertyId, Fill] = MappingProxyType({})
 
@@ -82,14 +82,14 @@ def migrate_table(
 ) -> pa.Table:
     """Whole rows of one state of a type as whole rows of another; ``before`` and ``after`` have the
     same identity. Raises ``schema.type_change`` where a value might not survive."""
-    passage = Passage(before, after, fills)
+    passage = RowMigration(before, after, fills)
     columns = [passage.column(prop, rows) for prop in stored_properties(after)]
     return pa.Table.from_arrays(columns, schema=table_schema(after))
 
 
-def default_fill(prop: Property) -> Constant:
+def default_fill(prop: Property) -> ConstantFill:
     """What rows that exist get where nobody says more."""
-    return Constant(None if prop.nullable else default_value(prop))
+    return ConstantFill(None if prop.nullable else default_value(prop))
 
 
 def fits(old: DataType, new: DataType) -> bool:
@@ -98,7 +98,7 @@ def fits(old: DataType, new: DataType) -> bool:
 
 
 @dataclass(frozen=True)
-class Passage:
+class RowMigration:
     """The way of rows from one state of a type to another."""
 
     before: EntityType
@@ -158,7 +158,7 @@ class Passage:
     def _is_written(self, prop: Property) -> bool:
         old = self._predecessor(prop)
         if old is None:
-            return self._fill_of(prop) != Constant(None)
+            return self._fill_of(prop) != ConstantFill(None)
         changed = not arrow_type(old.dtype).equals(arrow_type(prop.dtype))
         return changed or prop.id in self.fills
 
@@ -173,27 +173,27 @@ class Passage:
         self, fill: Fill, prop: Property, rows: pa.Table | pa.RecordBatch
     ) -> pa.ChunkedArray | pa.Array:
         match fill:
-            case Constant(value=None):
+            case ConstantFill(value=None):
                 return pa.nulls(rows.num_rows, arrow_type(prop.dtype))
-            case Constant(value=value):
+            case ConstantFill(value=value):
                 return pa.repeat(pa.scalar(value, arrow_type(prop.dtype)), rows.num_rows)
-            case Copy(source=source):
+            case CopyFill(source=source):
                 return _convert(rows.column(source.column), source, prop)
-            case Join(parts):
+            case ConcatFill(parts):
                 texts = [self._value(part, prop, rows) for part in parts]
                 return pc.binary_join_element_wise(*texts, "", null_handling="emit_null")
-            case Coalesce(options):
+            case CoalesceFill(options):
                 return pc.coalesce(*(self._value(option, prop, rows) for option in options))
 
 
 def _columns_of(fill: Fill) -> Iterator[str]:
     match fill:
-        case Copy(source=source):
+        case CopyFill(source=source):
             yield source.column
-        case Join(parts) | Coalesce(parts):
+        case ConcatFill(parts) | CoalesceFill(parts):
             for part in parts:
                 yield from _columns_of(part)
-        case Constant():
+        case ConstantFill():
             pass
 
 

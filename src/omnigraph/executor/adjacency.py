@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["LookedUp", "Resident"]
+__all__ = ["IndexedAdjacency", "ResidentAdjacency"]
 
 
-class Resident:
+class ResidentAdjacency:
     """Edges as CSR arrays over positions."""
 
     __slots__ = ("_pairs", "_topology")
@@ -47,7 +47,7 @@ class Resident:
         return found.source[edges].astype(np.int64), found.target[edges].astype(np.int64)
 
 
-class LookedUp:
+class IndexedAdjacency:
     """Edges found by the ids at their ends, through an index where there is one."""
 
     def __init__(self, edges: IdSpace, sources: IdSpace, targets: IdSpace) -> None:

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
     from omnigraph.ir.expressions import Value
 
-__all__ = ["Constant", "Operand", "among", "compare"]
+__all__ = ["ColumnOperand", "ConstantOperand", "among", "compare"]
 
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 _EXACT_IN_FLOAT = 2**53
 
 
 @frozen
-class Constant:
+class ConstantOperand:
     """One value for all rows, in its canonical form."""
 
     value: Value
@@ -49,7 +49,7 @@ class Constant:
 
 
 @frozen
-class Operand:
+class ColumnOperand:
     """A value for each row, and its type."""
 
     vector: Vector
@@ -57,19 +57,22 @@ class Operand:
 
 
 def compare(
-    op: CompareOp, left: Operand | Constant, right: Operand | Constant, count: int
+    op: CompareOp,
+    left: ColumnOperand | ConstantOperand,
+    right: ColumnOperand | ConstantOperand,
+    count: int,
 ) -> Truth:
     """The truth of a comparison for each row."""
-    if isinstance(right, Constant):
-        if isinstance(left, Constant):
+    if isinstance(right, ConstantOperand):
+        if isinstance(left, ConstantOperand):
             return constant(compare_values(op, left.value, right.value), count)
         return _with_constant(op, left, right)
-    if isinstance(left, Constant):
+    if isinstance(left, ConstantOperand):
         return _with_constant(MIRRORED[op], right, left)
     return _two_vectors(op, left, right)
 
 
-def among(item: Operand, options: Sequence[Value], option_type: DataType) -> Truth:
+def among(item: ColumnOperand, options: Sequence[Value], option_type: DataType) -> Truth:
     """SQL's IN: a NULL among the options makes a miss unknown."""
     vector, present = item.vector, [option for option in options if option is not None]
     if vector.column.is_text and present:
@@ -80,7 +83,9 @@ def among(item: Operand, options: Sequence[Value], option_type: DataType) -> Tru
     else:
         hits = np.zeros(len(vector), np.bool_)
         for option in present:
-            hits |= compare(CompareOp.EQ, item, Constant(option, option_type), len(vector)).yes
+            hits |= compare(
+                CompareOp.EQ, item, ConstantOperand(option, option_type), len(vector)
+            ).yes
     found = masked(hits, vector.nulls())
     return Truth(found.yes, ~found.yes) if len(present) < len(options) else found
 
@@ -98,7 +103,7 @@ def _integers(options: Sequence[Value], scalar: Scalar) -> list[int]:
 # --- one value for all rows ---
 
 
-def _with_constant(op: CompareOp, left: Operand, right: Constant) -> Truth:
+def _with_constant(op: CompareOp, left: ColumnOperand, right: ConstantOperand) -> Truth:
     vector, value = left.vector, right.value
     if value is None:
         return constant(None, len(vector))
@@ -160,7 +165,7 @@ def _as_number(value: Value) -> float:
 # --- a value for each row ---
 
 
-def _two_vectors(op: CompareOp, left: Operand, right: Operand) -> Truth:
+def _two_vectors(op: CompareOp, left: ColumnOperand, right: ColumnOperand) -> Truth:
     one, other = left.vector, right.vector
     if one.column.is_text and other.column.is_text:
         return from_arrow(_ARROW[op](one.arrow(), other.arrow()))

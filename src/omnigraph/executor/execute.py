@@ -13,7 +13,7 @@ from omnigraph.executor.context import Context
 from omnigraph.executor.operators import OPERATORS
 from omnigraph.executor.output import Output
 from omnigraph.executor.result import QueryResult, QueryStream
-from omnigraph.executor.run import Run
+from omnigraph.executor.run import PlanRun
 from omnigraph.ir.expressions import Const, ParamRef, RankFusion, Score, ScoreFunc
 from omnigraph.planner.plan import Access
 from omnigraph.runtime.clock import SYSTEM_CLOCK
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from omnigraph.executor.bindings import Bindings
     from omnigraph.executor.cache import ByteCache
     from omnigraph.executor.profile import Profile
-    from omnigraph.executor.run import Source
+    from omnigraph.executor.run import TableSource
     from omnigraph.executor.search.scoring import ColumnScoring
     from omnigraph.ir.expressions import Expr, Value
     from omnigraph.planner.plan import Plan, Return
@@ -51,7 +51,7 @@ class Executable:
         self.body = cast("Return", plan.root).input
         self._needs_limit = any(_needs_limit(key.expr) for key in plan.ir.order)
         # Runs that have ended, and can be taken up again while the tables are the same.
-        self._idle: list[Run] = []
+        self._idle: list[PlanRun] = []
 
     def with_access(self, access: Access) -> Executable:
         """The same plan, its values taken from elsewhere."""
@@ -62,7 +62,7 @@ class Executable:
         other.__dict__.update(plan=replace(self.plan, access=access), _idle=[])
         return other
 
-    def begin(self, source: Source, call: Call) -> Run:
+    def begin(self, source: TableSource, call: Call) -> PlanRun:
         """A run of this plan, from this instant."""
         page = self.page(call.params)
         meter = call.meter or Meter(call.budget, call.cancellation)
@@ -76,9 +76,9 @@ class Executable:
                 idle.renew(call.params, call.now, meter, page)
                 return idle
         context = Context(call.params, call.now, meter, cache)
-        return Run(self.plan, self.catalog, source, context, operators=OPERATORS, page=page)
+        return PlanRun(self.plan, self.catalog, source, context, operators=OPERATORS, page=page)
 
-    def end(self, run: Run) -> None:
+    def end(self, run: PlanRun) -> None:
         """A run has answered and nobody needs it any more."""
         run.let_go()
         if self.plan.access is Access.RESIDENT and len(self._idle) < _IDLE_MAX:
@@ -115,7 +115,7 @@ class Call:
     meter: Meter | None = None
 
 
-def execute(executable: Executable, source: Source, call: Call) -> QueryResult:
+def execute(executable: Executable, source: TableSource, call: Call) -> QueryResult:
     """The whole answer of a read."""
     run, rows = _run(executable, source, call)
     ir, output = executable.plan.ir, executable.output
@@ -129,7 +129,9 @@ def execute(executable: Executable, source: Source, call: Call) -> QueryResult:
     return result
 
 
-def _profiled(executable: Executable, rows: Bindings, run: Run, profile: Profile) -> QueryResult:
+def _profiled(
+    executable: Executable, rows: Bindings, run: PlanRun, profile: Profile
+) -> QueryResult:
     plan = executable.plan
     started = SYSTEM_CLOCK.monotonic()
     table = executable.output.table(rows, run)
@@ -138,7 +140,7 @@ def _profiled(executable: Executable, rows: Bindings, run: Run, profile: Profile
     return QueryResult(plan.ir.name, plan.ir.columns, table)
 
 
-def stream(executable: Executable, source: Source, call: Call) -> QueryStream:
+def stream(executable: Executable, source: TableSource, call: Call) -> QueryStream:
     """The answer of a read, its columns made a batch at a time."""
     run, rows = _run(executable, source, call)
     ir = executable.plan.ir
@@ -147,7 +149,7 @@ def stream(executable: Executable, source: Source, call: Call) -> QueryStream:
     return QueryStream(ir.name, ir.columns, output.schema, rows.count, batches)
 
 
-def _run(executable: Executable, source: Source, call: Call) -> tuple[Run, Bindings]:
+def _run(executable: Executable, source: TableSource, call: Call) -> tuple[PlanRun, Bindings]:
     plan = executable.plan
     run = executable.begin(source, call)
     run.profile = call.profile
@@ -162,7 +164,7 @@ def _one_row() -> Bindings:
     return ONE_ROW
 
 
-def _scoring(run: Run, source: Source, embedder: Embedder | None) -> ColumnScoring:
+def _scoring(run: PlanRun, source: TableSource, embedder: Embedder | None) -> ColumnScoring:
     # The door to search: a query that searches nothing does not wait for its import.
     from omnigraph.executor.search.embedding import embed_with  # noqa: PLC0415
     from omnigraph.executor.search.scoring import ColumnScoring  # noqa: PLC0415

@@ -18,7 +18,7 @@ from omnigraph.datatypes.types import BOOL, DATETIME, DataType, ListType, Scalar
 from omnigraph.errors import InvariantBroken
 from omnigraph.executor import truth
 from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.compare import Constant, Operand, among, compare
+from omnigraph.executor.compare import ColumnOperand, ConstantOperand, among, compare
 from omnigraph.executor.truth import Truth
 from omnigraph.ir.expressions import (
     And,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from omnigraph.executor.bindings import Bindings
     from omnigraph.executor.context import Context
-    from omnigraph.executor.row_spaces import Space
+    from omnigraph.executor.row_spaces import RowSpace
     from omnigraph.ir.expressions import Slot, Value
 
     Mask = npt.NDArray[np.bool_]
@@ -69,7 +69,7 @@ class Evaluator(ABC):
         self.context = context
 
     @abstractmethod
-    def space_of(self, slot: Slot) -> Space:
+    def space_of(self, slot: Slot) -> RowSpace:
         """The numbering of the entities of a slot."""
 
     @abstractmethod
@@ -85,7 +85,7 @@ class Evaluator(ABC):
     def vector(self, expr: Expr, rows: Bindings) -> Vector:
         """A value for each row; not for entities and aggregates."""
         found = self._operand(expr, rows)
-        if isinstance(found, Operand):
+        if isinstance(found, ColumnOperand):
             return found.vector
         return Vector(Column(_repeated(found, rows.count)))
 
@@ -145,23 +145,23 @@ class Evaluator(ABC):
 
     # --- operands ---
 
-    def _operand(self, expr: Expr, rows: Bindings) -> Operand | Constant:
+    def _operand(self, expr: Expr, rows: Bindings) -> ColumnOperand | ConstantOperand:
         known = rows.computed.get(id(expr)) if rows.computed else None
         if known is not None:
-            return Operand(known, _type(expr))
+            return ColumnOperand(known, _type(expr))
         match expr:
             case PropertyRef(slot, prop, dtype):
-                return Operand(self.space_of(slot).vector(prop, rows.columns[slot]), dtype)
+                return ColumnOperand(self.space_of(slot).vector(prop, rows.columns[slot]), dtype)
             case Const() | ParamRef() | Now() | MakeList():
-                return Constant(self.constant(expr), _type(expr))
+                return ConstantOperand(self.constant(expr), _type(expr))
             case BlockAggregate() | Exists() | Score() | RankFusion():
                 raise InvariantBroken(10, f"{type(expr).__name__} was not computed before its use")
             case _:
-                return Operand(self.truth(expr, rows).vector(), BOOL)
+                return ColumnOperand(self.truth(expr, rows).vector(), BOOL)
 
     def _is_null(self, operand: Expr, rows: Bindings, *, negated: bool) -> Truth:
         value = self._operand(operand, rows)
-        if isinstance(value, Constant):
+        if isinstance(value, ConstantOperand):
             return truth.constant((value.value is None) != negated, rows.count)
         nulls = value.vector.nulls()
         if nulls is None:
@@ -182,18 +182,24 @@ class Evaluator(ABC):
                 return self._in_list(self._operand(item, rows), options, rows)
 
     def _string_match(
-        self, op: StringOp, haystack: Operand | Constant, needle: Operand | Constant, count: int
+        self,
+        op: StringOp,
+        haystack: ColumnOperand | ConstantOperand,
+        needle: ColumnOperand | ConstantOperand,
+        count: int,
     ) -> Truth:
-        if isinstance(haystack, Operand) and isinstance(needle, Constant):
+        if isinstance(haystack, ColumnOperand) and isinstance(needle, ConstantOperand):
             if needle.value is None:
                 return truth.constant(None, count)
             return _match_all(op, haystack.vector, str(needle.value))
         pairs = zip(_values(haystack, count), _values(needle, count), strict=True)
         return truth.from_values(matches_text(op, text, part) for text, part in pairs)
 
-    def _in_list(self, item: Operand | Constant, options: Expr, rows: Bindings) -> Truth:
+    def _in_list(
+        self, item: ColumnOperand | ConstantOperand, options: Expr, rows: Bindings
+    ) -> Truth:
         known = self._operand(options, rows)
-        if isinstance(item, Operand) and isinstance(known, Constant):
+        if isinstance(item, ColumnOperand) and isinstance(known, ConstantOperand):
             if known.value is None:
                 return truth.constant(None, rows.count)
             item_type = _item_type(options)
@@ -201,9 +207,16 @@ class Evaluator(ABC):
         return self._list_contains(known, item, rows.count)
 
     def _list_contains(
-        self, items: Operand | Constant, item: Operand | Constant, count: int
+        self,
+        items: ColumnOperand | ConstantOperand,
+        item: ColumnOperand | ConstantOperand,
+        count: int,
     ) -> Truth:
-        if isinstance(items, Operand) and isinstance(item, Constant) and item.value is not None:
+        if (
+            isinstance(items, ColumnOperand)
+            and isinstance(item, ConstantOperand)
+            and item.value is not None
+        ):
             found = _flat_contains(items, item)
             if found is not None:
                 return found
@@ -222,13 +235,13 @@ def _match_all(op: StringOp, vector: Vector, text: str) -> Truth:
     return truth.from_arrow(_MATCHES[op](vector.arrow(), text))
 
 
-def _flat_contains(items: Operand, item: Constant) -> Truth | None:
+def _flat_contains(items: ColumnOperand, item: ConstantOperand) -> Truth | None:
     """Look at all items of all lists at once; None where an item is missing."""
     lists = items.vector.arrow()
     flat = pc.list_flatten(lists)
     if flat.null_count or not isinstance(items.dtype, ListType):
         return None
-    each = Operand(Vector(Column(flat)), ScalarType(items.dtype.item))
+    each = ColumnOperand(Vector(Column(flat)), ScalarType(items.dtype.item))
     hits = compare(CompareOp.EQ, each, item, len(flat)).yes
     yes = np.zeros(len(lists), np.bool_)
     yes[pc.list_parent_indices(lists).to_numpy()[hits]] = True
@@ -247,12 +260,12 @@ def _item_type(options: Expr) -> DataType:
     return ScalarType(dtype.item) if isinstance(dtype, ListType) else dtype
 
 
-def _values(operand: Operand | Constant, count: int) -> list[Any]:
-    if isinstance(operand, Constant):
+def _values(operand: ColumnOperand | ConstantOperand, count: int) -> list[Any]:
+    if isinstance(operand, ConstantOperand):
         return [operand.value] * count
     return operand.vector.values(operand.dtype)
 
 
-def _repeated(constant: Constant, count: int) -> pa.Array:
+def _repeated(constant: ConstantOperand, count: int) -> pa.Array:
     value = list(constant.value) if isinstance(constant.value, tuple) else constant.value
     return pa.repeat(pa.scalar(value, arrow_type(constant.dtype)), count)

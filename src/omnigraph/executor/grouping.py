@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from omnigraph.executor.bindings import Bindings
     from omnigraph.executor.folds import PartialFold
-    from omnigraph.executor.run import Run
+    from omnigraph.executor.run import PlanRun
     from omnigraph.ir.expressions import Aggregate, BlockAggregate, Expr
 
     Ints = npt.NDArray[np.int64]
@@ -43,7 +43,7 @@ class Grouping:
     first: Ints
 
 
-def group_rows(keys: Sequence[Expr], rows: Bindings, run: Run) -> Grouping:
+def group_rows(keys: Sequence[Expr], rows: Bindings, run: PlanRun) -> Grouping:
     """Group rows by keys; without keys all rows are one group."""
     if not keys:
         count = min(rows.count, 1)
@@ -57,7 +57,7 @@ def group_rows(keys: Sequence[Expr], rows: Bindings, run: Run) -> Grouping:
 
 
 def fold_rows(
-    fold: Aggregate | BlockAggregate, rows: Bindings, run: Run, *, groups: Ints, count: int
+    fold: Aggregate | BlockAggregate, rows: Bindings, run: PlanRun, *, groups: Ints, count: int
 ) -> Vector:
     """An aggregate over the rows of each group."""
     if counts_rows(fold):
@@ -69,7 +69,7 @@ def fold_rows(
 
 
 def partial_fold_rows(
-    fold: Aggregate | BlockAggregate, rows: Bindings, run: Run, *, groups: Ints, count: int
+    fold: Aggregate | BlockAggregate, rows: Bindings, run: PlanRun, *, groups: Ints, count: int
 ) -> PartialFold:
     """An aggregate of values over the rows of each group, before rows are multiplied."""
     match fold.operand:
@@ -83,7 +83,7 @@ def partial_fold_rows(
     return partial_fold(fold, values, groups, count)
 
 
-def key_codes(expr: Expr, rows: Bindings, run: Run) -> Ints:
+def key_codes(expr: Expr, rows: Bindings, run: PlanRun) -> Ints:
     """Numbers in the order of the values, NULL before all."""
     if isinstance(expr, EntityRef):
         return dense(run.space_of(expr.slot).ranks(rows.columns[expr.slot]))[0]
@@ -92,7 +92,7 @@ def key_codes(expr: Expr, rows: Bindings, run: Run) -> Ints:
     return codes if ordered.nulls is None else np.where(ordered.nulls, -1, codes)
 
 
-def key_values(expr: Expr, rows: Bindings, run: Run) -> Vector:
+def key_values(expr: Expr, rows: Bindings, run: PlanRun) -> Vector:
     """The values of a key that is no entity. Both zeros are one value, and one of them is shown."""
     values = run.vector(expr, rows)
     array = values.arrow()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.executor.bindings import Bindings
     from omnigraph.executor.column import Vector
-    from omnigraph.executor.run import Run
+    from omnigraph.executor.run import PlanRun
     from omnigraph.ir.expressions import Expr, Slot
     from omnigraph.ir.queries import ReadIR
 
@@ -63,13 +63,13 @@ class Output:
         for column in self._columns:
             self._want(column)
 
-    def cells(self, rows: Bindings, run: Run) -> Cells:
+    def cells(self, rows: Bindings, run: PlanRun) -> Cells:
         """The values of a few rows."""
         fetched = self._fetched(rows, run)
         columns = [self._cells(column, rows, run, fetched) for column in self._columns]
         return Cells(self.schema, columns, rows.count)
 
-    def table(self, rows: Bindings, run: Run) -> pa.Table:
+    def table(self, rows: Bindings, run: PlanRun) -> pa.Table:
         """All rows, within the memory of the query."""
         fetched = self._fetched(rows, run)
         if rows.count <= _FIRST_ROWS:
@@ -80,12 +80,12 @@ class Output:
             batches.append(batch)
         return pa.Table.from_batches(batches, schema=self.schema)
 
-    def batches(self, rows: Bindings, run: Run) -> Iterator[pa.RecordBatch]:
+    def batches(self, rows: Bindings, run: PlanRun) -> Iterator[pa.RecordBatch]:
         """All rows, their values read a batch at a time."""
         return self._batches(rows, run, None)
 
     def _batches(
-        self, rows: Bindings, run: Run, fetched: Fetched | None
+        self, rows: Bindings, run: PlanRun, fetched: Fetched | None
     ) -> Iterator[pa.RecordBatch]:
         start, size = 0, _FIRST_ROWS
         while start < rows.count:
@@ -103,10 +103,10 @@ class Output:
             # One text may be found by many rows: their number says little of what they weigh.
             size = min(_BATCH_ROWS, max(1, _BATCH_BYTES * len(places) // max(batch.nbytes, 1)))
 
-    def _arrays(self, rows: Bindings, run: Run, fetched: Fetched) -> list[pa.Array]:
+    def _arrays(self, rows: Bindings, run: PlanRun, fetched: Fetched) -> list[pa.Array]:
         return [self._array(column, rows, run, fetched) for column in self._columns]
 
-    def _fetched(self, rows: Bindings, run: Run, *, passing: bool = False) -> Fetched:
+    def _fetched(self, rows: Bindings, run: PlanRun, *, passing: bool = False) -> Fetched:
         if not self._wanted:
             return {}
         return {
@@ -115,7 +115,7 @@ class Output:
             if slot in rows.columns
         }
 
-    def _cells(self, column: _Column, rows: Bindings, run: Run, fetched: Fetched) -> list[Any]:
+    def _cells(self, column: _Column, rows: Bindings, run: PlanRun, fetched: Fetched) -> list[Any]:
         expr = column.expr
         known = rows.computed.get(id(expr))
         if known is not None:
@@ -142,7 +142,7 @@ class Output:
         self,
         column: _Column,
         rows: Bindings,
-        run: Run,
+        run: PlanRun,
         fetched: Mapping[Slot, Mapping[str, Vector]],
     ) -> pa.Array:
         expr = column.expr

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["IdSpace", "PositionSpace", "Space"]
+__all__ = ["IdSpace", "PositionSpace", "RowSpace"]
 
 # Fetching more ids than this at once is slower than reading the table through.
 _FETCH_MAX = 2_000
 _NONE = np.empty(0, np.int64)
 
 
-class Space(Protocol):
+class RowSpace(Protocol):
     """The entities of one type, numbered."""
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.catalog.model import EdgeType, TypeId
 from omnigraph.errors import InvariantBroken
-from omnigraph.executor.adjacency import LookedUp, Resident
+from omnigraph.executor.adjacency import IndexedAdjacency, ResidentAdjacency
 from omnigraph.executor.bindings import Bindings
 from omnigraph.executor.columns import PinnedColumns
 from omnigraph.executor.expressions import Evaluator
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from omnigraph.executor.context import Context
     from omnigraph.executor.hops import Adjacency
     from omnigraph.executor.profile import Profile
-    from omnigraph.executor.row_spaces import Space
+    from omnigraph.executor.row_spaces import RowSpace
     from omnigraph.executor.scoring import Scoring
     from omnigraph.executor.truth import Truth
     from omnigraph.ir.expressions import Slot, TextMatch, Value
     from omnigraph.planner.plan import Node, Plan
     from omnigraph.ports.tables import Pin, Table
 
-__all__ = ["Given", "Operator", "Operators", "Run", "Source"]
+__all__ = ["Given", "Operator", "Operators", "PlanRun", "TableSource"]
 
 # The rows that a plan starts from, worked out only if it asks.
 Given = Callable[[], Bindings]
-Operator = Callable[[Any, "Run", Given], Bindings]
+Operator = Callable[[Any, "PlanRun", Given], Bindings]
 Operators = Mapping[type, Operator]
 
 _NOTHING = Reading()
 _NO_PARAMS: Mapping[str, Value] = {}
 
 
-class Source(Protocol):
+class TableSource(Protocol):
     """The tables of one snapshot."""
 
     def pin(self, type_id: TypeId) -> Pin:
@@ -55,14 +55,14 @@ class Source(Protocol):
         ...
 
 
-class Run(Evaluator):
+class PlanRun(Evaluator):
     """What operators find around them while a plan runs."""
 
     def __init__(
         self,
         plan: Plan,
         catalog: Catalog,
-        source: Source,
+        source: TableSource,
         context: Context,
         *,
         operators: Operators,
@@ -76,11 +76,11 @@ class Run(Evaluator):
         self._source = source
         self._operators = operators
         self._columns: dict[str, PinnedColumns] = {}
-        self._spaces: dict[str, Space] = {}
+        self._spaces: dict[str, RowSpace] = {}
         self._adjacencies: dict[str, Adjacency] = {}
         self._scoring: Scoring | None = None
 
-    def serves(self, source: Source, cache: ByteCache) -> bool:
+    def serves(self, source: TableSource, cache: ByteCache) -> bool:
         """Whether a query of these tables can be run with what was put together for another."""
         return self._source is source and self.context.cache is cache
 
@@ -103,7 +103,7 @@ class Run(Evaluator):
         for columns in self._columns.values():
             columns.let_go()
         for adjacency in self._adjacencies.values():
-            if isinstance(adjacency, Resident):
+            if isinstance(adjacency, ResidentAdjacency):
                 adjacency.let_go()
 
     def rows(self, node: Node, given: Given) -> Bindings:
@@ -132,11 +132,11 @@ class Run(Evaluator):
 
     # --- entities ---
 
-    def space_of(self, slot: Slot) -> Space:
+    def space_of(self, slot: Slot) -> RowSpace:
         """The numbering of the entities of a slot."""
         return self.space(self.plan.types[slot])
 
-    def space(self, type_id: str) -> Space:
+    def space(self, type_id: str) -> RowSpace:
         found = self._spaces.get(type_id)
         if found is None:
             found = self._spaces[type_id] = self._make_space(type_id)
@@ -168,7 +168,7 @@ class Run(Evaluator):
         """How many entities a type has, as its pin says."""
         return self._source.pin(TypeId(type_id)).rows
 
-    def _make_space(self, type_id: str) -> Space:
+    def _make_space(self, type_id: str) -> RowSpace:
         entity = self.catalog.types[TypeId(type_id)]
         if self.plan.access is Access.RESIDENT:
             return PositionSpace(entity, self.columns(type_id))
@@ -187,9 +187,9 @@ class Run(Evaluator):
             raise InvariantBroken(10, f"{edge_type} is no edge type")
         if self.plan.access is Access.RESIDENT:
             ends = (self.columns(edge.source), self.columns(edge.target))
-            return Resident(Topology(self.columns(edge_type), *ends, self.context))
+            return ResidentAdjacency(Topology(self.columns(edge_type), *ends, self.context))
         spaces = [self.space(each) for each in (edge_type, edge.source, edge.target)]
         if not all(isinstance(space, IdSpace) for space in spaces):
             raise InvariantBroken(10, "a plan reads entities in two ways at once")
         edges, sources, targets = (space for space in spaces if isinstance(space, IdSpace))
-        return LookedUp(edges, sources, targets)
+        return IndexedAdjacency(edges, sources, targets)

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Export of entities and blobs."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EntityKind
 from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
-from omnigraph.graph.authorize import Gate
+from omnigraph.graph.authorize import Authorizer
 from omnigraph.policy.guard import OPEN
 from omnigraph.session.query import QueryRequest, run_query, stream_query
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from omnigraph.export.blob import Blob
     from omnigraph.export.export import ExportResult
     from omnigraph.maintenance.indexes import IndexStatus
-    from omnigraph.policy.guard import Guard
+    from omnigraph.policy.guard import ActorPolicy
     from omnigraph.session.engine import Engine
     from omnigraph.session.explain import Explanation
 
@@ -37,12 +37,12 @@ class GraphAt:
     """A graph at one target: everything that reads, nothing that writes."""
 
     def __init__(
-        self, engine: Engine, target: str, *, actor: str | None = None, guard: Guard = OPEN
+        self, engine: Engine, target: str, *, actor: str | None = None, guard: ActorPolicy = OPEN
     ) -> None:
         self._engine = engine
         self._target = target
         self._actor = actor
-        self._gate = Gate(engine, guard.acting_as(actor))
+        self._gate = Authorizer(engine, guard.acting_as(actor))
 
     def __repr__(self) -> str:
         return f"<GraphAt {self._target} of {self._engine.root.objects.uri}>"
@@ -136,7 +136,7 @@ class GraphAt:
         return self._actor
 
     @property
-    def gate(self) -> Gate:
+    def gate(self) -> Authorizer:
         """What asks policy, for the packages above that do a verb in another way."""
         return self._gate
 

@@ -19,29 +19,29 @@ from omnigraph.versioning.names import MAIN, parse_branch_name, parse_tag_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from omnigraph.policy.guard import Guard
+    from omnigraph.policy.guard import ActorPolicy
     from omnigraph.session.engine import Engine
 
-__all__ = ["Gate"]
+__all__ = ["Authorizer"]
 
 
-class Gate:
+class Authorizer:
     """Asks on behalf of one actor. Every method goes on, or raises ``policy.denied``."""
 
     __slots__ = ("_engine", "_guard", "_open")
 
-    def __init__(self, engine: Engine, guard: Guard) -> None:
+    def __init__(self, engine: Engine, guard: ActorPolicy) -> None:
         self._engine = engine
         self._guard = guard
         self._open = guard.policy is None
 
     @property
-    def guard(self) -> Guard:
+    def guard(self) -> ActorPolicy:
         return self._guard
 
-    def acting_as(self, actor: str | None) -> Gate:
+    def acting_as(self, actor: str | None) -> Authorizer:
         guard = self._guard.acting_as(actor)
-        return self if guard is self._guard else Gate(self._engine, guard)
+        return self if guard is self._guard else Authorizer(self._engine, guard)
 
     # --- reading -------------------------------------------------------------------------------
 

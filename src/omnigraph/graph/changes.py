@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from omnigraph.changes.model import EntityChange
-    from omnigraph.graph.authorize import Gate
+    from omnigraph.graph.authorize import Authorizer
     from omnigraph.history.baseline import Baseline
     from omnigraph.history.commit_changes import CommitChanges
     from omnigraph.history.feed import FeedPage
@@ -24,7 +24,7 @@ __all__ = ["Changes"]
 class Changes:
     """The changes of a graph, commit by commit."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Authorizer) -> None:
         self._gate = gate
 
     def of_commit(

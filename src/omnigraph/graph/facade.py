@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from omnigraph.merging.cherry_pick import PickRequest
     from omnigraph.merging.result import MergeResult, PickResult
     from omnigraph.mutation.mutate import MutationResult
-    from omnigraph.policy.guard import Guard
+    from omnigraph.policy.guard import ActorPolicy
     from omnigraph.recovery.audit import AuditRow
     from omnigraph.session.engine import Engine
     from omnigraph.session.status import Status
@@ -42,7 +42,9 @@ __all__ = ["Graph", "GraphAt"]
 class Graph(GraphAt):
     """An open graph. Thread-safe; use it as a context manager, or just drop it."""
 
-    def __init__(self, engine: Engine, *, actor: str | None = None, guard: Guard = OPEN) -> None:
+    def __init__(
+        self, engine: Engine, *, actor: str | None = None, guard: ActorPolicy = OPEN
+    ) -> None:
         super().__init__(engine, MAIN, actor=actor, guard=guard)
         gate = self._gate
         self.branches = Branches(engine, actor, gate)
@@ -57,7 +59,7 @@ class Graph(GraphAt):
         return Graph(self._engine, actor=actor, guard=self._gate.guard)
 
     @property
-    def guard(self) -> Guard:
+    def guard(self) -> ActorPolicy:
         """What is asked before anything is done, for whoever has to ask earlier."""
         return self._gate.guard
 
@@ -368,9 +370,9 @@ class Graph(GraphAt):
 
     def status(self) -> Status:
         """What this graph is, how large it is, and what needs attention."""
-        from omnigraph.session.status import describe
+        from omnigraph.session.status import describe_status
 
-        return describe(self._gate.read_names())
+        return describe_status(self._gate.read_names())
 
     def close(self) -> None:
         """Write down what is cheaper to keep than to find again. Closing twice is fine."""

@@ -11,13 +11,13 @@ from omnigraph.versioning.targets import Target, target_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omnigraph.graph.authorize import Gate
+    from omnigraph.graph.authorize import Authorizer
     from omnigraph.history.commits import CommitFilter, CommitGraph, CommitPage
     from omnigraph.merging.reset import ResetResult
     from omnigraph.recovery.audit import AuditRow
-    from omnigraph.recovery.sweep import Pending
+    from omnigraph.recovery.sweep import PendingIntent
     from omnigraph.session.engine import Engine
-    from omnigraph.session.running_operations import Operation
+    from omnigraph.session.running_operations import RunningOperation
     from omnigraph.versioning.branches import BranchInfo
     from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.refs import BranchRef, RefList, TagRef
@@ -28,7 +28,7 @@ __all__ = ["Branches", "Commits", "Operations", "Recoveries", "Tags"]
 class Branches:
     """The branches of a graph."""
 
-    def __init__(self, engine: Engine, actor: str | None, gate: Gate) -> None:
+    def __init__(self, engine: Engine, actor: str | None, gate: Authorizer) -> None:
         self._engine = engine
         self._actor = actor
         self._gate = gate
@@ -85,7 +85,7 @@ class Branches:
 class Tags:
     """Names for commits that never move."""
 
-    def __init__(self, engine: Engine, actor: str | None, gate: Gate) -> None:
+    def __init__(self, engine: Engine, actor: str | None, gate: Authorizer) -> None:
         self._engine = engine
         self._actor = actor
         self._gate = gate
@@ -114,7 +114,7 @@ class Tags:
 class Commits:
     """The history of a graph."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Authorizer) -> None:
         self._gate = gate
 
     def list(self, wanted: CommitFilter | None = None) -> CommitPage:
@@ -149,7 +149,7 @@ class Commits:
 class Recoveries:
     """What recovery did, and what it left alone."""
 
-    def __init__(self, engine: Engine, gate: Gate) -> None:
+    def __init__(self, engine: Engine, gate: Authorizer) -> None:
         self._engine = engine
         self._gate = gate
 
@@ -158,7 +158,7 @@ class Recoveries:
         self._gate.administer()
         return self._engine.recovery.audit.rows()
 
-    def pending(self) -> Sequence[Pending]:
+    def pending(self) -> Sequence[PendingIntent]:
         """What is unfinished: writes under way, and what recovery leaves to the operator."""
         self._gate.administer()
         return self._engine.recovery.pending()
@@ -167,16 +167,16 @@ class Recoveries:
 class Operations:
     """What runs now through this open graph: queries, exports and writes."""
 
-    def __init__(self, engine: Engine, gate: Gate) -> None:
+    def __init__(self, engine: Engine, gate: Authorizer) -> None:
         self._engine = engine
         self._gate = gate
 
-    def list(self) -> Sequence[Operation]:
+    def list(self) -> Sequence[RunningOperation]:
         """What is running, the oldest first."""
         self._gate.administer()
         return self._engine.running.list()
 
-    def cancel(self, operation_id: str) -> Operation:
+    def cancel(self, operation_id: str) -> RunningOperation:
         """Stop what runs at its next step. A query fails with ``query.cancelled``, a write with
         ``operation.cancelled`` and without a trace; a commit that is being published is finished.
         """

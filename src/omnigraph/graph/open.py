@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
 from omnigraph.errors import InvalidInput
-from omnigraph.graph.authorize import Gate
+from omnigraph.graph.authorize import Authorizer
 from omnigraph.graph.facade import Graph
 from omnigraph.graph.location import parse_place, require_outside_graphs
 from omnigraph.policy.actions import Action
-from omnigraph.policy.guard import OPEN, Guard, Policy
+from omnigraph.policy.guard import OPEN, ActorPolicy, Policy
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.faults import arm_from_environment
 from omnigraph.runtime.ids import new_ulid
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.lifecycle.clone.clone import CloneResult
-    from omnigraph.policy.bundle import Bundle
+    from omnigraph.policy.bundle import PolicyBundle
     from omnigraph.ports.embeddings import Embedder
     from omnigraph.ports.objects import ObjectStore
     from omnigraph.ports.tables import TableStore
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 # A path, ``preset:NAME``, a bundle, or a policy that is open already.
-PolicySource: TypeAlias = "str | Path | Bundle | Policy | None"
+PolicySource: TypeAlias = "str | Path | PolicyBundle | Policy | None"
 
 
 def init_graph(
@@ -140,7 +140,7 @@ def clone_graph(
     same graph, with the same id. An interrupted clone goes on where it stopped; ``incremental``
     brings a finished copy up to date. ``target_storage_options`` default to those of the source.
     """
-    from omnigraph.lifecycle.clone.clone import Target, copy_graph
+    from omnigraph.lifecycle.clone.clone import CloneTarget, copy_graph
     from omnigraph.lifecycle.clone.destination import require_apart
 
     arm_from_environment()
@@ -158,11 +158,11 @@ def clone_graph(
     if policy is not None:
         # A copy holds everything that its branches ever held.
         named = wanted or [ref.name for ref in engine.root.refs.branches() if ref.open]
-        Gate(engine, _guard(policy, stamp, actor)).export_all([MAIN, *named])
+        Authorizer(engine, _guard(policy, stamp, actor)).export_all([MAIN, *named])
     return copy_graph(
         engine,
         files,
-        Target(copied, LanceTables(here, options, durable=durable)),
+        CloneTarget(copied, LanceTables(here, options, durable=durable)),
         branches=wanted,
         incremental=incremental,
     )
@@ -174,13 +174,13 @@ def open_policy(source: PolicySource) -> Policy | None:
     if source is None or isinstance(source, Policy):
         return source
     from omnigraph.adapters.cedar import CedarDecider
-    from omnigraph.policy.bundle import Bundle
+    from omnigraph.policy.bundle import PolicyBundle
 
-    bundle = source if isinstance(source, Bundle) else _read_bundle(source)
+    bundle = source if isinstance(source, PolicyBundle) else _read_bundle(source)
     return Policy(bundle, CedarDecider(bundle))
 
 
-def _read_bundle(source: str | Path) -> Bundle:
+def _read_bundle(source: str | Path) -> PolicyBundle:
     from omnigraph.policy.presets import PRESET_PREFIX, preset_text
     from omnigraph.policy.reading import parse_bundle
 
@@ -238,6 +238,6 @@ def _read_text(path: str | Path, code: str, what: str) -> str:
         raise InvalidInput(code, f"the {what} {path} cannot be read: {why}") from error
 
 
-def _guard(policy: PolicySource, stamp: Stamp, actor: str | None) -> Guard:
+def _guard(policy: PolicySource, stamp: Stamp, actor: str | None) -> ActorPolicy:
     opened = open_policy(policy)
-    return OPEN if opened is None else Guard(opened, actor=actor, graph=stamp.graph_id)
+    return OPEN if opened is None else ActorPolicy(opened, actor=actor, graph=stamp.graph_id)

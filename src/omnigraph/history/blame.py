@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, stored_properties
-from omnigraph.changes.compare import Op
+from omnigraph.changes.compare import ChangeOp
 from omnigraph.changes.model import EntityChange, Image
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.frozen import frozen
@@ -146,9 +146,9 @@ class _Looker:
         known = new or old
         if known is None:
             return None
-        op = Op.INSERT if old is None else Op.DELETE if new is None else Op.UPDATE
+        op = ChangeOp.INSERT if old is None else ChangeOp.DELETE if new is None else ChangeOp.UPDATE
         change = EntityChange(known.entity, self._key, op, old, new)
-        return None if op is Op.UPDATE and not change.changed else change
+        return None if op is ChangeOp.UPDATE and not change.changed else change
 
     def _state(self, snapshot: Snapshot) -> tuple[Pin | None, str]:
         manifest = snapshot.manifest

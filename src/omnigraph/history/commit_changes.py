@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.changes.comparison import Comparison
+from omnigraph.changes.comparison import SnapshotComparison
 from omnigraph.changes.schema import schema_changes
 from omnigraph.changes.tokens import CommitToken, filter_digest, rejected
 from omnigraph.errors import Conflict, NotFound
@@ -17,13 +17,13 @@ from omnigraph.history.change_json import (
     schema_change_to_json,
 )
 from omnigraph.history.filters import parse_filter
-from omnigraph.history.pages import room_for
+from omnigraph.history.pages import page_budget
 from omnigraph.versioning.snapshot import open_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from omnigraph.changes.model import ChangeFilter, EntityChange, Position
+    from omnigraph.changes.model import ChangeFilter, ChangePosition, EntityChange
     from omnigraph.changes.schema import SchemaChange
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit, CommitRef, Manifest
@@ -84,7 +84,7 @@ class CommitChangesRequest:
 
 def commit_changes(engine: Engine, request: CommitChangesRequest) -> CommitChanges:
     """A page of what a commit changed."""
-    room = room_for(request.limit)
+    room = page_budget(request.limit)
     commit = engine.lineage.get(request.commit)
     with readable(commit):
         before, after = snapshots_of(engine, commit)
@@ -107,13 +107,13 @@ def commit_changes(engine: Engine, request: CommitChangesRequest) -> CommitChang
 
 
 def changes_of(
-    engine: Engine, commit: Commit, wanted: ChangeFilter, *, after: Position | None = None
+    engine: Engine, commit: Commit, wanted: ChangeFilter, *, after: ChangePosition | None = None
 ) -> Iterator[EntityChange]:
     """The changes of a commit behind a position; none for one that only moved files."""
     if commit.kind.is_physical:
         return iter(())
     old, new = snapshots_of(engine, commit)
-    return Comparison(old, new, wanted, engine.compared).changes(after=after)
+    return SnapshotComparison(old, new, wanted, engine.compared).changes(after=after)
 
 
 def schema_changes_of(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.changes.comparison import Comparison
+from omnigraph.changes.comparison import SnapshotComparison
 from omnigraph.frozen import frozen
 from omnigraph.history.change_json import change_to_json
 from omnigraph.history.filters import parse_filter
@@ -46,7 +46,7 @@ class Diff:
     """
 
     request: DiffRequest
-    comparison: Comparison
+    comparison: SnapshotComparison
 
     def __repr__(self) -> str:
         return f"<Diff from {self.request.before} to {self.request.after}>"
@@ -113,4 +113,4 @@ def diff(engine: Engine, request: DiffRequest) -> Diff:
     before, after = engine.snapshot(request.before), engine.snapshot(request.after)
     catalogs = (after.catalog, before.catalog)
     wanted = parse_filter(request.kinds, request.types, request.ops, catalogs)
-    return Diff(request, Comparison(before, after, wanted, engine.compared))
+    return Diff(request, SnapshotComparison(before, after, wanted, engine.compared))

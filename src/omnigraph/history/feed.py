@@ -22,14 +22,14 @@ from omnigraph.history.commit_changes import (
     schema_changes_of,
 )
 from omnigraph.history.filters import parse_filter
-from omnigraph.history.pages import room_for
+from omnigraph.history.pages import page_budget
 from omnigraph.runtime.limits import FEED_COMMITS
 from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omnigraph.changes.model import Position
+    from omnigraph.changes.model import ChangePosition
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit
 
@@ -85,7 +85,7 @@ class _Place:
     done: str | None
     cut: Commit
     commits: int = 0
-    after: Position | None = None
+    after: ChangePosition | None = None
 
 
 def poll(engine: Engine, request: PollRequest) -> FeedPage:
@@ -97,7 +97,7 @@ class _Poll:
     def __init__(self, engine: Engine, request: PollRequest) -> None:
         self._engine = engine
         self._request = request
-        self._room = room_for(request.limit)
+        self._room = page_budget(request.limit)
         self._require_one_start()
         ref, self._head = engine.heads.of_branch(request.branch)
         self._graph, self._incarnation = engine.root.stamp.graph_id, ref.incarnation

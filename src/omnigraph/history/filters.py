@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.catalog.model import EntityKind
-from omnigraph.changes.compare import Op
+from omnigraph.changes.compare import ChangeOp
 from omnigraph.changes.model import ChangeFilter
 from omnigraph.errors import InvalidInput
 from omnigraph.language.diagnostics import did_you_mean
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OPS", "parse_filter"]
 
-OPS = {op.name.lower(): op for op in Op}
+OPS = {op.name.lower(): op for op in ChangeOp}
 
 
 def parse_filter(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from omnigraph.changes.model import EntityChange
 
-__all__ = ["CHANGES_DEFAULT", "CHANGES_MAX", "Room", "room_for"]
+__all__ = ["CHANGES_DEFAULT", "CHANGES_MAX", "PageBudget", "page_budget"]
 
 CHANGES_DEFAULT = 1_000
 CHANGES_MAX = 8_192
@@ -21,7 +21,7 @@ _BYTES_DEFAULT = 4 * 2**20
 _BYTES_MAX = 32 * 2**20
 
 
-class Room:
+class PageBudget:
     """What is left of a page."""
 
     def __init__(self, changes: int, size: int) -> None:
@@ -53,7 +53,7 @@ class Room:
         return taken, True
 
 
-def room_for(limit: int | None) -> Room:
+def page_budget(limit: int | None) -> PageBudget:
     """An empty page for so many changes; more changes may take more bytes."""
     wanted: object = CHANGES_DEFAULT if limit is None else limit
     if not isinstance(wanted, int) or wanted < 1:
@@ -70,4 +70,4 @@ def room_for(limit: int | None) -> Room:
             details={"resource_limit": {"name": "changes", "limit": CHANGES_MAX, "actual": wanted}},
         )
     size = max(_BYTES_DEFAULT, _BYTES_DEFAULT * wanted // CHANGES_DEFAULT)
-    return Room(wanted, min(size, _BYTES_MAX))
+    return PageBudget(wanted, min(size, _BYTES_MAX))

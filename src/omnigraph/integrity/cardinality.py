@@ -17,7 +17,7 @@ from omnigraph.integrity.violations import Violation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.integrity.changes import ChangeSet, Reader, TypeChange
+    from omnigraph.integrity.changes import ChangeSet, SnapshotReader, TypeChange
     from omnigraph.integrity.violations import Report
 
 __all__ = ["check_cardinality", "check_every_source"]
@@ -26,7 +26,7 @@ _NO_IDS = pa.array([], pa.string())
 
 
 def check_cardinality(
-    edge: EdgeType, changes: ChangeSet, reader: Reader, report: Report
+    edge: EdgeType, changes: ChangeSet, reader: SnapshotReader, report: Report
 ) -> frozenset[TypeId]:
     """Count again for every source node whose edges, or whose existence, the change touches."""
     rule = next((rule for rule in rules_of(edge) if isinstance(rule, Cardinality)), None)
@@ -67,7 +67,9 @@ def _report(
     report.add_many(rule.name, broken.num_rows, _violations(edge, change, shown, rule))
 
 
-def _affected(edge: EdgeType, rule: Cardinality, changes: ChangeSet, reader: Reader) -> pa.Array:
+def _affected(
+    edge: EdgeType, rule: Cardinality, changes: ChangeSet, reader: SnapshotReader
+) -> pa.Array:
     """Sources of new edges, of edges that go, and, with a minimum, nodes that are new."""
     change, nodes = changes.get(edge.id), changes.get(edge.source)
     sources = []
@@ -85,7 +87,7 @@ def _affected(edge: EdgeType, rule: Cardinality, changes: ChangeSet, reader: Rea
     return affected.combine_chunks() if isinstance(affected, pa.ChunkedArray) else affected
 
 
-def _sources_of_removed(change: TypeChange, reader: Reader) -> pa.ChunkedArray | pa.Array:
+def _sources_of_removed(change: TypeChange, reader: SnapshotReader) -> pa.ChunkedArray | pa.Array:
     table = reader.table(change.entity.id)
     if change.mode is Mode.OVERWRITE:
         return table.scan([SRC.column]).column(SRC.column) if table.pin.rows else _NO_IDS
@@ -96,7 +98,7 @@ def _sources_of_removed(change: TypeChange, reader: Reader) -> pa.ChunkedArray |
 
 
 def _count(
-    edge: EdgeType, affected: pa.Array, change: TypeChange | None, reader: Reader
+    edge: EdgeType, affected: pa.Array, change: TypeChange | None, reader: SnapshotReader
 ) -> pa.Table:
     """How many edges each affected source has after the change; zero included."""
     parts = [pa.table({"source": affected, "one": np.zeros(len(affected), np.int64)})]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog
     from omnigraph.ports.tables import Table
 
-__all__ = ["ChangeSet", "Mode", "Reader", "TypeChange"]
+__all__ = ["ChangeSet", "Mode", "SnapshotReader", "TypeChange"]
 
 
 class Mode(StrEnum):
@@ -33,7 +33,7 @@ class Mode(StrEnum):
     OVERWRITE = "overwrite"
 
 
-class Reader(Protocol):
+class SnapshotReader(Protocol):
     """Where the evaluator looks: the one snapshot that the attempt captured."""
 
     @property

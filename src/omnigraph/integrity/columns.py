@@ -19,7 +19,7 @@ from omnigraph.integrity.rules import (
     rules_of,
 )
 from omnigraph.integrity.unnamed import unnamed_masks
-from omnigraph.integrity.violations import Report, Violation, told_value
+from omnigraph.integrity.violations import Report, Violation, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,7 @@ def _message(rule: ValueRule, value: Any) -> str:
 
 def _shown(value: Any) -> Any:
     """A value as a report shows it; vectors and lists are left out."""
-    return None if isinstance(value, list) else told_value(value)
+    return None if isinstance(value, list) else format_value(value)
 
 
 # --- one finder per rule: the positions of the rows that break it

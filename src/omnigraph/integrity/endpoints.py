@@ -15,14 +15,14 @@ from omnigraph.integrity.violations import Violation
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Property
-    from omnigraph.integrity.changes import ChangeSet, Reader, TypeChange
+    from omnigraph.integrity.changes import ChangeSet, SnapshotReader, TypeChange
     from omnigraph.integrity.violations import Report
 
 __all__ = ["check_endpoints", "check_losses"]
 
 
 def check_endpoints(
-    change: TypeChange, changes: ChangeSet, reader: Reader, report: Report
+    change: TypeChange, changes: ChangeSet, reader: SnapshotReader, report: Report
 ) -> frozenset[TypeId]:
     """The new edges of one type; the node types that were looked at."""
     edge = change.entity
@@ -42,7 +42,7 @@ def check_endpoints(
 
 
 def check_losses(
-    change: TypeChange, changes: ChangeSet, reader: Reader, report: Report
+    change: TypeChange, changes: ChangeSet, reader: SnapshotReader, report: Report
 ) -> frozenset[TypeId]:
     """The edges that stay when nodes go: an overwrite that drops a node some edge needs is refused.
 
@@ -69,7 +69,9 @@ def check_losses(
     return frozenset(looked_at)
 
 
-def _missing(named: pa.Array, node_type: TypeId, changes: ChangeSet, reader: Reader) -> pa.Array:
+def _missing(
+    named: pa.Array, node_type: TypeId, changes: ChangeSet, reader: SnapshotReader
+) -> pa.Array:
     """The ids that no node will have."""
     nodes = changes.get(node_type)
     if nodes is not None and nodes.rows.num_rows:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from omnigraph.catalog.model import ID, TypeId
 from omnigraph.errors import KeyConflict
 from omnigraph.integrity.cardinality import check_cardinality
-from omnigraph.integrity.changes import ChangeSet, Mode, Reader, TypeChange
+from omnigraph.integrity.changes import ChangeSet, Mode, SnapshotReader, TypeChange
 from omnigraph.integrity.columns import check_columns
 from omnigraph.integrity.endpoints import check_endpoints, check_losses
 from omnigraph.integrity.lookup import is_among, locate
@@ -60,7 +60,7 @@ def ids_exist(entity: EntityType, ids: list[str]) -> KeyConflict:
 
 
 def evaluate_changes(
-    changes: ChangeSet, reader: Reader, report: Report | None = None
+    changes: ChangeSet, reader: SnapshotReader, report: Report | None = None
 ) -> Evaluation:
     """Check a change. Nothing is written, and nothing outside the change's reach is read.
 
@@ -92,7 +92,7 @@ def _existing(change: TypeChange, located: pa.Table) -> list[str]:
     return strict.filter(met).to_pylist()  # type: ignore[no-any-return]  # a list of texts
 
 
-def _check_existence(changes: ChangeSet, reader: Reader, report: Report) -> set[TypeId]:
+def _check_existence(changes: ChangeSet, reader: SnapshotReader, report: Report) -> set[TypeId]:
     """The rules about what must be there; the tables that were looked at."""
     reads: set[TypeId] = set()
     for change in changes.by_type.values():
@@ -103,7 +103,7 @@ def _check_existence(changes: ChangeSet, reader: Reader, report: Report) -> set[
     return reads
 
 
-def _locate(change: TypeChange, reader: Reader) -> pa.Table:
+def _locate(change: TypeChange, reader: SnapshotReader) -> pa.Table:
     """Where the rows are that this change replaces."""
     if change.located is not None:
         return change.located

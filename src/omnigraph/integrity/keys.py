@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from omnigraph.catalog.model import ID
 from omnigraph.integrity.changes import Mode, TypeChange
 from omnigraph.integrity.columns import check_columns
-from omnigraph.integrity.violations import Violation, told_value
+from omnigraph.integrity.violations import Violation, format_value
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType
@@ -59,7 +59,7 @@ def settle_repeats(
 
 def repeats(entity_id: str, record: int) -> str:
     """What a record is told whose id comes again where it may not."""
-    return f"the same id, {told_value(entity_id)!r}, stands in record {record} as well"
+    return f"the same id, {format_value(entity_id)!r}, stands in record {record} as well"
 
 
 def drop_superseded(

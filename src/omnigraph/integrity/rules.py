@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from omnigraph.catalog.model import DST, SRC, EdgeType
 from omnigraph.datatypes.types import FLOATS, EnumType, ListType, ScalarType, VectorType
 from omnigraph.frozen import frozen
-from omnigraph.memoized import remembered
+from omnigraph.memoized import memoized
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType, Property, TypeId
@@ -139,7 +139,7 @@ Rule = (
 )
 
 
-@remembered
+@memoized
 def rules_of(entity: EntityType) -> tuple[Rule, ...]:
     """Every rule of a type, the cheap ones first."""
     rules: list[Rule] = []

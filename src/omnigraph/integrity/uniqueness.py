@@ -16,7 +16,7 @@ from omnigraph.integrity.rules import Unique, rules_of
 from omnigraph.integrity.violations import Violation
 
 if TYPE_CHECKING:
-    from omnigraph.integrity.changes import Reader, TypeChange
+    from omnigraph.integrity.changes import SnapshotReader, TypeChange
     from omnigraph.integrity.violations import Report
 
 __all__ = ["check_uniqueness", "has_unique"]
@@ -26,7 +26,7 @@ def has_unique(change: TypeChange) -> bool:
     return bool(change.entity.uniques)
 
 
-def check_uniqueness(change: TypeChange, reader: Reader, report: Report) -> None:
+def check_uniqueness(change: TypeChange, reader: SnapshotReader, report: Report) -> None:
     """Inside the batch, then against the entities that stay."""
     for rule in rules_of(change.entity):
         if isinstance(rule, Unique) and change.rows.num_rows:
@@ -53,7 +53,7 @@ def _within(change: TypeChange, rule: Unique, report: Report) -> None:
     )
 
 
-def _against(change: TypeChange, rule: Unique, reader: Reader, report: Report) -> None:
+def _against(change: TypeChange, rule: Unique, reader: SnapshotReader, report: Report) -> None:
     columns = [member.column for member in rule.members]
     table = reader.table(change.entity.id)
     first = change.rows.column(columns[0])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog
 
-__all__ = ["VIOLATIONS_SHOWN_MAX", "Report", "Violation", "hide_unseen", "told_value"]
+__all__ = ["VIOLATIONS_SHOWN_MAX", "Report", "Violation", "format_value", "hide_unseen"]
 
 # All violations are counted; this many are kept.
 VIOLATIONS_SHOWN_MAX = 100
@@ -46,7 +46,7 @@ class Violation:
         said = {key: value for key, value in asdict(self).items() if value is not None}
         for aside in ("holder", "text"):
             said.pop(aside, None)
-        return said | ({"value": told_value(self.value)} if "value" in said else {})
+        return said | ({"value": format_value(self.value)} if "value" in said else {})
 
     def describe(self) -> str:
         """One line for a person."""
@@ -62,7 +62,7 @@ class Violation:
         return f"{said} [{self.rule}]"
 
 
-def told_value(value: Any) -> Any:
+def format_value(value: Any) -> Any:
     """A value as a report tells it: something that JSON has, and not without end."""
     match value:
         case None | bool() | int():
@@ -72,7 +72,7 @@ def told_value(value: Any) -> Any:
         case str():
             return value if len(value) <= _SHOWN_VALUE_MAX else f"{value[:_SHOWN_VALUE_MAX]}…"
         case list() | tuple():
-            return [told_value(item) for item in value]
+            return [format_value(item) for item in value]
         case dt.datetime():
             return spell_datetime(value)
         case _:

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Creation and cloning of graphs."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.coordination.claim import claimed
-from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import AlreadyExists
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_short_id, new_ulid
@@ -19,11 +18,11 @@ from omnigraph.versioning.manifest import Commit, CommitRef, Manifest, WriterKin
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.refs import BranchRef, new_nonce
 from omnigraph.versioning.stamp import write_stamp
+from omnigraph.versioning.table_creation import create_tables
 from omnigraph.versioning.texts import require_actor
 
 if TYPE_CHECKING:
-    from omnigraph.catalog.model import Catalog, TypeId
-    from omnigraph.ports.tables import Pin
+    from omnigraph.catalog.model import Catalog
     from omnigraph.versioning.root import GraphRoot
 
 __all__ = ["create_graph"]
@@ -79,15 +78,3 @@ def _make(root: GraphRoot, catalog: Catalog, actor: str | None) -> None:
     reach("init.ref_written")
     write_stamp(root.objects, root.stamp)
     reach("init.stamped")
-
-
-def create_tables(root: GraphRoot, catalog: Catalog, *, operation_id: str) -> dict[TypeId, Pin]:
-    """An empty table for every type, so that all branches share one history per type."""
-    return {
-        entity.id: root.tables.create(
-            layout.table_path(entity.kind, entity.id, new_short_id()),
-            table_schema(entity),
-            operation_id=operation_id,
-        )
-        for entity in catalog.types.values()
-    }

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Batch",
+    "CollectedInput",
     "Deletions",
-    "Gathered",
     "Parsed",
-    "Place",
+    "RecordPosition",
     "cut_batches",
     "find_large",
     "record_too_large",
@@ -83,7 +83,7 @@ class Parsed:
 
 
 @frozen
-class Place:
+class RecordPosition:
     """Where a stretch of the input begins. ``line`` is None where records do not stand one to a
     line; then ``find`` may know the line of a record of the stretch, counted from 0."""
 
@@ -102,7 +102,7 @@ class _TypeRows:
     minted: bool = True
 
 
-class Gathered:
+class CollectedInput:
     """Everything that the input says, in memory. Filled once, then read by every attempt."""
 
     def __init__(self, *, bytes_max: int) -> None:
@@ -110,7 +110,7 @@ class Gathered:
         self._rows: dict[TypeId, _TypeRows] = {}
         self._deleted: dict[TypeId, list[Deletions]] = {}
         self._starts: list[int] = []
-        self._places: list[tuple[Place, np.ndarray | None]] = []
+        self._places: list[tuple[RecordPosition, np.ndarray | None]] = []
         self.entities: dict[TypeId, EntityType] = {}
         self.report = Report()
         self.count = 0
@@ -120,7 +120,7 @@ class Gathered:
         """A type that the input is about, also if it has no record of it."""
         self.entities[entity.id] = entity
 
-    def add(self, parsed: Parsed, place: Place = Place()) -> None:  # noqa: B008 - it is immutable
+    def add(self, parsed: Parsed, place: RecordPosition = RecordPosition()) -> None:  # noqa: B008 - it is immutable
         """Append what the next stretch of the input gave."""
         first = self.count + 1
         self._starts.append(first)

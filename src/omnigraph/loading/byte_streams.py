@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import hashlib
     from collections.abc import Callable, Iterator
 
-__all__ = ["Broken", "Stream", "Tap", "codec_of", "open_stream", "stream_name"]
+__all__ = ["CorruptStream", "CountingStream", "Stream", "codec_of", "open_stream", "stream_name"]
 
 # Compression is told by the first bytes; names lie.
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -27,7 +27,7 @@ _STEP_BYTES = 64 * 2**10
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-class Broken(Exception):
+class CorruptStream(Exception):
     """The bytes end or go wrong in the middle."""
 
 
@@ -49,7 +49,7 @@ class _Reading(io.RawIOBase):
         try:
             while len(found) < size and (more := self._take(size - len(found))):
                 found += more
-        except Broken:
+        except CorruptStream:
             # What stands before the damage counts; asked again, it is told.
             pass
         return bytes(found)
@@ -58,7 +58,7 @@ class _Reading(io.RawIOBase):
         raise NotImplementedError
 
 
-class Tap(_Reading):
+class CountingStream(_Reading):
     """The bytes as they lie there: counted, and hashed if somebody wants to know them again."""
 
     def __init__(self, inner: Any, digest: hashlib._Hash | None = None) -> None:
@@ -92,7 +92,7 @@ class _Zstd(_Reading):
     In small steps: of a step that fails nothing is had, and the records before the damage count.
     """
 
-    def __init__(self, tap: Tap) -> None:
+    def __init__(self, tap: CountingStream) -> None:
         super().__init__()
         self._stream = pa.CompressedInputStream(pa.PythonFile(tap, mode="r"), "zstd")
         self._trouble: str | None = None
@@ -103,7 +103,7 @@ class _Zstd(_Reading):
                 return bytes(self._stream.read(_STEP_BYTES if size < 0 else min(size, _STEP_BYTES)))
             except OSError as error:
                 self._trouble = str(error).lower()
-        raise Broken(f"zstd: {self._trouble}")
+        raise CorruptStream(f"zstd: {self._trouble}")
 
 
 class _Gzip(_Reading):
@@ -112,7 +112,7 @@ class _Gzip(_Reading):
     What can be unpacked before the damage is given first.
     """
 
-    def __init__(self, tap: Tap) -> None:
+    def __init__(self, tap: CountingStream) -> None:
         super().__init__()
         self._tap = tap
         self._inflate = zlib.decompressobj(_GZIP)
@@ -131,7 +131,7 @@ class _Gzip(_Reading):
                 found = self._unpack(packed, size)
             if found:
                 return found
-        raise Broken(f"gzip: {self._trouble}")
+        raise CorruptStream(f"gzip: {self._trouble}")
 
     def _unpack(self, packed: bytes, size: int) -> bytes:
         if self._inflate.eof:
@@ -160,15 +160,17 @@ def _salvage(inflate: zlib._Decompress, packed: bytes) -> bytes:
     return bytes(found)
 
 
-_CODECS: dict[str, Callable[[Tap], _Reading]] = {"gzip": _Gzip, "zstd": _Zstd}
+_CODECS: dict[str, Callable[[CountingStream], _Reading]] = {"gzip": _Gzip, "zstd": _Zstd}
 
 
 @contextmanager
-def open_stream(source: Any, digest: hashlib._Hash | None = None) -> Iterator[tuple[Tap, Stream]]:
+def open_stream(
+    source: Any, digest: hashlib._Hash | None = None
+) -> Iterator[tuple[CountingStream, Stream]]:
     """The tap of an input, for its position, and its bytes without compression."""
     opened = _open(source)
     try:
-        tap = Tap(opened, digest)
+        tap = CountingStream(opened, digest)
         codec = codec_of(tap.peek(_MAGIC_LENGTH))
         yield tap, tap if codec is None else _CODECS[codec](tap)
     finally:

@@ -17,11 +17,11 @@ import pyarrow as pa
 from omnigraph.errors import InvalidInput
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.loading import formats
-from omnigraph.loading.batches import Gathered, Place, find_large, record_too_large
-from omnigraph.loading.byte_streams import Broken, open_stream, stream_name
+from omnigraph.loading.batches import CollectedInput, RecordPosition, find_large, record_too_large
+from omnigraph.loading.byte_streams import CorruptStream, open_stream, stream_name
 from omnigraph.loading.csv_lines import CsvLines
 from omnigraph.loading.json_reader import JsonReader
-from omnigraph.loading.json_schemas import Shapes
+from omnigraph.loading.json_schemas import JsonSchemas
 from omnigraph.loading.record_parser import type_records
 from omnigraph.loading.request import Progress
 from omnigraph.loading.tables import check_columns, type_rows
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.loading.batches import Parsed
-    from omnigraph.loading.byte_streams import Stream, Tap
+    from omnigraph.loading.byte_streams import CountingStream, Stream
     from omnigraph.loading.request import LoadRequest
     from omnigraph.ports.tables import TableStore
     from omnigraph.runtime.limits import Limits
 
-__all__ = ["gather"]
+__all__ = ["collect"]
 
 _RECORDS_AT_ONCE = 10_000
 _MAGIC_LENGTH = 6
@@ -46,20 +46,20 @@ _READ_BYTES = 2**22
 _FILES = (str, Path, bytes, bytearray, memoryview)
 
 
-def gather(
+def collect(
     request: LoadRequest,
     catalog: Catalog,
     limits: Limits,
     *,
     tables: TableStore,
-    into: Gathered | None = None,
-) -> tuple[Gathered, str | None]:
+    into: CollectedInput | None = None,
+) -> tuple[CollectedInput, str | None]:
     """Read the input. Also its digest, where the request has an idempotency key.
 
     ``tables`` opens what is not read as bytes; ``into`` is what takes the input in, where it should
     not all stay in memory.
     """
-    gathered = into or Gathered(bytes_max=limits.load_bytes_max)
+    gathered = into or CollectedInput(bytes_max=limits.load_bytes_max)
     gathering = _Gathering(request, catalog, limits, tables, gathered)
     gathering.read()
     digest = gathering.digest
@@ -73,7 +73,7 @@ class _Gathering:
         catalog: Catalog,
         limits: Limits,
         tables: TableStore,
-        gathered: Gathered,
+        gathered: CollectedInput,
     ) -> None:
         self._request = request
         self._catalog = catalog
@@ -134,7 +134,7 @@ class _Gathering:
 
     def _read_items(self, items: Iterator[Any], entity: EntityType | None) -> None:
         """Records as Python has them, or several files."""
-        shapes = Shapes(self._catalog, self._request.mode, entity)
+        shapes = JsonSchemas(self._catalog, self._request.mode, entity)
         while chunk := list(islice(items, _RECORDS_AT_ONCE)):
             records: list[tuple[Any, None]] = []
             for item in chunk:
@@ -148,7 +148,7 @@ class _Gathering:
                     self._note(item)
             self._take_records(records, shapes)
 
-    def _take_records(self, records: list[tuple[Any, None]], shapes: Shapes) -> None:
+    def _take_records(self, records: list[tuple[Any, None]], shapes: JsonSchemas) -> None:
         if records:
             parsed = type_records(records, shapes)
             self._require_small(parsed)
@@ -166,7 +166,7 @@ class _Gathering:
             what = f"{name or 'the input'} is {kind}: it"
             match kind:
                 case "ndjson":
-                    shapes = Shapes(self._catalog, self._request.mode, entity)
+                    shapes = JsonSchemas(self._catalog, self._request.mode, entity)
                     reader = JsonReader(shapes, self.gathered, self._limits)
                     reader.read(stream, name, lambda: self._tell(tap.count))
                 case "csv":
@@ -196,7 +196,7 @@ class _Gathering:
                     self.digest.update(batch.serialize())
                 parsed = type_rows(entity, batch)
                 self._require_small(parsed, name)
-                self.gathered.add(parsed, Place(name))
+                self.gathered.add(parsed, RecordPosition(name))
                 self._bytes += batch.nbytes
                 self._tell(0)
 
@@ -222,7 +222,7 @@ class _Gathering:
                 done = self.gathered.count - before
                 self._require_short_rows(part, name, lines, done)
                 parsed = type_rows(entity, part.rows, text=True)
-                place = Place(name, find=partial(_line_behind, lines, done))
+                place = RecordPosition(name, find=partial(_line_behind, lines, done))
                 self.gathered.add(_renumbered(parsed, part), place)
                 self._tell(0)
 
@@ -311,7 +311,7 @@ def _require_type(entity: EntityType | None, what: str) -> EntityType:
     return entity
 
 
-def _seekable(source: Any, tap: Tap, stream: Stream) -> Any:
+def _seekable(source: Any, tap: CountingStream, stream: Stream) -> Any:
     """Parquet and Arrow are read from their end; what has none to start from is read whole."""
     if isinstance(source, str | Path) and stream is tap:
         return str(source)
@@ -319,10 +319,10 @@ def _seekable(source: Any, tap: Tap, stream: Stream) -> Any:
 
 
 @contextmanager
-def _damage_told(name: str | None, gathered: Gathered) -> Iterator[None]:
+def _damage_told(name: str | None, gathered: CollectedInput) -> Iterator[None]:
     try:
         yield
-    except (pa.ArrowException, Broken, UnicodeDecodeError, OSError) as error:
+    except (pa.ArrowException, CorruptStream, UnicodeDecodeError, OSError) as error:
         # Of texts only the names of columns are decoded here.
         why = "its header is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
         raise InvalidInput(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omnigraph.catalog.model import Property
-    from omnigraph.loading.json_schemas import Shape, Shapes
+    from omnigraph.loading.json_schemas import JsonSchema, JsonSchemas
     from omnigraph.loading.line_templates import Path
 
 __all__ = ["read_block"]
@@ -44,7 +44,7 @@ _HEADERS_MAX = 64
 _ESCAPED_NAME = re.compile(rb'\\u[^"]*"\s*:')
 
 
-def read_block(data: bytes, shapes: Shapes) -> Parsed | None:
+def read_block(data: bytes, shapes: JsonSchemas) -> Parsed | None:
     """The records of complete lines, or None where the exact way has to decide."""
     try:
         lines = _lines(data)
@@ -66,7 +66,7 @@ def read_block(data: bytes, shapes: Shapes) -> Parsed | None:
 class _Group:
     """The lines of one block that have the same shape."""
 
-    shape: Shape
+    shape: JsonSchema
     data: pa.Buffer
     # Which lines of the block they are, and the lines themselves.
     at: np.ndarray
@@ -114,11 +114,11 @@ def _lines(data: bytes) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(ends), buffers)
 
 
-def _group(lines: pa.Array, data: bytes, shapes: Shapes) -> list[_Group]:
+def _group(lines: pa.Array, data: bytes, shapes: JsonSchemas) -> list[_Group]:
     """The lines by shape. Only a guess: the parser is told what to expect, and looks."""
     if shapes.flat is not None:
         return [_whole(shapes.flat, lines, data)]
-    members: dict[Shape, list[np.ndarray]] = {}
+    members: dict[JsonSchema, list[np.ndarray]] = {}
     left = np.arange(len(lines))
     rest = lines
     while len(rest):
@@ -139,8 +139,8 @@ def _group(lines: pa.Array, data: bytes, shapes: Shapes) -> list[_Group]:
 
 
 def _by_type_name(
-    rest: pa.Array, left: np.ndarray, shapes: Shapes
-) -> list[tuple[Shape, np.ndarray]]:
+    rest: pa.Array, left: np.ndarray, shapes: JsonSchemas
+) -> list[tuple[JsonSchema, np.ndarray]]:
     """The shapes of records whose type is not named first: the parser looks for the name."""
     if not len(rest):
         return []
@@ -158,11 +158,11 @@ def _by_type_name(
     return found
 
 
-def _whole(shape: Shape, lines: pa.Array, data: bytes) -> _Group:
+def _whole(shape: JsonSchema, lines: pa.Array, data: bytes) -> _Group:
     return _Group(shape, pa.py_buffer(data), np.arange(len(lines)), lines)
 
 
-def _gathered(shape: Shape, lines: pa.Array, at: np.ndarray) -> _Group:
+def _gathered(shape: JsonSchema, lines: pa.Array, at: np.ndarray) -> _Group:
     taken = lines.take(pa.array(at))
     return _Group(shape, _buffer(taken), at, taken)
 
@@ -266,7 +266,7 @@ def _absent(group: _Group, name: str, values: pa.Array) -> np.ndarray:
     return absent
 
 
-def _given_ids(shape: Shape, found: Mapping[Path, pa.Array]) -> pa.Array | None:
+def _given_ids(shape: JsonSchema, found: Mapping[Path, pa.Array]) -> pa.Array | None:
     outer = spell(found[ID.name,])
     if not shape.inside:
         return outer
@@ -278,7 +278,7 @@ def _given_ids(shape: Shape, found: Mapping[Path, pa.Array]) -> pa.Array | None:
     return pc.coalesce(outer, inner)
 
 
-def _deletions(shape: Shape, found: Mapping[Path, pa.Array], at: np.ndarray) -> Deletions:
+def _deletions(shape: JsonSchema, found: Mapping[Path, pa.Array], at: np.ndarray) -> Deletions:
     ids = [canonical_id(shape.entity, text) for text in spell(found[ID.name,]).to_pylist()]
     if None in ids:
         raise Doubt

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import GraphError
-from omnigraph.loading.byte_streams import Broken, open_stream
+from omnigraph.loading.byte_streams import CorruptStream, open_stream
 from omnigraph.runtime.cancellation import check_cancelled
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class CsvLines:
             # The header is a row, too.
             while len(self._begins) <= row + 1:
                 self._begins.append(next(self._rows))
-        except (StopIteration, Broken, GraphError, OSError):
+        except (StopIteration, CorruptStream, GraphError, OSError):
             return None
         return self._begins[row + 1]
 

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType
     from omnigraph.integrity.violations import Report
-    from omnigraph.loading.batches import Gathered
+    from omnigraph.loading.batches import CollectedInput
 
-__all__ = ["Settled", "settle"]
+__all__ = ["Deduplicated", "deduplicate"]
 
 
 @frozen
-class Settled:
+class Deduplicated:
     """What the input says of one type."""
 
     entity: EntityType
@@ -44,7 +44,9 @@ class Settled:
     inherited: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-def settle(entity: EntityType, gathered: Gathered, mode: Mode, report: Report) -> Settled:
+def deduplicate(
+    entity: EntityType, gathered: CollectedInput, mode: Mode, report: Report
+) -> Deduplicated:
     """One row per id. In ``merge`` the last record about an id counts, and inherits what it does
     not name from the earlier ones; otherwise a second record is a violation."""
     read, numbers, minted = _in_order(*gathered.rows(entity))
@@ -55,7 +57,7 @@ def settle(entity: EntityType, gathered: Gathered, mode: Mode, report: Report) -
         rows, records, superseded = settle_repeats(entity, rows, records, mode, report)
     deletes, deleting = gathered.deleted(entity)
     if not len(deletes):
-        settled = Settled(entity, rows, records, _NO_IDS, minted, superseded)
+        settled = Deduplicated(entity, rows, records, _NO_IDS, minted, superseded)
         return _fold(settled, read, numbers, np.full(rows.num_rows, -1, np.int64))
     earlier, _ = repeated(pa.table({ID.column: deletes}))
     last = np.ones(len(deletes), dtype=bool)
@@ -72,7 +74,7 @@ def settle(entity: EntityType, gathered: Gathered, mode: Mode, report: Report) -
     deleted_by = np.full(rows.num_rows, -1, np.int64)
     deleted_by[written[rewritten]] = deleting[rewritten]
     rows, records = drop_superseded(entity, rows, records, keep, report)
-    settled = Settled(
+    settled = Deduplicated(
         entity,
         rows,
         records,
@@ -95,7 +97,9 @@ def _in_order(
     return rows, records, minted
 
 
-def _fold(settled: Settled, read: pa.Table, records: np.ndarray, deleted_by: np.ndarray) -> Settled:
+def _fold(
+    settled: Deduplicated, read: pa.Table, records: np.ndarray, deleted_by: np.ndarray
+) -> Deduplicated:
     """Rows with what earlier records about the same entities name.
 
     ``deleted_by`` has the record of a deletion before each row, or -1: such a row is a new entity,

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.catalog.model import ENDPOINTS, EdgeType, NodeType
 from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
-from omnigraph.loading.json_decoder import Trouble
+from omnigraph.loading.json_decoder import JsonProblem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omnigraph.catalog.model import Catalog, EntityType, Property
 
-__all__ = ["HEADS", "Letter", "open_envelope", "open_flat", "unknown_property"]
+__all__ = ["HEADS", "Envelope", "open_envelope", "open_flat", "unknown_property"]
 
 # The names that say what a record is, and what else may stand beside each at the top.
 HEADS: Mapping[str, frozenset[str]] = {
@@ -35,7 +35,7 @@ HEADS: Mapping[str, frozenset[str]] = {
 
 
 @frozen
-class Letter:
+class Envelope:
     """A record out of its envelope. Values are as they came."""
 
     entity: EntityType
@@ -45,32 +45,34 @@ class Letter:
     deletes: bool = False
 
 
-def open_envelope(record: Any, catalog: Catalog) -> Letter | Trouble:
+def open_envelope(record: Any, catalog: Catalog) -> Envelope | JsonProblem:
     """What an enveloped record says."""
     if not isinstance(record, dict):
-        return Trouble("envelope", "a record is a JSON object")
+        return JsonProblem("envelope", "a record is a JSON object")
     heads = [head for head in HEADS if head in record]
     if len(heads) != 1:
         several = f"has {' and '.join(heads)}" if heads else "has none of type, edge and delete"
-        return Trouble("envelope", f"a record is a node, an edge or a deletion; this one {several}")
+        return JsonProblem(
+            "envelope", f"a record is a node, an edge or a deletion; this one {several}"
+        )
     head = heads[0]
     strangers = [name for name in record if name != head and name not in HEADS[head]]
     if strangers:
-        return Trouble("envelope", f"{strangers[0]!r} does not belong beside {head!r}")
+        return JsonProblem("envelope", f"{strangers[0]!r} does not belong beside {head!r}")
     entity = _find_type(head, record[head], catalog)
-    if isinstance(entity, Trouble):
+    if isinstance(entity, JsonProblem):
         return entity
     if head == "delete":
         if record.get("id") is None:
-            return Trouble("envelope", "a deletion names an id")
-        return Letter(entity, {}, {}, record["id"], deletes=True)
+            return JsonProblem("envelope", "a deletion names an id")
+        return Envelope(entity, {}, {}, record["id"], deletes=True)
     return _open_entity(entity, record)
 
 
-def open_flat(record: Any, entity: EntityType) -> Letter | Trouble:
+def open_flat(record: Any, entity: EntityType) -> Envelope | JsonProblem:
     """What a record of a named type says."""
     if not isinstance(record, dict):
-        return Trouble("envelope", "a record is a JSON object")
+        return JsonProblem("envelope", "a record is a JSON object")
     values = dict(record)
     given = values.pop("id", None)
     ends: dict[Property, Any] = {}
@@ -78,9 +80,9 @@ def open_flat(record: Any, entity: EntityType) -> Letter | Trouble:
         for name, end in ENDPOINTS.items():
             if name in values:
                 if end in ends:
-                    return Trouble("envelope", f"the {end.name} of the edge is given twice")
+                    return JsonProblem("envelope", f"the {end.name} of the edge is given twice")
                 ends[end] = values.pop(name)
-    return Letter(entity, values, ends, given)
+    return Envelope(entity, values, ends, given)
 
 
 def unknown_property(entity: EntityType, name: str) -> str:
@@ -89,26 +91,26 @@ def unknown_property(entity: EntityType, name: str) -> str:
     return f"{entity.name} has no property {name!r}{'; ' + hint if hint else ''}"
 
 
-def _open_entity(entity: EntityType, record: Mapping[str, Any]) -> Letter | Trouble:
+def _open_entity(entity: EntityType, record: Mapping[str, Any]) -> Envelope | JsonProblem:
     values = record.get("data")
     if values is None:
         values = {}
     elif not isinstance(values, dict):
-        return Trouble("envelope", "data is a JSON object")
+        return JsonProblem("envelope", "data is a JSON object")
     inner = values.get("id")
     outer = record.get("id")
     if inner is not None and outer is not None and inner != outer:
-        return Trouble("id", f"the record has two ids, {outer!r} and {inner!r}")
+        return JsonProblem("id", f"the record has two ids, {outer!r} and {inner!r}")
     values = {name: value for name, value in values.items() if name != "id"}
     ends = {}
     if isinstance(entity, EdgeType):
         ends = {ENDPOINTS[name]: record[name] for name in ("from", "to") if name in record}
-    return Letter(entity, values, ends, inner if outer is None else outer)
+    return Envelope(entity, values, ends, inner if outer is None else outer)
 
 
-def _find_type(head: str, name: Any, catalog: Catalog) -> EntityType | Trouble:
+def _find_type(head: str, name: Any, catalog: Catalog) -> EntityType | JsonProblem:
     if not isinstance(name, str):
-        return Trouble("envelope", f"{head!r} is the name of a type")
+        return JsonProblem("envelope", f"{head!r} is the name of a type")
     found: EntityType | None
     match head:
         case "type":
@@ -117,7 +119,7 @@ def _find_type(head: str, name: Any, catalog: Catalog) -> EntityType | Trouble:
             found = catalog.edge(name)
         case _:
             found = catalog.entity(name)
-    return found or Trouble("unknown_type", _unknown_type(head, name, catalog))
+    return found or JsonProblem("unknown_type", _unknown_type(head, name, catalog))
 
 
 def _unknown_type(head: str, name: str, catalog: Catalog) -> str:

@@ -19,7 +19,7 @@ from omnigraph.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Decoded", "Decoder", "Trouble", "read_json"]
+__all__ = ["Decoded", "Decoder", "JsonProblem", "read_json"]
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NEXT_RECORD = re.compile(r"^\{", re.MULTILINE)
@@ -31,7 +31,7 @@ _DIGITS_MAX = 1_000
 
 
 @frozen
-class Trouble:
+class JsonProblem:
     """Why a record could not be read, and what stands there, up to where reading went on."""
 
     rule: str
@@ -116,7 +116,7 @@ class Decoder:
             if value is _INCOMPLETE:
                 break
             line = self._line_of(at)
-            if isinstance(value, Trouble):
+            if isinstance(value, JsonProblem):
                 after = self._skip(self._recover(at))
                 yield Decoded(replace(value, text=self._text[at:after].rstrip()), line)
             else:
@@ -125,7 +125,7 @@ class Decoder:
                 after = self._skip(end)
             at = after
         if last and self._state in _OPEN:
-            yield Decoded(Trouble("json", "the array is not closed"), self._line_of(at))
+            yield Decoded(JsonProblem("json", "the array is not closed"), self._line_of(at))
         self._line_of(at)
         self._text = self._text[at:]
         self._counted = 0
@@ -147,13 +147,13 @@ class Decoder:
             self._state = after
             at += 1
 
-    def _misplaced(self, at: int) -> tuple[Trouble, int] | None:
+    def _misplaced(self, at: int) -> tuple[JsonProblem, int] | None:
         match self._state:
             case _State.COMMA:
-                return Trouble("json", f"a comma is missing before {self._text[at]!r}"), at
+                return JsonProblem("json", f"a comma is missing before {self._text[at]!r}"), at
             case _State.CLOSED:
                 what = f"{self._text[at]!r} stands behind the end of the array"
-                return Trouble("json", what), at
+                return JsonProblem("json", what), at
             case _:
                 return None
 
@@ -184,9 +184,9 @@ class Decoder:
             cut = not last and _may_be_cut(text, error)
             return _INCOMPLETE if cut else _syntax_trouble(text, error), 0
         except RecursionError:
-            return Trouble("json", "the record is nested too deeply"), 0
+            return JsonProblem("json", "the record is nested too deeply"), 0
         except ValueError as error:
-            return Trouble("json", str(error)), 0
+            return JsonProblem("json", str(error)), 0
         return _encoding_trouble(text[:end]) or value, end
 
     def _recover(self, at: int) -> int:
@@ -226,22 +226,22 @@ def _may_be_cut(text: str, error: json.JSONDecodeError) -> bool:
     return error.pos >= len(text) - _CUT_MAX or error.msg.startswith("Unterminated")
 
 
-def _syntax_trouble(text: str, error: json.JSONDecodeError) -> Trouble:
+def _syntax_trouble(text: str, error: json.JSONDecodeError) -> JsonProblem:
     if error.pos >= len(text.rstrip()):
-        return Trouble("json", "the record is not complete")
+        return JsonProblem("json", "the record is not complete")
     what = error.msg.removesuffix(" at").removesuffix(" starting")
-    return _encoding_trouble(text[: error.pos + 1]) or Trouble(
+    return _encoding_trouble(text[: error.pos + 1]) or JsonProblem(
         "json", f"{what[0].lower()}{what[1:]} at {text[error.pos]!r}"
     )
 
 
-def _encoding_trouble(text: str) -> Trouble | None:
+def _encoding_trouble(text: str) -> JsonProblem | None:
     if text.isascii():
         return None
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        return Trouble("encoding", f"byte 0x{ord(text[error.start]) & 0xFF:02X} is not UTF-8")
+        return JsonProblem("encoding", f"byte 0x{ord(text[error.start]) & 0xFF:02X} is not UTF-8")
     return None
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
-from omnigraph.loading.batches import Place, record_too_large
-from omnigraph.loading.byte_streams import Broken
+from omnigraph.loading.batches import RecordPosition, record_too_large
+from omnigraph.loading.byte_streams import CorruptStream
 from omnigraph.loading.columnar_parser import read_block
 from omnigraph.loading.json_decoder import Decoder
 from omnigraph.loading.record_parser import type_records
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from omnigraph.errors import LimitExceeded
-    from omnigraph.loading.batches import Gathered, Parsed
+    from omnigraph.loading.batches import CollectedInput, Parsed
     from omnigraph.loading.byte_streams import Stream
-    from omnigraph.loading.json_schemas import Shapes
+    from omnigraph.loading.json_schemas import JsonSchemas
     from omnigraph.runtime.limits import Limits
 
-__all__ = ["Block", "JsonReader", "cut_blocks"]
+__all__ = ["JsonBlock", "JsonReader", "cut_blocks"]
 
 _THREADS_MAX = 4
 _BOM = b"\xef\xbb\xbf"
@@ -36,7 +36,7 @@ _SPACE = b" \t\r\n"
 
 
 @frozen
-class Block:
+class JsonBlock:
     """A piece of a stream: whole lines, unless the stream is one array; then it ends anywhere."""
 
     data: bytes
@@ -47,7 +47,7 @@ class _TooLong(Exception):
     """A line without end."""
 
 
-def cut_blocks(stream: Stream, *, size: int, record_max: int) -> Iterator[Block]:
+def cut_blocks(stream: Stream, *, size: int, record_max: int) -> Iterator[JsonBlock]:
     """The pieces of a stream."""
     chunk = stream.read(size).removeprefix(_BOM)
     in_lines = not chunk.lstrip(_SPACE).startswith(b"[")
@@ -55,7 +55,7 @@ def cut_blocks(stream: Stream, *, size: int, record_max: int) -> Iterator[Block]
     while chunk:
         end = chunk.rfind(b"\n") + 1 if in_lines else len(chunk)
         if end:
-            yield Block(b"".join((held, memoryview(chunk)[:end])), in_lines)
+            yield JsonBlock(b"".join((held, memoryview(chunk)[:end])), in_lines)
             held = chunk[end:]
         else:
             held += chunk
@@ -63,13 +63,13 @@ def cut_blocks(stream: Stream, *, size: int, record_max: int) -> Iterator[Block]
             raise _TooLong
         chunk = stream.read(size)
     if held:
-        yield Block(held + b"\n", in_lines)
+        yield JsonBlock(held + b"\n", in_lines)
 
 
 class JsonReader:
     """Reads streams of JSON records into what is gathered, one stream after the other."""
 
-    def __init__(self, shapes: Shapes, gathered: Gathered, limits: Limits) -> None:
+    def __init__(self, shapes: JsonSchemas, gathered: CollectedInput, limits: Limits) -> None:
         self._shapes = shapes
         self._gathered = gathered
         self._limits = limits
@@ -89,15 +89,15 @@ class JsonReader:
             for block, parsed in _parse_ahead(blocks, self._shapes):
                 self._take(block, parsed, name)
                 tell()
-        except Broken as broken:
+        except CorruptStream as broken:
             raise self._corrupt(broken, name) from broken
         except _TooLong as long:
             raise self._too_long(self._line, name) from long
-        self._take(Block(b""), None, name, last=True)
+        self._take(JsonBlock(b""), None, name, last=True)
         tell()
 
     def _take(
-        self, block: Block, parsed: Parsed | None, name: str | None, *, last: bool = False
+        self, block: JsonBlock, parsed: Parsed | None, name: str | None, *, last: bool = False
     ) -> None:
         """Gather a block. What was parsed by itself counts only if no record reaches into it."""
         decoder = self._decoder
@@ -110,11 +110,11 @@ class JsonReader:
         else:
             # Read fast, it has a record on every line.
             self._line += parsed.count
-        self._gathered.add(parsed, Place(name, begins))
+        self._gathered.add(parsed, RecordPosition(name, begins))
         if decoder.pending > self._limits.load_record_bytes_max:
             raise self._too_long(decoder.line, name)
 
-    def _corrupt(self, broken: Broken, name: str | None) -> InvalidInput:
+    def _corrupt(self, broken: CorruptStream, name: str | None) -> InvalidInput:
         return InvalidInput(
             "load.corrupt",
             f"{name or 'the input'} is damaged after record {self._gathered.count}: {broken}",
@@ -127,13 +127,15 @@ class JsonReader:
         return record_too_large(limit, self._gathered.count + 1, name, line)
 
 
-def _parse_ahead(blocks: Iterator[Block], shapes: Shapes) -> Iterator[tuple[Block, Parsed | None]]:
+def _parse_ahead(
+    blocks: Iterator[JsonBlock], shapes: JsonSchemas
+) -> Iterator[tuple[JsonBlock, Parsed | None]]:
     """Blocks in order with what the fast way made of each.
 
     What goes wrong while reading ahead is raised in its turn, behind the blocks before it.
     """
     workers = min(_THREADS_MAX, os.cpu_count() or 1)
-    waiting: deque[tuple[Block, Future[Parsed | None]]] = deque()
+    waiting: deque[tuple[JsonBlock, Future[Parsed | None]]] = deque()
     trouble: Exception | None = None
     with ThreadPoolExecutor(workers, thread_name_prefix="omnigraph-load") as pool:
         try:
@@ -142,7 +144,7 @@ def _parse_ahead(blocks: Iterator[Block], shapes: Shapes) -> Iterator[tuple[Bloc
                 if len(waiting) > 2 * workers:
                     done, future = waiting.popleft()
                     yield done, future.result()
-        except (Broken, _TooLong) as error:
+        except (CorruptStream, _TooLong) as error:
             trouble = error
         while waiting:
             done, future = waiting.popleft()
@@ -151,5 +153,5 @@ def _parse_ahead(blocks: Iterator[Block], shapes: Shapes) -> Iterator[tuple[Bloc
         raise trouble
 
 
-def _parse(block: Block, shapes: Shapes) -> Parsed | None:
+def _parse(block: JsonBlock, shapes: JsonSchemas) -> Parsed | None:
     return read_block(block.data, shapes) if block.lines else None

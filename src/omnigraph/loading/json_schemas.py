@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from omnigraph.datatypes.types import DataType
     from omnigraph.integrity.changes import Mode
 
-__all__ = ["Shape", "Shapes"]
+__all__ = ["JsonSchema", "JsonSchemas"]
 
 _HEADER = re.compile(rb'\{\s*"(?P<head>[a-z]+)"\s*:\s*"(?P<name>.*)"', re.DOTALL)
 _DATA = "data"
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class JsonSchema:
     """Records of one type, with one spelling of its name."""
 
     entity: EntityType
@@ -81,7 +81,7 @@ class Shape:
         return schema
 
 
-class Shapes:
+class JsonSchemas:
     """The shapes of the records of one load, made when they are first met.
 
     With ``entity`` records are flat, and all of that type.
@@ -91,18 +91,18 @@ class Shapes:
         self.catalog = catalog
         self.mode = mode
         self.entity = entity
-        self._known: dict[tuple[str, str], Shape] = {}
+        self._known: dict[tuple[str, str], JsonSchema] = {}
         self.heads = pa.schema([(head, pa.string()) for head in HEADS])
         self.flat = None if entity is None else _flat_shape(entity)
 
-    def of_header(self, header: bytes) -> Shape:
+    def of_header(self, header: bytes) -> JsonSchema:
         """The shape of records that begin like this."""
         found = _HEADER.fullmatch(header)
         if found is None:
             raise Doubt
         return self.of(found["head"].decode(), found["name"].decode())
 
-    def of(self, head: str, name: str) -> Shape:
+    def of(self, head: str, name: str) -> JsonSchema:
         """The shape of records of a type, by the name that says so."""
         shape = self._known.get((head, name))
         if shape is None:
@@ -110,7 +110,7 @@ class Shapes:
             shape = self._known.setdefault((head, name), self._make(head, name))
         return shape
 
-    def _make(self, head: str, name: str) -> Shape:
+    def _make(self, head: str, name: str) -> JsonSchema:
         fields: list[tuple[str, pa.DataType]] = [(head, pa.string()), (ID.name, pa.string())]
         entity: EntityType | None
         match head:
@@ -123,21 +123,21 @@ class Shapes:
         if entity is None:
             raise Doubt
         if head == "delete":
-            return Shape(entity, pa.schema(fields), head, name)
+            return JsonSchema(entity, pa.schema(fields), head, name)
         ends = {SRC: "from", DST: "to"} if isinstance(entity, EdgeType) else {}
         fields += [(end, pa.string()) for end in ends.values()]
         fields.append((_DATA, pa.struct([*_property_fields(entity), (ID.name, pa.string())])))
-        return Shape(entity, pa.schema(fields), head, name, ends)
+        return JsonSchema(entity, pa.schema(fields), head, name, ends)
 
 
-def _flat_shape(entity: EntityType) -> Shape:
+def _flat_shape(entity: EntityType) -> JsonSchema:
     ends = {SRC: "from", DST: "to"} if isinstance(entity, EdgeType) else {}
     fields = [
         (ID.name, pa.string()),
         *((end, pa.string()) for end in ends.values()),
         *_property_fields(entity),
     ]
-    return Shape(entity, pa.schema(fields), ends=ends)
+    return JsonSchema(entity, pa.schema(fields), ends=ends)
 
 
 def _property_fields(entity: EntityType) -> list[tuple[str, pa.DataType]]:

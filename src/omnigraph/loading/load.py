@@ -17,32 +17,32 @@ from omnigraph.errors import (
 )
 from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import Mode
-from omnigraph.loading.collect import gather
+from omnigraph.loading.collect import collect
 from omnigraph.loading.writer import LoadWriter
 from omnigraph.policy.actions import Action
 from omnigraph.session.idempotency import RACED, digest_of, find_earlier
 from omnigraph.versioning.branches import create_branch, delete_branch
 from omnigraph.versioning.chain import require_commit
 from omnigraph.versioning.snapshot import open_snapshot
-from omnigraph.writer.plan import Request, Writer
+from omnigraph.writer.plan import Writer, WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from omnigraph.catalog.model import Catalog
-    from omnigraph.loading.batches import Gathered
+    from omnigraph.loading.batches import CollectedInput
     from omnigraph.loading.request import LoadRequest, LoadResult
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit, Manifest
     from omnigraph.versioning.snapshot import Snapshot
 
-    _Attempt = Callable[[Request, Writer], Manifest | None]
+    _Attempt = Callable[[WriteRequest, Writer], Manifest | None]
 
-__all__ = ["Base", "Loading", "commit_load", "find_base", "load"]
+__all__ = ["BaseSnapshot", "Loading", "commit_load", "find_base", "load"]
 
 
 @frozen
-class Base:
+class BaseSnapshot:
     """What the load builds on; ``missing``: its branch has to be made first."""
 
     snapshot: Snapshot
@@ -81,7 +81,7 @@ def load(
     with engine.running.during("load", request.branch, request.actor):
         root = engine.root
         catalog = (seen or engine).root.catalog(base.snapshot.manifest.commit.schema)
-        gathered, content = gather(request, catalog, root.limits, tables=root.tables)
+        gathered, content = collect(request, catalog, root.limits, tables=root.tables)
         if allow is not None:
             allow(sorted(entity.name for entity in gathered.entities.values()))
         whole = base.snapshot.catalog
@@ -91,7 +91,7 @@ def load(
         return commit_load(engine, request, base, writer, content)
 
 
-def _widen_types(gathered: Gathered, mode: Mode, whole: Catalog) -> None:
+def _widen_types(gathered: CollectedInput, mode: Mode, whole: Catalog) -> None:
     """Give rows of types that are partly hidden from the author all properties of the type.
 
     The author cannot name the hidden ones, so that stored rows keep them. A load that would erase
@@ -119,7 +119,7 @@ def _widen_types(gathered: Gathered, mode: Mode, whole: Catalog) -> None:
 def commit_load(
     engine: Engine,
     request: LoadRequest,
-    base: Base,
+    base: BaseSnapshot,
     writer: Loading,
     content: str | None,
     *,
@@ -135,7 +135,7 @@ def commit_load(
     if request.dry_run:
         require_commit(engine.root, request.branch, base.snapshot.manifest, request.if_commit)
         return writer.rehearse(base.snapshot)
-    order = Request(
+    order = WriteRequest(
         request.branch,
         request.actor,
         request.message,
@@ -157,7 +157,7 @@ def commit_load(
         return writer.result(twin)
 
 
-def find_base(engine: Engine, request: LoadRequest) -> Base:
+def find_base(engine: Engine, request: LoadRequest) -> BaseSnapshot:
     """The snapshot that a load builds on."""
     if not request.dry_run:
         engine.root.require_writable()
@@ -167,8 +167,8 @@ def find_base(engine: Engine, request: LoadRequest) -> Base:
         if request.from_ is None:
             raise
         head = engine.resolver.resolve(request.from_)
-        return Base(open_snapshot(engine.root, head), missing=True)
-    return Base(open_snapshot(engine.root, head), missing=False)
+        return BaseSnapshot(open_snapshot(engine.root, head), missing=True)
+    return BaseSnapshot(open_snapshot(engine.root, head), missing=False)
 
 
 def _earlier(engine: Engine, request: LoadRequest, digest: str) -> Commit | None:
@@ -178,7 +178,7 @@ def _earlier(engine: Engine, request: LoadRequest, digest: str) -> Commit | None
 
 
 def _load_onto_new_branch(
-    engine: Engine, order: Request, writer: Loading, base: Base, attempt: _Attempt
+    engine: Engine, order: WriteRequest, writer: Loading, base: BaseSnapshot, attempt: _Attempt
 ) -> LoadResult:
     """Make the branch only for data that is right, and take it away if the commit fails.
 
@@ -199,7 +199,7 @@ def _load_onto_new_branch(
         raise
 
 
-def _make_branch(engine: Engine, name: str, base: Base) -> bool:
+def _make_branch(engine: Engine, name: str, base: BaseSnapshot) -> bool:
     """Make the branch; False when somebody else made it meanwhile, perhaps for the same reason."""
     try:
         create_branch(engine.root, engine.heads, name, base.snapshot.manifest)
@@ -210,7 +210,7 @@ def _make_branch(engine: Engine, name: str, base: Base) -> bool:
     return True
 
 
-def _take_away(engine: Engine, order: Request, fork: str, *, since_micros: int) -> None:
+def _take_away(engine: Engine, order: WriteRequest, fork: str, *, since_micros: int) -> None:
     """Delete the branch that was made for a load, unless somebody else has committed to it."""
     ref, head = engine.heads.of_branch(order.branch)
     since = takewhile(lambda commit: commit.id != fork, engine.lineage.history(head))
@@ -221,7 +221,7 @@ def _take_away(engine: Engine, order: Request, fork: str, *, since_micros: int) 
 
 
 def _run(
-    order: Request, writer: Loading, attempt: _Attempt, *, created: bool = False
+    order: WriteRequest, writer: Loading, attempt: _Attempt, *, created: bool = False
 ) -> LoadResult:
     manifest = attempt(order, writer)
     return writer.result(manifest.commit if manifest else None, created=created)

@@ -19,7 +19,7 @@ from omnigraph.integrity.violations import Violation
 from omnigraph.loading.batches import Deletions, Parsed, cut_batches
 from omnigraph.loading.envelopes import open_envelope, open_flat, unknown_property
 from omnigraph.loading.identity import ID_BITS_MAX, canonical_id, id_text, mint
-from omnigraph.loading.json_decoder import Trouble
+from omnigraph.loading.json_decoder import JsonProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType, Property, TypeId
     from omnigraph.changeset.rows import Row
     from omnigraph.loading.batches import Batch
-    from omnigraph.loading.envelopes import Letter
-    from omnigraph.loading.json_schemas import Shapes
+    from omnigraph.loading.envelopes import Envelope
+    from omnigraph.loading.json_schemas import JsonSchemas
 
 __all__ = ["type_records"]
 
@@ -37,7 +37,7 @@ _TEXT_MAX = 2**20
 _SHOWN_MAX = 120
 
 
-def type_records(records: Iterable[tuple[Any, int | None]], shapes: Shapes) -> Parsed:
+def type_records(records: Iterable[tuple[Any, int | None]], shapes: JsonSchemas) -> Parsed:
     """Typed rows of records, or of the troubles with them, and their lines."""
     typing = _Typing(shapes)
     lines = []
@@ -48,7 +48,7 @@ def type_records(records: Iterable[tuple[Any, int | None]], shapes: Shapes) -> P
 
 
 class _Typing:
-    def __init__(self, shapes: Shapes) -> None:
+    def __init__(self, shapes: JsonSchemas) -> None:
         self._catalog = shapes.catalog
         self._mode = shapes.mode
         self._entity = shapes.entity
@@ -64,7 +64,7 @@ class _Typing:
     def add(self, record: Any) -> None:
         self._faults = []
         letter = self._open(record)
-        if isinstance(letter, Trouble):
+        if isinstance(letter, JsonProblem):
             self._fault(letter.rule, letter.message)
         elif letter.deletes:
             self._delete(letter)
@@ -96,14 +96,14 @@ class _Typing:
             np.array(lines, np.int64) if None not in lines else None,
         )
 
-    def _open(self, record: Any) -> Letter | Trouble:
-        if isinstance(record, Trouble):
+    def _open(self, record: Any) -> Envelope | JsonProblem:
+        if isinstance(record, JsonProblem):
             return record
         if self._entity is not None:
             return open_flat(record, self._entity)
         return open_envelope(record, self._catalog)
 
-    def _delete(self, letter: Letter) -> None:
+    def _delete(self, letter: Envelope) -> None:
         if self._mode != "merge":
             self._fault("delete", f"deletions need mode merge, not {self._mode}", letter)
             return
@@ -113,7 +113,7 @@ class _Typing:
             return
         self._deleted.setdefault(letter.entity.id, []).append((found, self._count))
 
-    def _type(self, letter: Letter) -> None:
+    def _type(self, letter: Envelope) -> None:
         entity = letter.entity
         row: Row = {}
         if isinstance(entity, EdgeType):
@@ -134,7 +134,7 @@ class _Typing:
             self._rows.setdefault(entity.id, []).append(row)
             self._records.setdefault(entity.id, []).append(self._count)
 
-    def _end(self, letter: Letter, end: Property) -> str | None:
+    def _end(self, letter: Envelope, end: Property) -> str | None:
         name = "from" if end is SRC else "to"
         value = letter.ends.get(end)
         match value:
@@ -147,7 +147,7 @@ class _Typing:
                 self._fault("type", f"{_shown(value)!r} is not an id", letter, name, value)
         return None
 
-    def _value(self, letter: Letter, prop: Property, value: Any) -> Any:
+    def _value(self, letter: Envelope, prop: Property, value: Any) -> Any:
         # Whether an enum has the value is a rule of the schema, and told as one.
         dtype = STRING if isinstance(prop.dtype, EnumType) else prop.dtype
         try:
@@ -158,7 +158,7 @@ class _Typing:
             self._fault(rule, problem.message, letter, prop.name, value)
             return None
 
-    def _identify(self, letter: Letter, row: Row) -> None:
+    def _identify(self, letter: Envelope, row: Row) -> None:
         """Give the row its id; without one of its own it gets a fresh one with its batch."""
         entity = letter.entity
         if entity.key is None:
@@ -174,7 +174,7 @@ class _Typing:
             message = f"the id {_shown(letter.id)!r} is not that of the key, {row[ID.id]!r}"
             self._fault("id", message, letter, "id")
 
-    def _given_id(self, letter: Letter) -> str | None:
+    def _given_id(self, letter: Envelope) -> str | None:
         if letter.id is None:
             return None
         found = canonical_id(letter.entity, letter.id)
@@ -198,7 +198,7 @@ class _Typing:
         self,
         rule: str,
         message: str,
-        letter: Letter | None = None,
+        letter: Envelope | None = None,
         prop: str | None = None,
         value: Any = None,
     ) -> None:
@@ -217,7 +217,7 @@ class _Typing:
 
 def _as_text(record: Any) -> str | None:
     """A record as it came, or as near to it as what was made of it allows."""
-    if isinstance(record, Trouble):
+    if isinstance(record, JsonProblem):
         text = record.text or ""
     else:
         try:

@@ -18,7 +18,7 @@ from omnigraph.integrity.evaluate import evaluate_changes
 from omnigraph.integrity.lookup import is_among, locate
 from omnigraph.integrity.upsert import complete_rows
 from omnigraph.integrity.violations import Report, hide_unseen
-from omnigraph.loading.deduplicate import settle
+from omnigraph.loading.deduplicate import deduplicate
 from omnigraph.loading.request import LoadResult, TypeCount
 from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.versioning.manifest import Counts, WriterKind
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog, TypeId
     from omnigraph.integrity.evaluate import Evaluation
-    from omnigraph.loading.batches import Gathered
+    from omnigraph.loading.batches import CollectedInput
     from omnigraph.loading.request import LoadRequest
     from omnigraph.ports.tables import Staged
     from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.snapshot import Snapshot
-    from omnigraph.writer.plan import Prepared, View
+    from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 
 __all__ = ["LoadWriter"]
 
@@ -59,7 +59,7 @@ class LoadWriter:
     def __init__(
         self,
         request: LoadRequest,
-        gathered: Gathered,
+        gathered: CollectedInput,
         schema: str,
         seen: Catalog | None = None,
     ) -> None:
@@ -71,7 +71,7 @@ class LoadWriter:
         self._schema = schema
         self._report = Report()
         self._settled = {
-            key: settle(entity, gathered, request.mode, self._report)
+            key: deduplicate(entity, gathered, request.mode, self._report)
             for key, entity in gathered.entities.items()
         }
         self._report.extend(gathered.report)
@@ -83,7 +83,7 @@ class LoadWriter:
         """Append and merge decide nothing on what they read; an overwrite replaces it."""
         return self._request.mode is not Mode.OVERWRITE
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         judged = self.judge(view.snapshot)
         return stage_changes(
             judged.changes,

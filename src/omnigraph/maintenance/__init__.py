@@ -1,1 +1,1 @@
-"""TODO."""
+"""Indexes and background maintenance."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from omnigraph.ports.tables import Table
     from omnigraph.session.engine import Engine
 
-__all__ = ["UNCOVERED_ROWS_FAR", "upkeep"]
+__all__ = ["UNCOVERED_ROWS_FAR", "maintain_slice"]
 
 # Far past what is no reason to work: so many rows are worth a commit of their own.
 UNCOVERED_ROWS_FAR = 20_000
@@ -28,7 +28,7 @@ _SLICE_ROWS_MAX = 500_000
 _LOOKUPS = frozenset({IndexKind.ORDER, IndexKind.MEMBERS})
 
 
-def upkeep(engine: Engine, branch: str = MAIN) -> EnsureResult | None:
+def maintain_slice(engine: Engine, branch: str = MAIN) -> EnsureResult | None:
     """Index the table of a branch that needs it most; None when none is far from being covered."""
     snapshot = engine.snapshot(branch)
     waiting = [

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType, Property
     from omnigraph.datatypes.types import DataType
     from omnigraph.ports.indexes import IndexInfo
-    from omnigraph.ports.tables import Part
+    from omnigraph.ports.tables import Fragment
 
-__all__ = ["Action", "Declared", "Step", "declared_indexes", "plan_step"]
+__all__ = ["DeclaredIndex", "IndexAction", "IndexStep", "declared_indexes", "plan_step"]
 
 # So few rows are scanned as fast as they are looked up.
 _ROWS_MIN = 4_096
@@ -31,14 +31,14 @@ _SEGMENTS_MAX = 8
 
 
 @frozen
-class Declared:
+class DeclaredIndex:
     """An index that follows from the schema; ``prop`` is the property that it is for."""
 
     prop: Property
     spec: IndexSpec
 
 
-class Action(StrEnum):
+class IndexAction(StrEnum):
     BUILD = "built"
     EXTEND = "extended"
     REBUILD = "rebuilt"
@@ -46,34 +46,34 @@ class Action(StrEnum):
 
 
 @frozen
-class Step:
+class IndexStep:
     """What to do about one index: with which parts, and why."""
 
-    action: Action
+    action: IndexAction
     reason: str
     parts: tuple[int, ...] = ()
 
 
-def declared_indexes(entity: EntityType) -> tuple[Declared, ...]:
+def declared_indexes(entity: EntityType) -> tuple[DeclaredIndex, ...]:
     """The indexes of a type: of its ids and endpoints, of keys, and of what says ``@index``."""
-    found: dict[IndexSpec, Declared] = {}
+    found: dict[IndexSpec, DeclaredIndex] = {}
     for declared in _declared(entity):
         found.setdefault(declared.spec, declared)
     return tuple(found.values())
 
 
-def _declared(entity: EntityType) -> Iterator[Declared]:
+def _declared(entity: EntityType) -> Iterator[DeclaredIndex]:
     for prop in (ID, SRC, DST) if isinstance(entity, EdgeType) else (ID,):
-        yield Declared(prop, IndexSpec(prop.column, IndexKind.ORDER))
+        yield DeclaredIndex(prop, IndexSpec(prop.column, IndexKind.ORDER))
     # Uniqueness is checked by looking values up, as keys are.
     for members in (entity.key or (), *entity.uniques):
         for prop in (entity.by_id[member] for member in members):
             for kind in _kinds_of(prop.dtype)[:1]:
-                yield Declared(prop, IndexSpec(prop.column, kind))
+                yield DeclaredIndex(prop, IndexSpec(prop.column, kind))
     for members in entity.indexes:
         for prop in (entity.by_id[member] for member in members):
             for kind in _kinds_of(prop.dtype):
-                yield Declared(prop, IndexSpec(prop.column, kind))
+                yield DeclaredIndex(prop, IndexSpec(prop.column, kind))
 
 
 def _kinds_of(dtype: DataType) -> tuple[IndexKind, ...]:
@@ -95,27 +95,35 @@ def _kinds_of(dtype: DataType) -> tuple[IndexKind, ...]:
 
 
 def plan_step(
-    declared: Declared, present: IndexInfo | None, parts: Sequence[Part], *, force: bool
-) -> Step:
+    declared: DeclaredIndex, present: IndexInfo | None, parts: Sequence[Fragment], *, force: bool
+) -> IndexStep:
     """What one index needs. ``force`` does all that can be done."""
     rows = sum(part.rows for part in parts)
     everything = tuple(place for place, part in enumerate(parts) if part.rows)
     if not rows:
-        return Step(Action.SKIP, "the table is empty")
+        return IndexStep(IndexAction.SKIP, "the table is empty")
     if present is None:
         reason = None if force else _why_not(declared, rows)
-        return Step(Action.SKIP, reason) if reason else Step(Action.BUILD, "missing", everything)
+        return (
+            IndexStep(IndexAction.SKIP, reason)
+            if reason
+            else IndexStep(IndexAction.BUILD, "missing", everything)
+        )
     uncovered = tuple(place for place in present.uncovered if parts[place].rows)
     if not uncovered:
-        return Step(Action.SKIP, "it covers every row")
+        return IndexStep(IndexAction.SKIP, "it covers every row")
     if len(present.segments) >= _SEGMENTS_MAX or present.uncovered_rows > present.covered_rows:
-        return Step(Action.REBUILD, "it covers too little, or in too many segments", everything)
+        return IndexStep(
+            IndexAction.REBUILD, "it covers too little, or in too many segments", everything
+        )
     if not force and present.uncovered_rows < _UNCOVERED_ROWS and len(uncovered) < _UNCOVERED_PARTS:
-        return Step(Action.SKIP, f"only {present.uncovered_rows} rows are not covered")
-    return Step(Action.EXTEND, f"{present.uncovered_rows} rows are not covered", uncovered)
+        return IndexStep(IndexAction.SKIP, f"only {present.uncovered_rows} rows are not covered")
+    return IndexStep(
+        IndexAction.EXTEND, f"{present.uncovered_rows} rows are not covered", uncovered
+    )
 
 
-def _why_not(declared: Declared, rows: int) -> str | None:
+def _why_not(declared: DeclaredIndex, rows: int) -> str | None:
     """Why an index would not help."""
     if rows < _ROWS_MIN:
         return f"{rows} rows are scanned as fast"

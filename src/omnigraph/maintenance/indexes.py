@@ -10,18 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import NotFound
 from omnigraph.executor.column import joined_array
-from omnigraph.executor.search.notes import PartLengths, read_notes, write_notes
+from omnigraph.executor.search.notes import FragmentTextLengths, read_notes, write_notes
 from omnigraph.executor.search.segments import offsets_of
 from omnigraph.executor.search.vectors import count_indexable
 from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
-from omnigraph.maintenance.index_plan import Action, Declared, Step, declared_indexes, plan_step
+from omnigraph.maintenance.index_plan import (
+    DeclaredIndex,
+    IndexAction,
+    IndexStep,
+    declared_indexes,
+    plan_step,
+)
 from omnigraph.ports.indexes import IndexKind, NewSegment
 from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.versioning.commit_json import landed_to_json
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.names import MAIN
-from omnigraph.writer.plan import Prepared, Request, TableEffect
+from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
     from omnigraph.ports.tables import Pin, Staged, Table
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit
-    from omnigraph.writer.plan import View
+    from omnigraph.writer.plan import WriteSnapshot
 
 __all__ = [
     "MAINTENANCE",
@@ -54,7 +60,7 @@ class IndexOutcome:
     type: str
     property: str
     kind: IndexKind
-    action: Action
+    action: IndexAction
     reason: str
     rows: int
 
@@ -124,7 +130,7 @@ def list_indexes(engine: Engine, target: str = MAIN) -> tuple[IndexStatus, ...]:
 
 
 def _status(
-    entity: EntityType, declared: Declared, index: IndexInfo | None, rows: int
+    entity: EntityType, declared: DeclaredIndex, index: IndexInfo | None, rows: int
 ) -> IndexStatus:
     return IndexStatus(
         entity.name,
@@ -154,7 +160,7 @@ def ensure_indices(
     chosen = None if types is None else frozenset(types)
     writer = _IndexWriter(engine, chosen, kinds, force=force)
     with engine.running.during("ensure_indices", branch, actor or MAINTENANCE):
-        manifest = engine.attempts.run(Request(branch, actor or MAINTENANCE), writer)
+        manifest = engine.attempts.run(WriteRequest(branch, actor or MAINTENANCE), writer)
     return EnsureResult(branch, manifest.commit if manifest else None, tuple(writer.outcomes))
 
 
@@ -180,7 +186,7 @@ class _IndexWriter:
         self._staged: dict[Pin, Staged | None] = {}
         self.outcomes: list[IndexOutcome] = []
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         self.outcomes.clear()
         effects = []
         for entity in _chosen(view, self._types):
@@ -191,9 +197,9 @@ class _IndexWriter:
             staged = self._stage(table, steps)
             if staged is not None:
                 effects.append(TableEffect(entity.id, table.pin, staged))
-        return Prepared(tuple(effects)) if effects else None
+        return PreparedWrite(tuple(effects)) if effects else None
 
-    def _stage(self, table: Table, steps: list[tuple[Declared, Step]]) -> Staged | None:
+    def _stage(self, table: Table, steps: list[tuple[DeclaredIndex, IndexStep]]) -> Staged | None:
         # A table that has not moved since the last round is not indexed twice.
         if table.pin not in self._staged:
             self._staged[table.pin] = stage_steps(table, steps)
@@ -206,7 +212,7 @@ def plan_table(
     *,
     kinds: Collection[IndexKind] = frozenset(IndexKind),
     force: bool,
-) -> list[tuple[Declared, Step]]:
+) -> list[tuple[DeclaredIndex, IndexStep]]:
     """What each declared index of a type needs."""
     present = {index.spec: index for index in table.indexes()}
     parts = table.parts()
@@ -220,18 +226,18 @@ def plan_table(
     return steps
 
 
-def stage_steps(table: Table, steps: Iterable[tuple[Declared, Step]]) -> Staged | None:
+def stage_steps(table: Table, steps: Iterable[tuple[DeclaredIndex, IndexStep]]) -> Staged | None:
     """Build what is to be built, aside; None when that is nothing."""
     return table.stage_indexes(
         [
             _segment(table, declared, step)
             for declared, step in steps
-            if step.action is not Action.SKIP
+            if step.action is not IndexAction.SKIP
         ]
     )
 
 
-def _chosen(view: View, names: frozenset[str] | None) -> list[EntityType]:
+def _chosen(view: WriteSnapshot, names: frozenset[str] | None) -> list[EntityType]:
     everything = list(view.snapshot.catalog.types.values())
     known = {entity.name for entity in everything}
     for name in sorted(names or ()):
@@ -244,7 +250,9 @@ def _chosen(view: View, names: frozenset[str] | None) -> list[EntityType]:
     return [entity for entity in everything if names is None or entity.name in names]
 
 
-def _outcome(entity: EntityType, table: Table, declared: Declared, step: Step) -> IndexOutcome:
+def _outcome(
+    entity: EntityType, table: Table, declared: DeclaredIndex, step: IndexStep
+) -> IndexOutcome:
     parts = table.parts()
     return IndexOutcome(
         entity.name,
@@ -256,17 +264,19 @@ def _outcome(entity: EntityType, table: Table, declared: Declared, step: Step) -
     )
 
 
-def _checked(table: Table, declared: Declared, index: IndexInfo | None, step: Step) -> Step:
+def _checked(
+    table: Table, declared: DeclaredIndex, index: IndexInfo | None, step: IndexStep
+) -> IndexStep:
     """The step, as far as the rows themselves allow or demand it."""
-    works = step.action is not Action.SKIP
+    works = step.action is not IndexAction.SKIP
     match declared.spec.kind:
         case IndexKind.VECTOR if works and not _count_vectors(
             table, declared.spec.column, step.parts
         ):
-            return Step(Action.SKIP, "there is no vector with a direction")
+            return IndexStep(IndexAction.SKIP, "there is no vector with a direction")
         case IndexKind.WORDS if index is not None and not works and _lacks_notes(table, index):
             everything = tuple(place for place, part in enumerate(table.parts()) if part.rows)
-            return Step(Action.REBUILD, "rows have moved since it was built", everything)
+            return IndexStep(IndexAction.REBUILD, "rows have moved since it was built", everything)
         case _:
             return step
 
@@ -281,12 +291,12 @@ def _lacks_notes(table: Table, index: IndexInfo) -> bool:
     return any(parts[place].rows and parts[place].key not in noted for place in covered)
 
 
-def _segment(table: Table, declared: Declared, step: Step) -> NewSegment:
+def _segment(table: Table, declared: DeclaredIndex, step: IndexStep) -> NewSegment:
     column, kind = declared.spec.column, declared.spec.kind
     return NewSegment(
         declared.spec,
         step.parts,
-        replaces=step.action is Action.REBUILD,
+        replaces=step.action is IndexAction.REBUILD,
         values=_count_vectors(table, column, step.parts) if kind is IndexKind.VECTOR else None,
         notes=_count_words(table, column, step.parts) if kind is IndexKind.WORDS else None,
     )
@@ -304,5 +314,7 @@ def _count_words(table: Table, column: str, parts: Sequence[int]) -> bytes:
     for place in parts:
         rows = table.scan([column], row_addresses=True, parts=[place])
         texts, offsets = joined_array(rows.column(column)), offsets_of(rows)
-        lengths.append((every[place].key, PartLengths.of(texts, offsets, every[place].written)))
+        lengths.append(
+            (every[place].key, FragmentTextLengths.of(texts, offsets, every[place].written))
+        )
     return write_notes(lengths)

@@ -17,18 +17,18 @@ from omnigraph.merging.plan import MergePlan
 from omnigraph.merging.resolutions import NO_CHOICES, Choices
 from omnigraph.merging.result import PickResult, merge_conflict
 from omnigraph.merging.schema import keep_schema, merge_schemas
-from omnigraph.merging.snapshots import Three
+from omnigraph.merging.snapshots import MergeSnapshots
 from omnigraph.versioning.chain import require_commit
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.snapshot import open_snapshot
-from omnigraph.writer.plan import Request
+from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit, Manifest
     from omnigraph.versioning.snapshot import Snapshot
-    from omnigraph.writer.plan import Prepared, View
+    from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 
 __all__ = ["PickRequest", "cherry_pick", "revert"]
 
@@ -72,7 +72,7 @@ def _run(engine: Engine, request: PickRequest, kind: WriterKind) -> PickResult:
     said = request.message or f"{_VERBS[kind]} {commit.id}"
     with engine.running.during(kind.value, request.branch, request.actor, name=commit.id):
         manifest = engine.attempts.run(
-            Request(request.branch, request.actor, said, request.if_commit), writer
+            WriteRequest(request.branch, request.actor, said, request.if_commit), writer
         )
     return writer.result(manifest)
 
@@ -92,7 +92,7 @@ class _PickWriter:
             request.branch, commit, None, actor=request.actor, verb=_VERBS[kind].lower()
         )
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         plan = self._plan(view.snapshot)
         if self._result.conflicts:
             what = f"{self._result.verb} {self._result.picked.id} on {self._request.branch!r}"
@@ -124,7 +124,7 @@ class _PickWriter:
         before, after = self._snapshots()
         if self.kind is WriterKind.REVERT:
             before, after = after, before
-        three = Three(before, ours, after)
+        three = MergeSnapshots(before, ours, after)
         evolves = before.manifest.commit.schema != after.manifest.commit.schema
         choices = self._request.choices
         schema = merge_schemas(three, choices) if evolves else keep_schema(three)

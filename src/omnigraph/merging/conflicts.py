@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType
 
-__all__ = ["DISAGREEMENTS", "Conflict", "ConflictKind"]
+__all__ = ["DISAGREEMENTS", "ConflictKind", "EntityConflict"]
 
 _NAME_LENGTH = 12
 
@@ -44,7 +44,7 @@ _BETWEEN_SIDES = frozenset(
 
 
 @dataclass(frozen=True)
-class Conflict:
+class EntityConflict:
     """One disagreement about one entity, or, for ``schema``, about one type.
 
     ``properties`` are identities. States are rows by property identity; None: not there, or not

@@ -12,17 +12,17 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.catalog.model import ID, SRC, EdgeType
-from omnigraph.changes.compare import Images, Op, Side
+from omnigraph.changes.compare import ChangeOp, Images, Side
 from omnigraph.integrity.cardinality import check_cardinality
 from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
 from omnigraph.integrity.columns import check_columns
 from omnigraph.integrity.lookup import is_among
 from omnigraph.integrity.uniqueness import check_uniqueness
 from omnigraph.integrity.violations import Report
-from omnigraph.merging.conflicts import Conflict, ConflictKind
+from omnigraph.merging.conflicts import ConflictKind, EntityConflict
 from omnigraph.merging.schema import shape
 from omnigraph.merging.schema_view import ShapedReader
-from omnigraph.merging.snapshots import State
+from omnigraph.merging.snapshots import TypeState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,7 +43,7 @@ _KINDS = {"unique": ConflictKind.UNIQUE, "cardinality": ConflictKind.CARDINALITY
 
 def find_violations(
     catalog: Catalog, merges: Mapping[TypeId, TypeMerge], changes: Mapping[TypeId, RowChange]
-) -> Iterator[Conflict]:
+) -> Iterator[EntityConflict]:
     """What the result breaks: the rows that change, and where a definition changed, all rows."""
     judge = _Judge(catalog, merges, changes)
     for type_id in {**changes, **judge.whole}:
@@ -108,7 +108,7 @@ class _Judge:
         if change is not None:
             return change.change
         changed = merge.changed
-        deleted = changed.ops == Op.DELETE
+        deleted = changed.ops == ChangeOp.DELETE
         # Of a type that is taken over as it is, the ids suffice.
         rows = pa.table({ID.column: changed.ids.filter(pa.array(np.invert(deleted)))})
         return TypeChange(merge.entity, Mode.MERGE, rows, changed.ids.filter(pa.array(deleted)))
@@ -123,7 +123,7 @@ class _Judge:
         three, change = merge.three, self._changes.get(merge.id)
         if change is not None:
             return change.merged(self._table(three.ours, merge))
-        snapshot = three.theirs if merge.state is State.THEIRS else three.ours
+        snapshot = three.theirs if merge.state is TypeState.THEIRS else three.ours
         return self._table(snapshot, merge).scan()
 
     def _table(self, snapshot: Snapshot, merge: TypeMerge) -> Table:
@@ -136,8 +136,8 @@ def edges_at(merge: TypeMerge, source: str) -> list[str]:
     columns: dict[str, str] = {ID.id: ID.column, SRC.id: SRC.column}
     changed, found = merge.changed, []
     for images, at, op in (
-        (changed.before, changed.before_at, Op.INSERT),
-        (changed.after, changed.after_at, Op.DELETE),
+        (changed.before, changed.before_at, ChangeOp.INSERT),
+        (changed.after, changed.after_at, ChangeOp.DELETE),
     ):
         if images is not None:
             rows = Images(Side(images.side.table, columns), images.kept).at(at[changed.ops != op])
@@ -153,18 +153,20 @@ def edges_at(merge: TypeMerge, source: str) -> list[str]:
     return sorted({key for rows in hits for key in rows.column(ID.column).to_pylist()})
 
 
-def _conflict(merge: TypeMerge, violation: Violation) -> Conflict:
+def _conflict(merge: TypeMerge, violation: Violation) -> EntityConflict:
     entity, kind = merge.entity, _KINDS.get(violation.rule, ConflictKind.VALUE)
     message = f"{entity.name} {violation.id!r}: {violation.message}"
     if kind is ConflictKind.CARDINALITY:
         # It is about the source: the edges at it have nothing else in common.
         message = f"{entity.name}: {violation.message}"
-        return Conflict(kind, entity, None, message, other=violation.value, witness=(message,))
+        return EntityConflict(
+            kind, entity, None, message, other=violation.value, witness=(message,)
+        )
     assert violation.id is not None  # noqa: S101 - rules about rows name the row
     states = merge.load([key for key in (violation.id, violation.holder) if key is not None])
     contest = states[violation.id]
     rival = states.get(violation.holder or "")
-    return Conflict(
+    return EntityConflict(
         kind,
         entity,
         violation.id,

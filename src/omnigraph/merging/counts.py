@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EntityKind
-from omnigraph.changes.comparison import Comparison
+from omnigraph.changes.comparison import SnapshotComparison
 from omnigraph.changes.model import ChangeFilter
 from omnigraph.frozen import frozen
 from omnigraph.versioning.manifest import Counts
@@ -78,7 +78,7 @@ def count_types(
     missing = frozenset(each.entity.id for each in found if not each.is_counted)
     if not missing:
         return tuple(found)
-    comparison = Comparison(ours, theirs, ChangeFilter(types=missing))
+    comparison = SnapshotComparison(ours, theirs, ChangeFilter(types=missing))
     by_type = {summary.entity.id: summary for summary in comparison.summary()}
     return tuple(each if each.is_counted else _counted(each, by_type) for each in found)
 

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import DST, ID, SRC
-from omnigraph.changes.compare import Images, Op, Side
+from omnigraph.changes.compare import ChangeOp, Images, Side
 from omnigraph.integrity.lookup import is_among, without
-from omnigraph.merging.conflicts import Conflict, ConflictKind
+from omnigraph.merging.conflicts import ConflictKind, EntityConflict
 from omnigraph.merging.resolutions import Take
-from omnigraph.merging.snapshots import State
+from omnigraph.merging.snapshots import TypeState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     from omnigraph.merging.type_merge import TypeMerge
     from omnigraph.ports.tables import RowSet
 
-__all__ = ["find_orphans", "node_remover"]
+__all__ = ["find_dangling_edges", "node_remover"]
 
 _ENDS: dict[str, str] = {prop.id: prop.column for prop in (ID, SRC, DST)}
 _NO_IDS = pa.array([], pa.string())
 
 
-def find_orphans(catalog: Catalog, merges: Mapping[TypeId, TypeMerge]) -> Iterator[Conflict]:
+def find_dangling_edges(
+    catalog: Catalog, merges: Mapping[TypeId, TypeMerge]
+) -> Iterator[EntityConflict]:
     """The edges that would lose an endpoint, each with the side that removed the node."""
     removed = _Removed(merges)
     for edge in catalog.edges:
@@ -47,14 +49,14 @@ def find_orphans(catalog: Catalog, merges: Mapping[TypeId, TypeMerge]) -> Iterat
                     yield from _conflicts(merge, edges, end, gone, remover)
 
 
-def node_remover(conflict: Conflict) -> Take:
+def node_remover(conflict: EntityConflict) -> Take:
     """The side that removed the node of an orphan edge."""
     return Take(conflict.witness[0])
 
 
 def _may_bring_edges(merge: TypeMerge, side: Take) -> bool:
     if side is Take.THEIRS:
-        return merge.state is not State.OURS or merge.is_row_by_row
+        return merge.state is not TypeState.OURS or merge.is_row_by_row
     return merge.three.ours_changed(merge.id) or merge.is_row_by_row
 
 
@@ -95,7 +97,9 @@ class _Removed:
     @staticmethod
     def _deleted(merge: TypeMerge) -> pa.Array:
         """What theirs deleted and ours had not touched."""
-        return merge.changed.ids.filter(pa.array(merge.plain & (merge.changed.ops == Op.DELETE)))
+        return merge.changed.ids.filter(
+            pa.array(merge.plain & (merge.changed.ops == ChangeOp.DELETE))
+        )
 
     @staticmethod
     def _vanished(merge: TypeMerge) -> pa.Array:
@@ -116,8 +120,8 @@ def _edges_of(merge: TypeMerge, side: Take) -> pa.Table:
     parts = [_decided_edges(merge)] if merge.is_row_by_row else []
     if side is Take.THEIRS:
         changed = merge.changed
-        if merge.state is not State.OURS and changed.after is not None:
-            there = merge.plain & (changed.ops != Op.DELETE)
+        if merge.state is not TypeState.OURS and changed.after is not None:
+            there = merge.plain & (changed.ops != ChangeOp.DELETE)
             images = Images(Side(changed.after.side.table, _ENDS), changed.after.kept)
             parts.append(images.at(changed.after_at[there]).select(list(_ENDS.values())))
     else:
@@ -158,7 +162,7 @@ def _read(side: Side, rows: RowSet) -> pa.Table:
 
 def _conflicts(
     merge: TypeMerge, edges: pa.Table, end: Property, gone: pa.Array, remover: Take
-) -> Iterator[Conflict]:
+) -> Iterator[EntityConflict]:
     hit = np.flatnonzero(is_among(edges.column(end.column), gone).to_numpy(zero_copy_only=False))
     if not len(hit):
         return
@@ -167,7 +171,7 @@ def _conflicts(
     states = merge.load(ids)
     for edge_id, node in zip(ids, found.column(end.column).to_pylist(), strict=True):
         contest = states[edge_id]
-        yield Conflict(
+        yield EntityConflict(
             ConflictKind.ORPHAN_EDGE,
             merge.entity,
             edge_id,

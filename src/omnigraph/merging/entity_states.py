@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID
-from omnigraph.changes.compare import Images, Op
+from omnigraph.changes.compare import ChangeOp, Images
 from omnigraph.changes.row_digests import digest_rows
 from omnigraph.frozen import frozen
 from omnigraph.integrity.lookup import is_among, locate
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from omnigraph.changes.compare import Differences, Side
     from omnigraph.ports.tables import RowSet, TableStore
 
-__all__ = ["Standing", "find_standing"]
+__all__ = ["EntityStates", "find_entity_states"]
 
 _FRAGMENT_SHIFT = np.uint64(32)
 # Of so many rows that ours has written the ids are read to find some; beyond, by a lookup.
@@ -34,7 +34,7 @@ _LISTED_MAX = 100_000
 
 
 @frozen
-class Standing:
+class EntityStates:
     """Per difference between base and theirs, in the same order."""
 
     # The row's address in ours, where it is present.
@@ -44,18 +44,18 @@ class Standing:
     touched: np.ndarray
 
 
-def find_standing(
+def find_entity_states(
     tables: TableStore, changed: Differences, base: Side | None, ours: Side | None
-) -> Standing:
+) -> EntityStates:
     """Where ours has what theirs changed."""
-    existed = changed.ops != Op.INSERT
+    existed = changed.ops != ChangeOp.INSERT
     nowhere = np.zeros(len(changed), dtype=bool)
     if ours is None or not len(changed):
-        return Standing(changed.before_at, nowhere, existed)
+        return EntityStates(changed.before_at, nowhere, existed)
     if base is None:
         return _search(changed, ours, None, ~nowhere)
     if ours.table.pin == base.table.pin:
-        return Standing(changed.before_at, existed, nowhere)
+        return EntityStates(changed.before_at, existed, nowhere)
     left, written = tables.unshared(base.table.pin, ours.table.pin)
     moved = ~existed | _is_in(changed.before_at, left)
     return _search(changed, ours, written, moved)
@@ -63,7 +63,7 @@ def find_standing(
 
 def _search(
     changed: Differences, ours: Side, written: RowSet | None, moved: np.ndarray
-) -> Standing:
+) -> EntityStates:
     """Find the moved ones by id and hold them against the base."""
     at, present = changed.before_at.copy(), ~moved
     if moved.any():
@@ -73,7 +73,7 @@ def _search(
         here = partner.is_valid().to_numpy(zero_copy_only=False) & moved
         at[here] = found.column(ROW_ADDRESS).to_numpy()[partner.fill_null(0).to_numpy()[here]]
         present |= here
-    existed = changed.ops != Op.INSERT
+    existed = changed.ops != ChangeOp.INSERT
     touched = moved & (existed != present)
     both = np.flatnonzero(moved & existed & present)
     if len(both) and changed.before is not None:
@@ -82,7 +82,7 @@ def _search(
         columns = changed.before.side.columns
         touched[both] = (_digests(before, columns) != _digests(after, ours.columns)).any(axis=1)
     inserted_twice = moved & ~existed & present
-    return Standing(at, present, touched | inserted_twice)
+    return EntityStates(at, present, touched | inserted_twice)
 
 
 def _find_ids(ours: Side, written: RowSet | None, wanted: pa.Array) -> pa.Table:

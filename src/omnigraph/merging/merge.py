@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 from omnigraph.errors import Conflict, GraphError, InvalidInput, NotFound
 from omnigraph.frozen import frozen
 from omnigraph.merging.counts import count_types
-from omnigraph.merging.pin_takeover import take_over
+from omnigraph.merging.pin_takeover import take_over_pins
 from omnigraph.merging.plan import MergePlan
 from omnigraph.merging.resolutions import NO_CHOICES, Choices
 from omnigraph.merging.result import MergeOutcome, MergeResult, merge_conflict
 from omnigraph.merging.schema import merge_schemas
-from omnigraph.merging.snapshots import Three
+from omnigraph.merging.snapshots import MergeSnapshots
 from omnigraph.versioning.branches import delete_branch
 from omnigraph.versioning.chain import require_commit
 from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.manifest import CommitRef, WriterKind
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.snapshot import open_snapshot
-from omnigraph.writer.plan import Request
+from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit, Manifest
     from omnigraph.versioning.refs import BranchRef
     from omnigraph.versioning.snapshot import Snapshot
-    from omnigraph.writer.plan import Prepared, View
+    from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 
 __all__ = ["MergeRequest", "merge_branches"]
 
@@ -54,7 +54,7 @@ def merge_branches(engine: Engine, request: MergeRequest) -> MergeResult:
         return writer.preview()
     with engine.running.during("merge", request.target, request.actor, name=request.source):
         manifest = engine.attempts.run(
-            Request(request.target, request.actor, request.message, request.if_commit), writer
+            WriteRequest(request.target, request.actor, request.message, request.if_commit), writer
         )
     result = writer.result(manifest)
     return _delete_source(engine, request, writer.merged, result)
@@ -76,7 +76,7 @@ class _MergeWriter:
         # The head of the source that was merged.
         self.merged: Manifest | None = None
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         prepared = self._prepare(view.snapshot, write=True)
         if prepared is None or self.merged is None:
             return None
@@ -100,7 +100,7 @@ class _MergeWriter:
     def result(self, manifest: Manifest | None) -> MergeResult:
         return replace(self._result, commit=manifest.commit if manifest else None)
 
-    def _prepare(self, ours: Snapshot, *, write: bool) -> Prepared | None:
+    def _prepare(self, ours: Snapshot, *, write: bool) -> PreparedWrite | None:
         engine, root = self._engine, self._engine.root
         self.merged = engine.resolver.resolve(self._request.source)
         mine, other = ours.manifest.commit, self.merged.commit
@@ -117,16 +117,16 @@ class _MergeWriter:
             self._request.choices.require_known(())
             return self._fast_forward(ours, theirs, write=write)
         first, *others = (open_snapshot(root, self._manifest_of(base)) for base in bases)
-        return self._three_way(Three(first, ours, theirs, tuple(others)), write=write)
+        return self._three_way(MergeSnapshots(first, ours, theirs, tuple(others)), write=write)
 
-    def _fast_forward(self, ours: Snapshot, theirs: Snapshot, *, write: bool) -> Prepared:
-        prepared, types = take_over(ours, theirs)
+    def _fast_forward(self, ours: Snapshot, theirs: Snapshot, *, write: bool) -> PreparedWrite:
+        prepared, types = take_over_pins(ours, theirs)
         if not write:
             types = count_types(types, ours, theirs)
         self._result = replace(self._result, outcome=MergeOutcome.FAST_FORWARD, types=types)
         return prepared
 
-    def _three_way(self, three: Three, *, write: bool) -> Prepared | None:
+    def _three_way(self, three: MergeSnapshots, *, write: bool) -> PreparedWrite | None:
         schema = merge_schemas(three, self._request.choices)
         plan = MergePlan(three, schema, bytes_max=self._engine.root.limits.load_bytes_max)
         conflicts = plan.settle(self._request.choices)

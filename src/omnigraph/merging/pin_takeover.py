@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.merging.counts import count_outcomes, taken_over
-from omnigraph.writer.plan import Prepared
+from omnigraph.writer.plan import PreparedWrite
 
 if TYPE_CHECKING:
     from omnigraph.merging.counts import TypeOutcome
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["take_over"]
+__all__ = ["take_over_pins"]
 
 
-def take_over(ours: Snapshot, wanted: Snapshot) -> tuple[Prepared, tuple[TypeOutcome, ...]]:
+def take_over_pins(
+    ours: Snapshot, wanted: Snapshot
+) -> tuple[PreparedWrite, tuple[TypeOutcome, ...]]:
     """The commit after which ``ours`` holds exactly what ``wanted`` does, and what it changes."""
     old, new = ours.manifest.pins, wanted.manifest.pins
     moved = {key: pin for key, pin in new.items() if old.get(key) != pin}
@@ -24,7 +26,7 @@ def take_over(ours: Snapshot, wanted: Snapshot) -> tuple[Prepared, tuple[TypeOut
         taken_over(types[key], old.get(key), new.get(key)) for key in sorted({*moved, *dropped})
     )
     schema = wanted.manifest.commit.schema
-    prepared = Prepared(
+    prepared = PreparedWrite(
         # Only on this very head: otherwise it would undo what somebody else has done since.
         reads=frozenset(old),
         counts=count_outcomes(outcomes),

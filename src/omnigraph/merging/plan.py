@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.datatypes.values import ValueProblem, coerce_json
 from omnigraph.errors import InvalidInput
-from omnigraph.merging.conflicts import DISAGREEMENTS, Conflict, ConflictKind
+from omnigraph.merging.conflicts import DISAGREEMENTS, ConflictKind, EntityConflict
 from omnigraph.merging.constraint_conflicts import edges_at, find_violations
 from omnigraph.merging.counts import (
     TypeOutcome,
@@ -15,24 +15,24 @@ from omnigraph.merging.counts import (
     count_types,
     taken_over,
 )
-from omnigraph.merging.dangling_edges import find_orphans, node_remover
+from omnigraph.merging.dangling_edges import find_dangling_edges, node_remover
 from omnigraph.merging.resolutions import Choices, Take, Values
 from omnigraph.merging.rows import row_change
 from omnigraph.merging.schema import MergedSchema
-from omnigraph.merging.snapshots import State
+from omnigraph.merging.snapshots import TypeState
 from omnigraph.merging.staging import stage_type
-from omnigraph.merging.three_way import Settled
+from omnigraph.merging.three_way import Resolved
 from omnigraph.merging.type_merge import TypeMerge
 from omnigraph.ports.tables import Pin
 from omnigraph.runtime.cancellation import check_cancelled
-from omnigraph.writer.plan import Prepared, TableEffect
+from omnigraph.writer.plan import PreparedWrite, TableEffect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from omnigraph.catalog.model import EntityType, TypeId
     from omnigraph.merging.rows import RowChange
-    from omnigraph.merging.snapshots import Three
+    from omnigraph.merging.snapshots import MergeSnapshots
     from omnigraph.merging.three_way import Row
 
 __all__ = ["MergePlan"]
@@ -44,7 +44,7 @@ _ROUNDS_MAX = 64
 class MergePlan:
     """Computes a three-way merge. Reads; writes nothing before ``stage``."""
 
-    def __init__(self, three: Three, schema: MergedSchema, *, bytes_max: int) -> None:
+    def __init__(self, three: MergeSnapshots, schema: MergedSchema, *, bytes_max: int) -> None:
         self._three = three
         self._schema = schema
         self._bytes_max = bytes_max
@@ -59,7 +59,7 @@ class MergePlan:
         mine, merged = self._three.ours.catalog, self._schema.catalog
         return replace(merged, retired=mine.retired) != mine
 
-    def settle(self, choices: Choices) -> list[Conflict]:
+    def settle(self, choices: Choices) -> list[EntityConflict]:
         """Decide conflicts as told; the ones that nobody decided. Nothing is written.
 
         With conflicts about definitions, those about entities that exist however the definitions
@@ -73,9 +73,11 @@ class MergePlan:
         choices.require_known(met.values())
         return found
 
-    def _independent(self, choices: Choices, met: dict[str, Conflict]) -> list[Conflict]:
+    def _independent(
+        self, choices: Choices, met: dict[str, EntityConflict]
+    ) -> list[EntityConflict]:
         """Find the conflicts about entities that all alternatives of the schema have."""
-        common: dict[str, Conflict] | None = None
+        common: dict[str, EntityConflict] | None = None
         for schema in self._schema.alternatives:
             known = MergedSchema(schema.undisputed)
             plan = MergePlan(self._three, known, bytes_max=self._bytes_max)
@@ -85,7 +87,9 @@ class MergePlan:
             common = {key: each for key, each in common.items() if key in found}
         return list((common or {}).values())
 
-    def _settle_entities(self, choices: Choices, met: dict[str, Conflict]) -> list[Conflict]:
+    def _settle_entities(
+        self, choices: Choices, met: dict[str, EntityConflict]
+    ) -> list[EntityConflict]:
         """Decide conflicts about entities; ``met`` gets all of them."""
         for _ in range(_ROUNDS_MAX):
             found = self._conflicts()
@@ -107,7 +111,7 @@ class MergePlan:
             if type_id in self._row_changes():
                 counts = self._row_changes()[type_id].counts
                 told.append(TypeOutcome(merge.entity, False, *counts))  # noqa: FBT003
-            elif merge.state is State.THEIRS:
+            elif merge.state is TypeState.THEIRS:
                 told.append(taken_over(merge.entity, *self._three.pins(type_id)[1:]))
         for type_id in sorted(self._dropped()):
             pin = self._three.ours.manifest.pins[type_id]
@@ -116,7 +120,7 @@ class MergePlan:
         found = tuple(outcome for outcome in told if _matters(outcome))
         return count_types(found, self._three.ours, self._three.theirs) if counted else found
 
-    def stage(self) -> Prepared:
+    def stage(self) -> PreparedWrite:
         """Write the rows that have to be; take the other pins over."""
         ours, changes = self._three.ours, self._row_changes()
         done = {
@@ -124,7 +128,7 @@ class MergePlan:
             for key, merge in self._merges.items()
         }
         catalog = self._schema.catalog
-        return Prepared(
+        return PreparedWrite(
             effects=tuple(each for each in done.values() if isinstance(each, TableEffect)),
             # The whole head: a merge is about all of it.
             reads=frozenset(ours.manifest.pins),
@@ -136,19 +140,19 @@ class MergePlan:
 
     # --- conflicts -------------------------------------------------------------------------------
 
-    def _conflicts(self) -> list[Conflict]:
-        found = [*self._disagreements(), *find_orphans(self._schema.catalog, self._merges)]
+    def _conflicts(self) -> list[EntityConflict]:
+        found = [*self._disagreements(), *find_dangling_edges(self._schema.catalog, self._merges)]
         found += find_violations(self._schema.catalog, self._merges, self._row_changes())
         return found
 
-    def _disagreements(self) -> Iterator[Conflict]:
+    def _disagreements(self) -> Iterator[EntityConflict]:
         for merge in self._merges.values():
             check_cancelled()
-            if merge.state is not State.BOTH:
+            if merge.state is not TypeState.BOTH:
                 continue
             for entity_id, contest, verdict in merge.disagreements():
                 names = _names(merge.entity, verdict.properties)
-                yield Conflict(
+                yield EntityConflict(
                     verdict.kind,
                     merge.entity,
                     entity_id,
@@ -174,7 +178,7 @@ class MergePlan:
 
     # --- decisions -------------------------------------------------------------------------------
 
-    def _decide(self, found: list[Conflict], choices: Choices) -> bool:
+    def _decide(self, found: list[EntityConflict], choices: Choices) -> bool:
         """Apply choices; whether something was decided. Disagreements about entities come first:
         with them, a broken rule may vanish."""
         first = [self._apply(each, choices) for each in found if each.kind in DISAGREEMENTS]
@@ -184,21 +188,21 @@ class MergePlan:
             self._apply(each, choices) for each in found if each.kind not in DISAGREEMENTS
         ]
 
-    def _apply(self, conflict: Conflict, choices: Choices) -> bool:
+    def _apply(self, conflict: EntityConflict, choices: Choices) -> bool:
         choice = choices.of(conflict)
         if choice is None:
             return False
         merge = self._merges[conflict.entity.id]
         if isinstance(choice, Values):
             row = self._valued(conflict, choice)
-            return merge.decide(_id_of(conflict), Settled(row))
+            return merge.decide(_id_of(conflict), Resolved(row))
         match conflict.kind:
             case ConflictKind.DIVERGENT_UPDATE:
                 contest = merge.contest(_id_of(conflict))
                 side = contest.ours if choice is Take.OURS else contest.theirs
                 row = {**_existing(merge.outcome(_id_of(conflict)))}
                 row |= {key: (side or {}).get(key) for key in conflict.properties}
-                return merge.decide(_id_of(conflict), Settled(row))
+                return merge.decide(_id_of(conflict), Resolved(row))
             case ConflictKind.ORPHAN_EDGE if choice is not node_remover(conflict):
                 return self._keep_node(conflict, choice)
             case ConflictKind.CARDINALITY:
@@ -210,12 +214,12 @@ class MergePlan:
             case _:
                 return merge.decide(_id_of(conflict), choice)
 
-    def _keep_node(self, conflict: Conflict, keeper: Take) -> bool:
+    def _keep_node(self, conflict: EntityConflict, keeper: Take) -> bool:
         edge = self._schema.catalog.edge_by_id(conflict.entity.id)
         node_type = edge.source if conflict.properties == ("@src",) else edge.target
         return self._merges[node_type].decide(conflict.other or "", keeper)
 
-    def _valued(self, conflict: Conflict, choice: Values) -> Row | None:
+    def _valued(self, conflict: EntityConflict, choice: Values) -> Row | None:
         """The entity with the values that somebody gave."""
         entity, given = conflict.entity, choice.by_name
         if "value" not in conflict.takes:
@@ -245,7 +249,7 @@ def _matters(outcome: TypeOutcome) -> bool:
     return outcome.taken_over or any((outcome.inserted, outcome.updated, outcome.deleted))
 
 
-def _id_of(conflict: Conflict) -> str:
+def _id_of(conflict: EntityConflict) -> str:
     assert conflict.id is not None  # noqa: S101 - only conflicts about a source or a type have none
     return conflict.id
 
@@ -260,7 +264,7 @@ def _names(entity: EntityType, properties: Iterable[str]) -> list[str]:
     return [{"src": "from", "dst": "to"}.get(names[key], names[key]) for key in properties]
 
 
-def _typed(conflict: Conflict, given: Mapping[str, object]) -> dict[str, object]:
+def _typed(conflict: EntityConflict, given: Mapping[str, object]) -> dict[str, object]:
     typed: dict[str, object] = {}
     for name, value in given.items():
         prop = conflict.entity.by_name.get(name)
@@ -275,7 +279,7 @@ def _typed(conflict: Conflict, given: Mapping[str, object]) -> dict[str, object]
     return typed
 
 
-def _bad_value(conflict: Conflict, why: str) -> InvalidInput:
+def _bad_value(conflict: EntityConflict, why: str) -> InvalidInput:
     return InvalidInput(
         "merge.bad_value",
         f"{conflict.conflict_id}: {why}",

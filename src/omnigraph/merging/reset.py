@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.frozen import frozen
-from omnigraph.merging.pin_takeover import take_over
+from omnigraph.merging.pin_takeover import take_over_pins
 from omnigraph.versioning.commit_json import landed_to_json
 from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.snapshot import open_snapshot
-from omnigraph.writer.plan import Request
+from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit, Manifest
-    from omnigraph.writer.plan import Prepared, View
+    from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 
 __all__ = ["ResetRequest", "ResetResult", "reset_branch"]
 
@@ -59,7 +59,7 @@ def reset_branch(engine: Engine, request: ResetRequest) -> ResetResult:
     said = request.message or f"Reset to {wanted.commit.id}"
     with engine.running.during("reset", request.branch, request.actor, name=request.to):
         manifest = engine.attempts.run(
-            Request(request.branch, request.actor, said, request.if_commit),
+            WriteRequest(request.branch, request.actor, said, request.if_commit),
             _ResetWriter(engine, wanted),
         )
     commit = manifest.commit if manifest else None
@@ -75,8 +75,8 @@ class _ResetWriter:
         self._root = engine.root
         self._wanted = wanted
 
-    def prepare(self, view: View) -> Prepared | None:
-        prepared, _ = take_over(view.snapshot, open_snapshot(self._root, self._wanted))
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
+        prepared, _ = take_over_pins(view.snapshot, open_snapshot(self._root, self._wanted))
         if not (prepared.created or prepared.dropped or prepared.new_schema):
             return None
         self._require_readable(prepared)
@@ -84,7 +84,7 @@ class _ResetWriter:
             make_durable(self._root, self._wanted)
         return prepared
 
-    def _require_readable(self, prepared: Prepared) -> None:
+    def _require_readable(self, prepared: PreparedWrite) -> None:
         """A branch must not end at tables that are damaged, or that cleanup has removed."""
         wanted = open_snapshot(self._root, self._wanted)
         for type_id in prepared.created:

@@ -14,7 +14,7 @@ from omnigraph.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from omnigraph.merging.conflicts import Conflict
+    from omnigraph.merging.conflicts import EntityConflict
 
 __all__ = ["NO_CHOICES", "Choices", "Take", "Values", "parse_choices"]
 
@@ -50,11 +50,11 @@ class Choices:
     def __bool__(self) -> bool:
         return self.strategy is not None or bool(self.by_id)
 
-    def of(self, conflict: Conflict) -> Choice | None:
+    def of(self, conflict: EntityConflict) -> Choice | None:
         """What was decided about a conflict; None: nothing."""
         return self.by_id.get(conflict.conflict_id, self.strategy)
 
-    def require_known(self, met: Iterable[Conflict]) -> None:
+    def require_known(self, met: Iterable[EntityConflict]) -> None:
         """Every choice is about a conflict that was met, as it was previewed."""
         conflicts = list(met)
         known = {conflict.conflict_id for conflict in conflicts}

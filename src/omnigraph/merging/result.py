@@ -14,7 +14,7 @@ from omnigraph.versioning.commit_json import landed_to_json
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from omnigraph.merging.conflicts import Conflict
+    from omnigraph.merging.conflicts import EntityConflict
     from omnigraph.merging.counts import TypeOutcome
     from omnigraph.merging.resolutions import Choices
     from omnigraph.versioning.manifest import Commit
@@ -42,7 +42,7 @@ class MergeResult:
     base: Commit | None = None
     commit: Commit | None = None
     types: tuple[TypeOutcome, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[EntityConflict, ...] = ()
     actor: str | None = None
     preview: bool = False
     # None: nobody asked for it.
@@ -79,7 +79,7 @@ class PickResult:
     picked: Commit
     commit: Commit | None
     types: tuple[TypeOutcome, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[EntityConflict, ...] = ()
     actor: str | None = None
     preview: bool = False
     verb: str = "cherry-pick"
@@ -114,7 +114,7 @@ def _short(
     return f"<{name} {what}{landed}, {''.join(counts)}in {len(types)} types{clashes}>"
 
 
-def conflict_to_json(conflict: Conflict) -> dict[str, Any]:
+def conflict_to_json(conflict: EntityConflict) -> dict[str, Any]:
     """A conflict as every door shows it; what it does not have is left out."""
     entity = conflict.entity
     names: dict[str, str] = {prop.id: prop.name for prop in entity.by_id.values()}
@@ -137,7 +137,9 @@ def conflict_to_json(conflict: Conflict) -> dict[str, Any]:
     return said
 
 
-def merge_conflict(what: str, conflicts: Sequence[Conflict], choices: Choices) -> MergeConflict:
+def merge_conflict(
+    what: str, conflicts: Sequence[EntityConflict], choices: Choices
+) -> MergeConflict:
     """The error for conflicts that nobody has decided, or not well enough."""
     shown = [f"[{each.kind}] {each.message}" for each in conflicts[:_SHOWN_MAX]]
     more = len(conflicts) - len(shown)
@@ -153,7 +155,7 @@ def merge_conflict(what: str, conflicts: Sequence[Conflict], choices: Choices) -
     )
 
 
-def _remedy(conflicts: Sequence[Conflict], choices: Choices) -> str:
+def _remedy(conflicts: Sequence[EntityConflict], choices: Choices) -> str:
     """What helps: not what has been tried, and not what cannot."""
     if any(conflict.hopeless for conflict in conflicts):
         return (
@@ -168,7 +170,7 @@ def _remedy(conflicts: Sequence[Conflict], choices: Choices) -> str:
     return "preview it, then decide: by strategy ours or theirs, or conflict by conflict"
 
 
-def _state(conflict: Conflict, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _state(conflict: EntityConflict, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if row is None:
         return None
     entity = conflict.entity

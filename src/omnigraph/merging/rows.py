@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID
-from omnigraph.changes.compare import Op
+from omnigraph.changes.compare import ChangeOp
 from omnigraph.changeset.rows import to_arrow
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import LimitExceeded
@@ -85,9 +85,9 @@ def row_change(merge: TypeMerge, *, bytes_max: int) -> RowChange:
         else:
             replaced.add(row, contest.at)
     plain, ops = merge.plain, merge.changed.ops
-    replaced.add_from_theirs(plain & (ops == Op.UPDATE))
-    inserted.add_from_theirs(plain & (ops == Op.INSERT))
-    deleted = plain & (ops == Op.DELETE)
+    replaced.add_from_theirs(plain & (ops == ChangeOp.UPDATE))
+    inserted.add_from_theirs(plain & (ops == ChangeOp.INSERT))
+    deleted = plain & (ops == ChangeOp.DELETE)
     ids = [pa.array(gone, pa.string()), merge.changed.ids.filter(pa.array(deleted))]
     return RowChange(
         merge,

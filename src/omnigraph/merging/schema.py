@@ -12,14 +12,14 @@ from omnigraph.catalog.canonical import digest
 from omnigraph.catalog.merge import merge_catalogs, type_issue
 from omnigraph.catalog.merge_issues import IssueKind, SchemaIssue
 from omnigraph.catalog.model import ID, EdgeType
-from omnigraph.changes.compare import Op, Side, compare
+from omnigraph.changes.compare import ChangeOp, Side, compare
 from omnigraph.changeset.rows import default_value
 from omnigraph.datatypes.types import spell_type
 from omnigraph.errors import InvalidInput
 from omnigraph.evolution.row_migration import fits
-from omnigraph.merging.conflicts import Conflict, ConflictKind
+from omnigraph.merging.conflicts import ConflictKind, EntityConflict
 from omnigraph.merging.resolutions import Take, Values
-from omnigraph.merging.snapshots import State
+from omnigraph.merging.snapshots import TypeState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType, Property, TypeId
     from omnigraph.changes.compare import Differences
     from omnigraph.merging.resolutions import Choices
-    from omnigraph.merging.snapshots import Three
+    from omnigraph.merging.snapshots import MergeSnapshots
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = ["MergedSchema", "keep_schema", "merge_schemas", "shape"]
@@ -41,8 +41,8 @@ class MergedSchema:
 
     catalog: Catalog
     changed: bool = False
-    conflicts: tuple[Conflict, ...] = ()
-    met: tuple[Conflict, ...] = ()
+    conflicts: tuple[EntityConflict, ...] = ()
+    met: tuple[EntityConflict, ...] = ()
     # With conflicts: the schemas that decisions for ours and for theirs would lead to.
     alternatives: tuple[MergedSchema, ...] = ()
 
@@ -60,7 +60,7 @@ class MergedSchema:
         return replace(self.catalog, nodes=nodes, edges=edges)
 
 
-def merge_schemas(three: Three, choices: Choices) -> MergedSchema:
+def merge_schemas(three: MergeSnapshots, choices: Choices) -> MergedSchema:
     """Definition by definition, by identity; conflicts follow the choices, one by one."""
     ours = three.ours.manifest.commit.schema
     schemas = {each.manifest.commit.schema for each in (three.base, three.ours, three.theirs)}
@@ -74,8 +74,8 @@ def merge_schemas(three: Three, choices: Choices) -> MergedSchema:
     return replace(merged, alternatives=tuple(sides))
 
 
-def _resolve(three: Three, choices: Choices, ours: str) -> MergedSchema:
-    prefer, met = dict[SchemaIssue, bool](), dict[str, Conflict]()
+def _resolve(three: MergeSnapshots, choices: Choices, ours: str) -> MergedSchema:
+    prefer, met = dict[SchemaIssue, bool](), dict[str, EntityConflict]()
     while True:
         merged, found = _merge(three, prefer)
         met |= {conflict.conflict_id: conflict for conflict in found}
@@ -86,7 +86,7 @@ def _resolve(three: Three, choices: Choices, ours: str) -> MergedSchema:
     return MergedSchema(merged, changed, tuple(found), tuple(met.values()))
 
 
-def _merge(three: Three, prefer: Preferences) -> tuple[Catalog, list[Conflict]]:
+def _merge(three: MergeSnapshots, prefer: Preferences) -> tuple[Catalog, list[EntityConflict]]:
     catalogs = (three.base.catalog, three.ours.catalog, three.theirs.catalog)
     merged, found = merge_catalogs(*catalogs, prefer)
     conflicts = [_conflict(three, each.entity, each.description, each.issue) for each in found]
@@ -95,7 +95,7 @@ def _merge(three: Three, prefer: Preferences) -> tuple[Catalog, list[Conflict]]:
     return merged, [*conflicts, *_rows_in_the_way(three, merged, prefer, others)]
 
 
-def keep_schema(three: Three) -> MergedSchema:
+def keep_schema(three: MergeSnapshots) -> MergedSchema:
     """The schema of ours stays: only entities are moved, by a change that changed no definition.
     What they were under other definitions is looked at through the one of ours."""
     catalog = three.ours.catalog
@@ -126,8 +126,8 @@ def shape(entity: EntityType | None) -> tuple[Any, ...] | None:
 
 
 def _rows_in_the_way(
-    three: Three, merged: Catalog, prefer: Preferences, types: Iterable[TypeId]
-) -> Iterator[Conflict]:
+    three: MergeSnapshots, merged: Catalog, prefer: Preferences, types: Iterable[TypeId]
+) -> Iterator[EntityConflict]:
     """What a side has changed since the base and the merged schema cannot hold: the other side
     dropped it, or gave it a type that it does not fit. Once a type was chosen, the values of the
     other one are none: their side has not been chosen."""
@@ -147,7 +147,7 @@ def _rows_in_the_way(
 
 
 def _lost(
-    three: Three, snapshot: Snapshot, entity: EntityType, merged: EntityType | None
+    three: MergeSnapshots, snapshot: Snapshot, entity: EntityType, merged: EntityType | None
 ) -> Iterator[tuple[SchemaIssue, str]]:
     """What a side has changed since the base and the merged schema does not have, or not so."""
     if merged is None:
@@ -168,10 +168,10 @@ def _lost(
             _narrow(three.base, before, old),
             _narrow(snapshot, entity, prop),
         )
-        if kept is None and (found.count(Op.UPDATE) or _brings(found, prop)):
+        if kept is None and (found.count(ChangeOp.UPDATE) or _brings(found, prop)):
             issue = SchemaIssue(IssueKind.DROP, entity.id, prop.id)
             yield issue, f"values of property {prop.name}, which the other side dropped"
-        elif kept is not None and found.count(Op.UPDATE) + found.count(Op.INSERT):
+        elif kept is not None and found.count(ChangeOp.UPDATE) + found.count(ChangeOp.INSERT):
             mine = three.ours.catalog.types[entity.id]
             types = f"{spell_type(prop.dtype)}, which may not fit {spell_type(kept.dtype)}"
             yield (
@@ -183,7 +183,7 @@ def _lost(
 def _brings(found: Differences, prop: Property) -> bool:
     """Whether entities came with a value of a property. The default, which everybody gets, and a
     value that is missing say nothing about it."""
-    came = found.select(found.ops == Op.INSERT)
+    came = found.select(found.ops == ChangeOp.INSERT)
     if came.after is None or not len(came):
         return False
     values = came.after.at(came.after_at).column(prop.column)
@@ -199,7 +199,7 @@ def _narrow(snapshot: Snapshot, entity: EntityType, prop: Property) -> Side:
     return Side(snapshot.table(entity.id), columns)
 
 
-def _misfits(three: Three, merged: Catalog) -> Iterator[Conflict]:
+def _misfits(three: MergeSnapshots, merged: Catalog) -> Iterator[EntityConflict]:
     """Values that the merged type of their property may not hold; of sides whose rows matter."""
     for entity in merged.types.values():
         for snapshot in _read_sides(three, entity):
@@ -215,8 +215,8 @@ def _misfits(three: Three, merged: Catalog) -> Iterator[Conflict]:
                 break
 
 
-def _read_sides(three: Three, entity: EntityType) -> tuple[Snapshot, ...]:
-    if three.state(entity.id) is State.OURS:
+def _read_sides(three: MergeSnapshots, entity: EntityType) -> tuple[Snapshot, ...]:
+    if three.state(entity.id) is TypeState.OURS:
         return (three.ours,)
     return (three.ours, three.theirs, three.base)
 
@@ -225,11 +225,11 @@ def _read_sides(three: Three, entity: EntityType) -> tuple[Snapshot, ...]:
 
 
 def _conflict(
-    three: Three, entity: EntityType, about: str, issue: SchemaIssue | None = None
-) -> Conflict:
+    three: MergeSnapshots, entity: EntityType, about: str, issue: SchemaIssue | None = None
+) -> EntityConflict:
     """``issue`` is what a choice would decide; without one there is nothing to choose."""
     states = (each.catalog.types.get(entity.id) for each in (three.base, three.ours, three.theirs))
-    return Conflict(
+    return EntityConflict(
         ConflictKind.SCHEMA,
         entity,
         None,
@@ -239,13 +239,13 @@ def _conflict(
     )
 
 
-def _is_unresolvable(conflict: Conflict) -> bool:
+def _is_unresolvable(conflict: EntityConflict) -> bool:
     """Whether the merged schema as a whole is invalid: no part of it can be relied on."""
     issue: SchemaIssue | None = conflict.witness[0]
     return issue is not None and issue.decides is IssueKind.UNRESOLVABLE
 
 
-def _prefer(conflict: Conflict, choices: Choices, prefer: dict[SchemaIssue, bool]) -> bool:
+def _prefer(conflict: EntityConflict, choices: Choices, prefer: dict[SchemaIssue, bool]) -> bool:
     """Take a choice over; False when there is none that helps."""
     choice = choices.of(conflict)
     if isinstance(choice, Values):

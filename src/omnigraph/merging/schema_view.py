@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.evolution.row_migration import Constant, Passage, default_fill, fits
+from omnigraph.evolution.row_migration import ConstantFill, RowMigration, default_fill, fits
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, Pin
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ShapedReader", "born_twice", "fitting", "inherited", "passage_between", "shaped"]
 
-_NO_FILLS: Mapping[PropertyId, Constant] = MappingProxyType({})
+_NO_FILLS: Mapping[PropertyId, ConstantFill] = MappingProxyType({})
 
 
-def passage_between(before: EntityType, after: EntityType) -> Passage:
+def passage_between(before: EntityType, after: EntityType) -> RowMigration:
     """The way of rows without any extra values."""
-    return Passage(before, after, {})
+    return RowMigration(before, after, {})
 
 
 def fitting(before: EntityType, after: EntityType) -> EntityType:
@@ -60,7 +60,7 @@ def inherited(base: Snapshot, before: EntityType, after: EntityType) -> tuple[Pr
 
 def born_twice(
     merged: EntityType, ours: EntityType, theirs: EntityType
-) -> dict[PropertyId, Constant]:
+) -> dict[PropertyId, ConstantFill]:
     """What a base without them has of properties that both sides made, each filling its rows in its
     own way. It is what the side filled that has to give way, so that against such a base only the
     other side has changed its rows. Where that one filled nothing, there is nothing to give way to.
@@ -68,7 +68,7 @@ def born_twice(
     found = {}
     for prop in merged.properties:
         mine, other = ours.by_id.get(prop.id), theirs.by_id.get(prop.id)
-        if mine is not None and other is not None and default_fill(prop) != Constant(None):
+        if mine is not None and other is not None and default_fill(prop) != ConstantFill(None):
             loser = other if default_fill(mine) == default_fill(prop) else mine
             found[prop.id] = default_fill(loser)
     return found
@@ -78,13 +78,13 @@ def shaped(
     snapshot: Snapshot,
     after: EntityType,
     base: Snapshot,
-    fills: Mapping[PropertyId, Constant] = _NO_FILLS,
+    fills: Mapping[PropertyId, ConstantFill] = _NO_FILLS,
 ) -> Table:
     """The table of a type, seen as rows of ``after``; itself where that makes no difference.
     ``fills`` are for properties that it does not have, instead of their defaults."""
     table, before = snapshot.table(after.id), fitting(snapshot.catalog.types[after.id], after)
     new = {key: fill for key, fill in fills.items() if key not in before.by_id}
-    passage = Passage(before, after, new)
+    passage = RowMigration(before, after, new)
     if not passage.moves_columns:
         return table
     lost = inherited(base, before, after)
@@ -146,7 +146,7 @@ class _ShapedTable:
     # Rows are made when they are read: nothing can be looked up below them.
     is_view = True
 
-    def __init__(self, table: Table, passage: Passage, legacy: _Legacy | None) -> None:
+    def __init__(self, table: Table, passage: RowMigration, legacy: _Legacy | None) -> None:
         self._table = table
         self._passage = passage
         self._legacy = legacy

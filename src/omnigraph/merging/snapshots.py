@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from omnigraph.ports.tables import Pin
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["State", "Three"]
+__all__ = ["MergeSnapshots", "TypeState"]
 
 
-class State(Enum):
+class TypeState(Enum):
     """Who changed a type since the base, as far as pins tell: nothing is read for it."""
 
     # Theirs did not, or did exactly what ours did: ours stays.
@@ -25,7 +25,7 @@ class State(Enum):
 
 
 @dataclass(frozen=True)
-class Three:
+class MergeSnapshots:
     """``ours`` is the branch that will be written; the change from ``base`` to ``theirs`` is what
     it shall get. To merge a branch, the base is what the two have in common; to pick a commit, its
     parent; to revert one, base and theirs are the commit and its parent, in this order.
@@ -37,25 +37,25 @@ class Three:
     theirs: Snapshot
     other_bases: tuple[Snapshot, ...] = ()
 
-    def swapped(self) -> Three:
+    def swapped(self) -> MergeSnapshots:
         """The same three with the sides exchanged."""
-        return Three(self.base, self.theirs, self.ours, self.other_bases)
+        return MergeSnapshots(self.base, self.theirs, self.ours, self.other_bases)
 
     def types(self) -> list[TypeId]:
         """Every type that one of the three has."""
         manifests = (self.base.manifest, self.ours.manifest, self.theirs.manifest)
         return sorted({key for manifest in manifests for key in manifest.pins})
 
-    def state(self, type_id: TypeId) -> State:
+    def state(self, type_id: TypeId) -> TypeState:
         base, ours, theirs = self.pins(type_id)
         if theirs is None or theirs == ours:
-            return State.OURS
+            return TypeState.OURS
         if ours is None:
             # Nothing of ours can stay: what theirs has is taken, or the type is not there.
-            return State.THEIRS
+            return TypeState.THEIRS
         if theirs == base:
-            return State.OURS
-        return State.THEIRS if ours == base else State.BOTH
+            return TypeState.OURS
+        return TypeState.THEIRS if ours == base else TypeState.BOTH
 
     def pins(self, type_id: TypeId) -> tuple[Pin | None, Pin | None, Pin | None]:
         return (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.merging.rows import row_change
 from omnigraph.merging.schema_view import passage_between, shaped
-from omnigraph.merging.snapshots import State
+from omnigraph.merging.snapshots import TypeState
 from omnigraph.writer.plan import TableEffect
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def stage_type(
     merge: TypeMerge, change: RowChange | None, *, bytes_max: int
 ) -> TableEffect | Pin | None:
     """What a merge does to one type: a change of a table, a pin that is taken over, or nothing."""
-    if merge.state is State.THEIRS and not merge.is_row_by_row:
+    if merge.state is TypeState.THEIRS and not merge.is_row_by_row:
         return merge.three.theirs.manifest.pins[merge.id]
     if merge.is_brought:
         return _on_theirs(merge, bytes_max)

@@ -13,13 +13,22 @@ from typing import Any
 from omnigraph.frozen import frozen
 from omnigraph.merging.conflicts import ConflictKind
 
-__all__ = ["Disagreement", "Row", "Settled", "Verdict", "decide", "differing", "reconsider", "same"]
+__all__ = [
+    "Disagreement",
+    "Resolved",
+    "Row",
+    "Verdict",
+    "decide",
+    "differing",
+    "reconsider",
+    "same",
+]
 
 Row = Mapping[str, Any]
 
 
 @frozen
-class Settled:
+class Resolved:
     """What the merge makes of an entity; None: it does not exist."""
 
     row: Row | None
@@ -35,15 +44,15 @@ class Disagreement:
     merged: Row | None
 
 
-Verdict = Settled | Disagreement
+Verdict = Resolved | Disagreement
 
 
 def decide(base: Row | None, ours: Row | None, theirs: Row | None) -> Verdict:
     """Take the change of the side that made one; property by property where both did."""
     if same(ours, theirs) or same(base, theirs):
-        return Settled(ours)
+        return Resolved(ours)
     if same(base, ours):
-        return Settled(theirs)
+        return Resolved(theirs)
     if ours is None or theirs is None:
         survivor = ours or theirs
         changed = differing(base, survivor) if base is not None else ()
@@ -64,7 +73,7 @@ def _by_property(base: Row, ours: Row, theirs: Row) -> Verdict:
             disputed.append(key)
     if disputed:
         return Disagreement(ConflictKind.DIVERGENT_UPDATE, tuple(disputed), merged)
-    return Settled(merged)
+    return Resolved(merged)
 
 
 def reconsider(
@@ -78,7 +87,7 @@ def reconsider(
     """
     if verdict.kind is not ConflictKind.DIVERGENT_UPDATE:
         settled = [decide(base, ours, theirs) for base in bases]
-        found = [each for each in settled if isinstance(each, Settled)]
+        found = [each for each in settled if isinstance(each, Resolved)]
         agreed = bool(found) and all(same(each.row, found[0].row) for each in found)
         return found[0] if agreed else verdict
     merged, disputed = dict(verdict.merged or {}), []
@@ -91,7 +100,7 @@ def reconsider(
             disputed.append(key)
     if disputed:
         return Disagreement(verdict.kind, tuple(disputed), merged)
-    return Settled(merged)
+    return Resolved(merged)
 
 
 def same(left: Row | None, right: Row | None) -> bool:

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.catalog.model import ID, stored_properties
-from omnigraph.changes.compare import NOTHING, Differences, Images, Op, Side, compare
+from omnigraph.changes.compare import NOTHING, ChangeOp, Differences, Images, Side, compare
 from omnigraph.frozen import frozen
 from omnigraph.integrity.lookup import find_rows
-from omnigraph.merging.entity_states import Standing, find_standing
+from omnigraph.merging.entity_states import EntityStates, find_entity_states
 from omnigraph.merging.resolutions import Take
 from omnigraph.merging.schema_view import (
     born_twice,
@@ -26,11 +26,11 @@ from omnigraph.merging.schema_view import (
     passage_between,
     shaped,
 )
-from omnigraph.merging.snapshots import State
+from omnigraph.merging.snapshots import TypeState
 from omnigraph.merging.three_way import (
     Disagreement,
+    Resolved,
     Row,
-    Settled,
     Verdict,
     decide,
     reconsider,
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from omnigraph.catalog.model import EntityType, PropertyId, TypeId
-    from omnigraph.evolution.row_migration import Constant
-    from omnigraph.merging.snapshots import Three
+    from omnigraph.evolution.row_migration import ConstantFill
+    from omnigraph.merging.snapshots import MergeSnapshots
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = ["Contest", "TypeMerge"]
@@ -61,12 +61,12 @@ class Contest:
 class TypeMerge:
     """The merge of one type. Everything is read when it is first asked for."""
 
-    def __init__(self, three: Three, entity: EntityType) -> None:
+    def __init__(self, three: MergeSnapshots, entity: EntityType) -> None:
         self.three = three
         self.entity = entity
         self.state = three.state(entity.id)
         # Decisions about entities that go beyond what the states say by themselves.
-        self._decided: dict[str, Take | Settled] = {}
+        self._decided: dict[str, Take | Resolved] = {}
         self._loaded: dict[str, Contest] = {}
 
     @property
@@ -76,8 +76,8 @@ class TypeMerge:
     @property
     def is_row_by_row(self) -> bool:
         """Whether rows have to be written; otherwise a pin is kept or taken over as it is."""
-        alien = self.state is State.THEIRS and not self.theirs_fits
-        return self.state is State.BOTH or alien or bool(self._decided)
+        alien = self.state is TypeState.THEIRS and not self.theirs_fits
+        return self.state is TypeState.BOTH or alien or bool(self._decided)
 
     @cached_property
     def ours_fits(self) -> bool:
@@ -107,7 +107,7 @@ class TypeMerge:
         """The same merge with the same result, to be written on top of theirs."""
         other = TypeMerge(self.three.swapped(), self.entity)
         for entity_id, _, row in self.outcomes():
-            other.decide(entity_id, Settled(row))
+            other.decide(entity_id, Resolved(row))
         return other
 
     # --- what is read ----------------------------------------------------------------------------
@@ -115,16 +115,16 @@ class TypeMerge:
     @cached_property
     def changed(self) -> Differences:
         """The entities that theirs changed since the base; none where it matters to nobody."""
-        if self.state is State.OURS:
+        if self.state is TypeState.OURS:
             return NOTHING
         base, theirs = self._side(self.three.base), self._side(self.three.theirs)
         # To ours every entity of a type that comes is new, also where ours had dropped it.
         return compare(self.three.theirs.root.tables, None if self.is_brought else base, theirs)
 
     @cached_property
-    def standing(self) -> Standing:
+    def standing(self) -> EntityStates:
         base, ours = self._side(self.three.base), self._side(self.three.ours)
-        return find_standing(self.three.ours.root.tables, self.changed, base, ours)
+        return find_entity_states(self.three.ours.root.tables, self.changed, base, ours)
 
     @cached_property
     def contests(self) -> dict[str, Contest]:
@@ -165,7 +165,7 @@ class TypeMerge:
 
     # --- what is decided -------------------------------------------------------------------------
 
-    def decide(self, entity_id: str, decision: Take | Settled) -> bool:
+    def decide(self, entity_id: str, decision: Take | Resolved) -> bool:
         """Set what becomes of an entity; False when that had been decided already."""
         if self._decided.get(entity_id) == decision:
             return False
@@ -205,7 +205,7 @@ class TypeMerge:
 
     def _outcome(self, entity_id: str, contest: Contest) -> Row | None:
         match self._decided.get(entity_id):
-            case Settled(row):
+            case Resolved(row):
                 return row
             case Take.OURS:
                 return contest.ours
@@ -216,10 +216,10 @@ class TypeMerge:
                     contest.base, contest.ours, contest.theirs
                 )
                 # Until somebody decides, ours stays where the two disagree.
-                return verdict.row if isinstance(verdict, Settled) else verdict.merged
+                return verdict.row if isinstance(verdict, Resolved) else verdict.merged
 
     def _reconsidered(self, key: str, verdict: Verdict, bases: list[Row | None]) -> Verdict:
-        if isinstance(verdict, Settled):
+        if isinstance(verdict, Resolved):
             return verdict
         contest = self.contests[key]
         return reconsider(verdict, bases, contest.ours, contest.theirs)
@@ -228,8 +228,8 @@ class TypeMerge:
 
     def _load_changed(self, at: np.ndarray) -> None:
         chosen, standing = self.changed.select(at), self.standing
-        base = _by_position(chosen.before, chosen.before_at, chosen.ops != Op.INSERT)
-        theirs = _by_position(chosen.after, chosen.after_at, chosen.ops != Op.DELETE)
+        base = _by_position(chosen.before, chosen.before_at, chosen.ops != ChangeOp.INSERT)
+        theirs = _by_position(chosen.after, chosen.after_at, chosen.ops != ChangeOp.DELETE)
         side = self._side(self.three.ours)
         images = Images(side) if side is not None else None
         ours = _by_position(images, standing.at[at], standing.present[at])
@@ -270,7 +270,7 @@ class TypeMerge:
         return Side(table, {prop.id: prop.column for prop in stored_properties(self.entity)})
 
     @cached_property
-    def _born_twice(self) -> Mapping[PropertyId, Constant]:
+    def _born_twice(self) -> Mapping[PropertyId, ConstantFill]:
         ours = self.three.ours.catalog.types.get(self.id)
         theirs = self.three.theirs.catalog.types.get(self.id)
         return {} if ours is None or theirs is None else born_twice(self.entity, ours, theirs)

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Mutations of the query language: statements, assignments and predicates."""

@@ -15,10 +15,10 @@ from omnigraph.integrity.violations import hide_unseen
 from omnigraph.ir.queries import Insert, InsertMode, MutationIR
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.source import Source
-from omnigraph.mutation.statements import Pending
+from omnigraph.mutation.statements import PendingChanges
 from omnigraph.policy.actions import Action
 from omnigraph.runtime.clock import micros_to_datetime
-from omnigraph.runtime.json_values import plain
+from omnigraph.runtime.json_values import to_json_value
 from omnigraph.session.idempotency import digest_of, find_earlier, run_once
 from omnigraph.session.query import QueryRequest, compile_on
 from omnigraph.versioning.chain import require_commit
@@ -26,7 +26,7 @@ from omnigraph.versioning.commit_json import landed_to_json
 from omnigraph.versioning.manifest import Counts, WriterKind
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.snapshot import open_snapshot
-from omnigraph.writer.plan import Request
+from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.snapshot import Snapshot
-    from omnigraph.writer.plan import Prepared, View
+    from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 
 __all__ = ["MutationRequest", "MutationResult", "run_mutation"]
 
@@ -91,7 +91,7 @@ class MutationResult:
             "query_name": self.query_name,
             "affected_nodes": self.affected_nodes,
             "affected_edges": self.affected_edges,
-            "counts": plain(self.counts),
+            "counts": to_json_value(self.counts),
             "actor_id": self.actor,
             "commit": landed_to_json(self.commit),
         }
@@ -113,7 +113,7 @@ def run_mutation(
 
 
 def _commit(engine: Engine, request: MutationRequest, writer: _MutationWriter) -> MutationResult:
-    order = Request(
+    order = WriteRequest(
         request.branch,
         request.actor,
         request.message,
@@ -159,7 +159,7 @@ class _MutationWriter:
         """Inserts depend on nothing that they read; updates and deletes decided on it."""
         return self._inserts_only
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         pending = self._run(view.snapshot)
         changes = pending.changes()
         evaluation = self._judge(changes, view.snapshot)
@@ -206,9 +206,9 @@ class _MutationWriter:
         source = Source(self._request.text, self._request.source_name)
         return select_query(parse_queries(source), self._request.name).name
 
-    def _run(self, snapshot: Snapshot) -> Pending:
+    def _run(self, snapshot: Snapshot) -> PendingChanges:
         ir = self._compile(snapshot)
-        pending = Pending(
+        pending = PendingChanges(
             snapshot,
             bind_params(ir, self._request.params),
             micros_to_datetime(self._engine.root.clock.now_micros()),

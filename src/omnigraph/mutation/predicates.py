@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from omnigraph.catalog.model import EntityType
-    from omnigraph.executor.row_spaces import Space
+    from omnigraph.executor.row_spaces import RowSpace
     from omnigraph.executor.truth import Truth
-    from omnigraph.integrity.changes import Reader
+    from omnigraph.integrity.changes import SnapshotReader
     from omnigraph.ir.expressions import Expr, Slot, TextMatch
 
-__all__ = ["Allowance", "Matching"]
+__all__ = ["Allowance", "PredicateMatcher"]
 
 
 class Allowance:
@@ -65,11 +65,15 @@ class Allowance:
                 )
 
 
-class Matching:
+class PredicateMatcher:
     """Finds rows in one snapshot."""
 
     def __init__(
-        self, reader: Reader, params: Mapping[str, Any], now: dt.datetime, allowance: Allowance
+        self,
+        reader: SnapshotReader,
+        params: Mapping[str, Any],
+        now: dt.datetime,
+        allowance: Allowance,
     ) -> None:
         self._reader = reader
         self._params = params
@@ -122,7 +126,7 @@ class Matching:
 class _RowEvaluator(Evaluator):
     """Evaluates conditions on rows whose values are given."""
 
-    def space_of(self, slot: Slot) -> Space:
+    def space_of(self, slot: Slot) -> RowSpace:
         raise InvariantBroken(10, f"slot {slot} has no space: the predicate reads its own row only")
 
     def text_match(self, expr: TextMatch, rows: Bindings) -> Truth:

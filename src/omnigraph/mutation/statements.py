@@ -20,7 +20,7 @@ from omnigraph.integrity.evaluate import ids_exist
 from omnigraph.integrity.upsert import keep_unnamed
 from omnigraph.ir.queries import Delete, Insert, InsertMode, StatementIR, Update
 from omnigraph.mutation.assignments import assigned, entity_id_of
-from omnigraph.mutation.predicates import Allowance, Matching
+from omnigraph.mutation.predicates import Allowance, PredicateMatcher
 from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.semantics.predicates import Interpreter, matches
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omnigraph.catalog.model import EntityType, Property
-    from omnigraph.integrity.changes import Reader
+    from omnigraph.integrity.changes import SnapshotReader
     from omnigraph.ir.expressions import Expr
     from omnigraph.runtime.limits import Limits
 
-__all__ = ["Pending"]
+__all__ = ["PendingChanges"]
 
 _PLACE = [ID.column, ROW_ADDRESS]
 # No array of texts holds more than 2 GiB.
@@ -91,7 +91,7 @@ class _Written:
                 self._named.pop(key, None)
         self.rows[key] = row
 
-    def complete(self, reader: Reader) -> int:
+    def complete(self, reader: SnapshotReader) -> int:
         """Give upserts of existing entities the stored values that no statement names.
 
         Returns the size of the completed rows in bytes.
@@ -161,18 +161,18 @@ class _Written:
         self._addresses |= dict(zip(*at, strict=True))
 
 
-class Pending:
+class PendingChanges:
     """What a mutation has done so far, on top of one snapshot."""
 
     def __init__(
-        self, reader: Reader, params: Mapping[str, Any], now: dt.datetime, limits: Limits
+        self, reader: SnapshotReader, params: Mapping[str, Any], now: dt.datetime, limits: Limits
     ) -> None:
         self._reader = reader
         self._params = params
         self._now = now
         self._interpreter = Interpreter(params, now)
         self._allowance = Allowance(limits.mutation_rows_max, limits.mutation_bytes_max)
-        self._matching = Matching(reader, params, now, self._allowance)
+        self._matching = PredicateMatcher(reader, params, now, self._allowance)
         self._written: dict[TypeId, _Written] = {}
         self._deleted: dict[TypeId, list[pa.Table]] = {}
         self.reads: set[TypeId] = set()

@@ -21,12 +21,12 @@ import pyarrow.compute as pc
 
 from omnigraph.frozen import frozen
 from omnigraph.pipeline.grouping import grouped
-from omnigraph.pipeline.tasks import spread
+from omnigraph.pipeline.tasks import map_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.graph_location import GraphLocation
 
 __all__ = ["KEY", "Feed", "Tables", "buckets_for", "exchange"]
 
@@ -51,7 +51,7 @@ class Feed:
     name: str
     rows: int
     # Runs on an executor; gives tables with a ``KEY``.
-    read: Callable[[Site], Iterable[pa.Table]]
+    read: Callable[[GraphLocation], Iterable[pa.Table]]
     # Only rows whose key stands in a feed that is not such a one can matter.
     answers: bool = False
 
@@ -68,15 +68,15 @@ def buckets_for(feeds: Sequence[Feed]) -> int:
 
 def exchange(
     spark: SparkSession,
-    site: Site,
+    site: GraphLocation,
     feeds: Sequence[Feed],
-    work: Callable[[Site, Tables], Iterable[pa.RecordBatch]],
+    work: Callable[[GraphLocation, Tables], Iterable[pa.RecordBatch]],
     ddl: str,
 ) -> DataFrame:
     """What ``work`` makes of every bucket. A feed without rows in a bucket is missing there."""
     count = buckets_for(feeds)
     tasks = list(grouped(feeds, lambda feed: feed.rows, _ROWS_PER_TASK))
-    blobs = spread(spark, tasks, partial(_emit, site, count, _asking(feeds)), _BLOBS)
+    blobs = map_tasks(spark, tasks, partial(_emit, site, count, _asking(feeds)), _BLOBS)
     gathered = blobs.repartitionById(count, "bucket")
     return gathered.mapInArrow(partial(_collect, site, work), ddl)
 
@@ -93,7 +93,7 @@ def _asking(feeds: Sequence[Feed]) -> tuple[Feed, ...]:
 
 
 def _emit(
-    site: Site, buckets: int, asking: tuple[Feed, ...], feeds: tuple[Feed, ...]
+    site: GraphLocation, buckets: int, asking: tuple[Feed, ...], feeds: tuple[Feed, ...]
 ) -> Iterator[pa.RecordBatch]:
     looked_up = asking and any(feed.answers for feed in feeds)
     asked = _keys(site, asking) if looked_up else None
@@ -111,7 +111,7 @@ def _emit(
                 )
 
 
-def _keys(site: Site, feeds: Iterable[Feed]) -> pa.Array:
+def _keys(site: GraphLocation, feeds: Iterable[Feed]) -> pa.Array:
     found = [table.column(KEY) for feed in feeds for table in feed.read(site)]
     return pc.unique(
         pa.chunked_array([chunk for keys in found for chunk in keys.chunks], pa.string())
@@ -119,8 +119,8 @@ def _keys(site: Site, feeds: Iterable[Feed]) -> pa.Array:
 
 
 def _collect(
-    site: Site,
-    work: Callable[[Site, Tables], Iterable[pa.RecordBatch]],
+    site: GraphLocation,
+    work: Callable[[GraphLocation, Tables], Iterable[pa.RecordBatch]],
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """A partition is a bucket."""

@@ -16,9 +16,9 @@ from omnigraph.pipeline.row_chunks import RECORD, comparable_column, unpack
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
 
 if TYPE_CHECKING:
-    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.graph_location import GraphLocation
     from omnigraph.pipeline.job_context import Stored
-    from omnigraph.pipeline.row_chunks import TypePiece
+    from omnigraph.pipeline.row_chunks import TypeChunk
     from omnigraph.ports.tables import Pin, Table
 
 __all__ = ["ADDRESS", "IDENTITY", "branch_feeds", "key_feed", "spelled", "stored_feeds"]
@@ -35,7 +35,7 @@ _PLACES = {ADDRESS: ROW_ADDRESS, IDENTITY: ROW_ID}
 Columns = Mapping[str, str | tuple[str, ...]]
 
 
-def key_feed(name: str, part: TypePiece, columns: Columns, left_out: tuple[str, ...]) -> Feed:
+def key_feed(name: str, part: TypeChunk, columns: Columns, left_out: tuple[str, ...]) -> Feed:
     """The keys of one piece, less the records that other files name."""
     return Feed(name, part.count, partial(_read_keys, part.keys, dict(columns), left_out))
 
@@ -62,7 +62,7 @@ def stored_feeds(name: str, stored: Stored, columns: Columns) -> list[Feed]:
 
 
 def _read_keys(
-    key: str, columns: Columns, left_out: tuple[str, ...], site: Site
+    key: str, columns: Columns, left_out: tuple[str, ...], site: GraphLocation
 ) -> Iterator[pa.Table]:
     rows = unpack(site, key)
     if left_out:
@@ -72,7 +72,7 @@ def _read_keys(
 
 
 def _read_branch(
-    pin: Pin, columns: Columns, parts: tuple[int, ...], site: Site
+    pin: Pin, columns: Columns, parts: tuple[int, ...], site: GraphLocation
 ) -> Iterator[pa.Table]:
     named = [(source,) if isinstance(source, str) else source for source in columns.values()]
     wanted = dict.fromkeys(column for group in named for column in group)
@@ -95,7 +95,7 @@ def _read_branch(
         yield _shaped(pa.table(rows), columns)
 
 
-def _read_stored(key: str, columns: Columns, site: Site) -> Iterator[pa.Table]:
+def _read_stored(key: str, columns: Columns, site: GraphLocation) -> Iterator[pa.Table]:
     yield _shaped(unpack(site, key), columns)
 
 

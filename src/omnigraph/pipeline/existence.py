@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from omnigraph.pipeline.exchange import Tables
-    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.graph_location import GraphLocation
     from omnigraph.pipeline.record_selection import Incoming
 
 __all__ = ["check_existence"]
@@ -159,7 +159,9 @@ class _Plan:
 # --- on executors: one bucket at a time ----------------------------------------------------------
 
 
-def _judge_nodes(counts: tuple[Count, ...], _: Site, tables: Tables) -> Iterator[pa.RecordBatch]:
+def _judge_nodes(
+    counts: tuple[Count, ...], _: GraphLocation, tables: Tables
+) -> Iterator[pa.RecordBatch]:
     nodes: dict[str, pa.Array] = {}
     for name, rows in tables.items():
         kind, *rest = name.split()

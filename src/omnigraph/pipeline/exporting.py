@@ -21,7 +21,7 @@ from omnigraph.export.export import (
     write_rows,
 )
 from omnigraph.frozen import frozen
-from omnigraph.pipeline.graph_location import Site
+from omnigraph.pipeline.graph_location import GraphLocation
 from omnigraph.pipeline.stages import Stage, Stages
 from omnigraph.pipeline.tasks import run_tasks, share_of_tasks
 from omnigraph.runtime.ids import new_short_id, new_ulid
@@ -89,7 +89,7 @@ def export_on_spark(
         with stages.running("export", rows):
             for entity in entities:
                 _make(working / entity.id)
-            site = Site.of(engine.root)
+            site = GraphLocation.of(engine.root)
             told = run_tasks(spark, slices, partial(_write, site, str(working), request.format))
             _finish(working, goals, told, request.format)
     finally:
@@ -167,7 +167,7 @@ def _make(directory: Path) -> None:
 # --- on executors ------------------------------------------------------------------------------
 
 
-def _write(site: Site, working: str, kind: str, one: Slice) -> dict[str, Any]:
+def _write(site: GraphLocation, working: str, kind: str, one: Slice) -> dict[str, Any]:
     table = site.tables.open(one.pin)
     # A task may run twice, also at the same time: each run has a file of its own.
     name = f".{one.number:05}-{new_short_id()}"

@@ -14,7 +14,7 @@ from omnigraph.frozen import frozen
 from omnigraph.integrity.violations import VIOLATIONS_SHOWN_MAX
 from omnigraph.pipeline.job_context import File, Stored
 from omnigraph.pipeline.row_chunks import RECORD, pack, unpack
-from omnigraph.pipeline.tasks import spread, tell, told
+from omnigraph.pipeline.tasks import decode_result, encode_result, map_tasks
 from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from omnigraph.pipeline.graph_location import Site
-    from omnigraph.pipeline.job_context import Desk
+    from omnigraph.pipeline.graph_location import GraphLocation
+    from omnigraph.pipeline.job_context import JobContext
 
 __all__ = ["FACTS", "RULES", "Findings", "existing", "fact_rows", "find", "place_of"]
 
@@ -82,11 +82,11 @@ class Findings:
         )
 
 
-def find(desk: Desk, frame: DataFrame) -> Findings:
+def find(desk: JobContext, frame: DataFrame) -> Findings:
     """Compute a frame of facts."""
     work = partial(_condense, desk.site, desk.scratch())
     found = Findings()
-    for answer in told(frame.mapInArrow(work, "told string")):
+    for answer in decode_result(frame.mapInArrow(work, "told string")):
         files = tuple(File(*file) for file in answer["files"])
         counts = Counter({file.what: 0 for file in files})
         for file in files:
@@ -95,12 +95,12 @@ def find(desk: Desk, frame: DataFrame) -> Findings:
     return found
 
 
-def existing(desk: Desk, located: Stored) -> Findings:
+def existing(desk: JobContext, located: Stored) -> Findings:
     """Rows that exist already, as facts."""
     if not located.rows:
         return Findings()
     keys = [file.key for file in located.files]
-    return find(desk, spread(desk.spark, keys, partial(_read_located, desk.site), FACTS))
+    return find(desk, map_tasks(desk.spark, keys, partial(_read_located, desk.site), FACTS))
 
 
 def place_of(row: dict[str, Any]) -> int:
@@ -125,7 +125,7 @@ def fact_rows(kind: str, t: int, count: int, **columns: Any) -> Iterator[pa.Reco
     yield from pa.Table.from_arrays(arrays, schema=_SCHEMA).combine_chunks().to_batches()
 
 
-def _read_located(site: Site, key: str) -> Iterator[pa.RecordBatch]:
+def _read_located(site: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
     rows = unpack(site, key)
     for t in pc.unique(rows.column("t")).to_pylist():
         found = rows.filter(pc.equal(rows.column("t"), t))
@@ -134,7 +134,7 @@ def _read_located(site: Site, key: str) -> Iterator[pa.RecordBatch]:
 
 
 def _condense(
-    site: Site, prefix: str, batches: Iterable[pa.RecordBatch]
+    site: GraphLocation, prefix: str, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     found = [batch for batch in batches if batch.num_rows]
     if not found:
@@ -149,7 +149,7 @@ def _condense(
         part, key = rows.filter(of_kind), f"{prefix}.{new_short_id()}"
         pack(site, key, part)
         files.append((key, part.num_rows, group["kind"], group["t"]))
-    yield tell({"files": files, "shown": shown})
+    yield encode_result({"files": files, "shown": shown})
 
 
 def _first(rows: pa.Table) -> pa.Table:

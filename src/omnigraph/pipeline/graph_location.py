@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from omnigraph.ports.tables import TableStore
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["Site"]
+__all__ = ["GraphLocation"]
 
 
 @dataclass(frozen=True)
-class Site:
+class GraphLocation:
     """An address and what opens it. It travels to executors inside functions, never as an option of
     a plan, and does not show its secrets."""
 
@@ -30,8 +30,8 @@ class Site:
     actor: str | None = None
 
     @staticmethod
-    def of(root: GraphRoot) -> Site:
-        return Site(root.objects.uri, root.storage_options)
+    def of(root: GraphRoot) -> GraphLocation:
+        return GraphLocation(root.objects.uri, root.storage_options)
 
     @property
     def objects(self) -> ObjectStore:

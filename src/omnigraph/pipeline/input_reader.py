@@ -18,8 +18,8 @@ from omnigraph.integrity.changes import TypeChange
 from omnigraph.integrity.columns import check_columns
 from omnigraph.integrity.unnamed import UNNAMED
 from omnigraph.integrity.violations import VIOLATIONS_SHOWN_MAX, Report, Violation
-from omnigraph.loading.batches import Deletions, Gathered, Parsed, Place
-from omnigraph.loading.collect import gather
+from omnigraph.loading.batches import CollectedInput, Deletions, Parsed, RecordPosition
+from omnigraph.loading.collect import collect
 from omnigraph.loading.request import LoadRequest
 from omnigraph.loading.tables import type_rows
 from omnigraph.pipeline.inputs import open_section
@@ -29,8 +29,8 @@ from omnigraph.pipeline.row_chunks import (
     PIECE_BITS,
     RECORD,
     SCRATCH,
-    Piece,
-    TypePiece,
+    RowChunk,
+    TypeChunk,
     key_table,
     pack,
     record_of,
@@ -43,21 +43,21 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.integrity.changes import Mode
-    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.graph_location import GraphLocation
     from omnigraph.pipeline.inputs import Split
     from omnigraph.runtime.limits import Limits
 
-__all__ = ["CHUNK_BYTES", "Reading", "read_mapped", "read_rows", "read_split"]
+__all__ = ["CHUNK_BYTES", "InputReading", "read_mapped", "read_rows", "read_split"]
 
 # How much is typed before it is written away; also about how large a fragment becomes.
 CHUNK_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
-class Reading:
+class InputReading:
     """What every task that reads needs to know."""
 
-    site: Site
+    site: GraphLocation
     job: str
     catalog: Catalog
     mode: Mode
@@ -69,7 +69,7 @@ class Reading:
     checks: bool = True
 
 
-def read_split(reading: Reading, split: Split) -> dict[str, Any]:
+def read_split(reading: InputReading, split: Split) -> dict[str, Any]:
     """Read some files, or stretches of them; tells which pieces were made."""
     spill = Spill(reading, split.number)
     sections = []
@@ -84,7 +84,7 @@ def read_split(reading: Reading, split: Split) -> dict[str, Any]:
         )
         before, headers = spill.count, len(spill.report.violations)
         try:
-            _, digest = gather(
+            _, digest = collect(
                 request, reading.catalog, reading.limits, tables=reading.site.tables, into=spill
             )
         finally:
@@ -104,7 +104,7 @@ def read_split(reading: Reading, split: Split) -> dict[str, Any]:
 
 
 def read_rows(
-    reading: Reading, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
+    reading: InputReading, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
 ) -> dict[str, Any]:
     """Read the rows of one partition of a data frame, whose columns are known to be right."""
     spill = Spill(reading, task)
@@ -115,7 +115,7 @@ def read_rows(
 
 
 def read_mapped(
-    reading: Reading, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
+    reading: InputReading, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
 ) -> dict[str, Any]:
     """Read a partition of a mapped source: texts, of which some delete and some are broken."""
     spill = Spill(reading, task)
@@ -160,7 +160,7 @@ def _parse_mapped(entity: EntityType, batch: pa.RecordBatch) -> Parsed:
     )
 
 
-class Chunk(Gathered):
+class Chunk(CollectedInput):
     """What is gathered until it is written away; of everything wrong, all is kept."""
 
     def __init__(self) -> None:
@@ -181,19 +181,19 @@ class Chunk(Gathered):
         return np.concatenate(found) if found else None
 
 
-class Spill(Gathered):
+class Spill(CollectedInput):
     """Takes in what is read and writes it away, piece by piece."""
 
-    def __init__(self, reading: Reading, task: int) -> None:
+    def __init__(self, reading: InputReading, task: int) -> None:
         super().__init__(bytes_max=sys.maxsize)
         self._reading = reading
         self._first_number = task << PIECE_BITS
         # A task may run twice, also at the same time: each run has names of its own.
         self._prefix = f"{SCRATCH}/{reading.job}/{new_short_id()}"
         self._chunk = Chunk()
-        self._pieces: list[Piece] = []
+        self._pieces: list[RowChunk] = []
 
-    def add(self, parsed: Parsed, place: Place = Place()) -> None:  # noqa: B008 - it is immutable
+    def add(self, parsed: Parsed, place: RecordPosition = RecordPosition()) -> None:  # noqa: B008 - it is immutable
         self._chunk.add(parsed, place)
         self.count += parsed.count
         for entity in self._chunk.entities.values():
@@ -227,7 +227,7 @@ class Spill(Gathered):
             key = f"{self._prefix}.{number}.violations"
             pack(self._reading.site, key, broken)
         self._pieces.append(
-            Piece(
+            RowChunk(
                 number,
                 chunk.count,
                 tuple(types),
@@ -240,7 +240,7 @@ class Spill(Gathered):
 
     def _write_type(
         self, entity: EntityType, chunk: Chunk, number: int, lines: np.ndarray | None
-    ) -> list[TypePiece]:
+    ) -> list[TypeChunk]:
         site, name = self._reading.site, f"{self._prefix}.{number}.{entity.id}"
         found = []
         rows, records, minted = chunk.rows(entity)
@@ -254,7 +254,7 @@ class Spill(Gathered):
             pack(site, f"{name}.keys", keys)
             pack(site, f"{name}.rows", rows)
             found.append(
-                TypePiece(
+                TypeChunk(
                     entity.id, f"{name}.keys", rows.num_rows, rows.nbytes, f"{name}.rows", minted
                 )
             )
@@ -262,7 +262,7 @@ class Spill(Gathered):
         if len(ids):
             gone = _named(pa.table({"id": ids}), number, deleting, lines)
             pack(site, f"{name}.deletes", gone)
-            found.append(TypePiece(entity.id, f"{name}.deletes", len(ids)))
+            found.append(TypeChunk(entity.id, f"{name}.deletes", len(ids)))
         return found
 
 

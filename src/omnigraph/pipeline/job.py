@@ -32,24 +32,30 @@ from omnigraph.pipeline.quarantine import (
 from omnigraph.pipeline.rebasing import rebase
 from omnigraph.pipeline.record_selection import Incoming
 from omnigraph.pipeline.row_chunks import RECORD, unpack
-from omnigraph.pipeline.staging import Bundle, Source, bundle, stage_bundles, stage_hidden
+from omnigraph.pipeline.staging import (
+    StagedBundle,
+    StagingSource,
+    bundle,
+    stage_bundles,
+    stage_hidden,
+)
 from omnigraph.pipeline.uniqueness import check_uniqueness
-from omnigraph.pipeline.violation_formatter import Words, report_on
+from omnigraph.pipeline.violation_formatter import ViolationFormatter, report_on
 from omnigraph.versioning.manifest import Counts, WriterKind
-from omnigraph.writer.plan import Prepared, TableEffect
+from omnigraph.writer.plan import PreparedWrite, TableEffect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omnigraph.catalog.model import EntityType, TypeId
     from omnigraph.loading.request import LoadRequest
-    from omnigraph.pipeline.job_context import Desk
+    from omnigraph.pipeline.job_context import JobContext
     from omnigraph.pipeline.read_input import Material
     from omnigraph.pipeline.stages import Stages
     from omnigraph.ports.tables import Staged
     from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.snapshot import Snapshot
-    from omnigraph.writer.plan import View
+    from omnigraph.writer.plan import WriteSnapshot
 
 __all__ = ["Handling", "Judged", "LoadJob"]
 
@@ -87,7 +93,7 @@ class LoadJob:
 
     def __init__(
         self,
-        desk: Desk,
+        desk: JobContext,
         request: LoadRequest,
         material: Material,
         base: Snapshot,
@@ -106,14 +112,14 @@ class LoadJob:
         self._stages = stages
         self._judged: Judged | None = None
         # What was staged, by what it was staged from: rows alone fit every later version.
-        self._staged: dict[tuple[Source, ...], Staged | None] = {}
+        self._staged: dict[tuple[StagingSource, ...], Staged | None] = {}
 
     @property
     def reprepares(self) -> bool:
         """Append and merge decide nothing on what they read; an overwrite replaces it."""
         return self._request.mode is not Mode.OVERWRITE
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         judged = self.judge(view.snapshot)
         incoming = judged.incoming
         changed = [
@@ -125,7 +131,9 @@ class LoadJob:
             effects = self._stage(incoming, changed)
         if not effects:
             return None
-        return Prepared(effects=effects, reads=judged.reads, counts=self._counts(incoming, changed))
+        return PreparedWrite(
+            effects=effects, reads=judged.reads, counts=self._counts(incoming, changed)
+        )
 
     def judge(self, snapshot: Snapshot) -> Judged:
         """Check everything against a snapshot, and raise what is wrong. Publishes nothing."""
@@ -171,7 +179,7 @@ class LoadJob:
 
     def _require_right(self, incoming: Incoming) -> frozenset[TypeId]:
         findings, reads = self._find(incoming)
-        words = Words(self._desk.site, self._material, incoming.snapshot.catalog)
+        words = ViolationFormatter(self._desk.site, self._material, incoming.snapshot.catalog)
         report = report_on(words, findings)
         if report and self._handling.report is not None:
             write_violations(self._handling.report, words, [findings])
@@ -181,7 +189,7 @@ class LoadJob:
 
     def _sort_out(self, incoming: Incoming) -> tuple[Incoming, frozenset[TypeId]]:
         """Put bad records aside until nothing is wrong."""
-        words = Words(self._desk.site, self._material, incoming.snapshot.catalog)
+        words = ViolationFormatter(self._desk.site, self._material, incoming.snapshot.catalog)
         if self._material.headers:
             report_on(words, Findings()).raise_if_any()
         all_found: list[Findings] = []
@@ -204,7 +212,9 @@ class LoadJob:
         self._put_aside(incoming, words, all_found)
         return incoming, reads
 
-    def _put_aside(self, incoming: Incoming, words: Words, found: list[Findings]) -> None:
+    def _put_aside(
+        self, incoming: Incoming, words: ViolationFormatter, found: list[Findings]
+    ) -> None:
         """Written before anything is published: what is not loaded must not be lost."""
         typed = sum(count for piece in self._material.pieces for _, count in piece.counts)
         self.put_aside = incoming.rejected.rows
@@ -250,13 +260,13 @@ class LoadJob:
                 effects.append(TableEffect(entity.id, table.pin, staged))
         return tuple(effects)
 
-    def _bundles(self, incoming: Incoming, entity: EntityType) -> list[Bundle]:
+    def _bundles(self, incoming: Incoming, entity: EntityType) -> list[StagedBundle]:
         if not incoming.count(entity.id):
             return []
         number, overwrite = incoming.number(entity), incoming.is_overwritten(entity.id)
         located = Stored() if overwrite else incoming.located
         sources = [
-            Source(
+            StagingSource(
                 part,
                 located.keys_of(number, piece),
                 incoming.left_out(number, piece),
@@ -266,7 +276,7 @@ class LoadJob:
         pin = incoming.snapshot.manifest.pins[entity.id]
         return bundle(pin, sources, overwrite=overwrite)
 
-    def _write(self, bundles: list[Bundle]) -> None:
+    def _write(self, bundles: list[StagedBundle]) -> None:
         fresh = [item for item in bundles if item.sources not in self._staged]
         staged = stage_bundles(self._desk.spark, self._desk.site, fresh)
         self._staged |= {item.sources: part for item, part in staged.items()}

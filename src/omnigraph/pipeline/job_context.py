@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from omnigraph.frozen import frozen
 from omnigraph.pipeline.row_chunks import RECORD, SCRATCH, pack
-from omnigraph.pipeline.tasks import tell, told
+from omnigraph.pipeline.tasks import decode_result, encode_result
 from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.graph_location import GraphLocation
 
-__all__ = ["Desk", "File", "Stored"]
+__all__ = ["File", "JobContext", "Stored"]
 
 _PIECE_MASK = -(1 << 32)
 
@@ -57,11 +57,11 @@ class Stored:
 
 
 @frozen
-class Desk:
+class JobContext:
     """Where one job works: its session, its graph, its name."""
 
     spark: SparkSession
-    site: Site
+    site: GraphLocation
     job: str
 
     def scratch(self) -> str:
@@ -77,7 +77,9 @@ class Desk:
         """
         if parts > _PARTS_APART_MAX:
             frame = frame.repartition("what", "t", frame[RECORD].bitwiseAND(_PIECE_MASK))
-        answers = told(frame.mapInArrow(partial(_write, self.site, self.scratch()), "told string"))
+        answers = decode_result(
+            frame.mapInArrow(partial(_write, self.site, self.scratch()), "told string")
+        )
         files = [File(*file) for answer in answers for file in answer["files"]]
         kinds = dict.fromkeys(file.what for file in files)
         return {what: Stored(tuple(f for f in files if f.what == what)) for what in kinds}
@@ -87,7 +89,9 @@ class Desk:
 _PARTS_APART_MAX = 8
 
 
-def _write(site: Site, prefix: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _write(
+    site: GraphLocation, prefix: str, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     found = [batch for batch in batches if batch.num_rows]
     files = []
     if found:
@@ -95,7 +99,7 @@ def _write(site: Site, prefix: str, batches: Iterable[pa.RecordBatch]) -> Iterat
             key = f"{prefix}.{new_short_id()}"
             pack(site, key, rows)
             files.append((key, rows.num_rows, what, t, piece))
-    yield tell({"files": files})
+    yield encode_result({"files": files})
 
 
 def _grouped(rows: pa.Table) -> Iterator[tuple[str, int, int | None, pa.Table]]:

@@ -11,15 +11,21 @@ from omnigraph.errors import GraphError
 from omnigraph.frozen import frozen
 from omnigraph.loading.load import commit_load, find_base
 from omnigraph.loading.tables import check_columns
-from omnigraph.pipeline.graph_location import Site
-from omnigraph.pipeline.input_reader import CHUNK_BYTES, Reading, read_mapped, read_rows, read_split
+from omnigraph.pipeline.graph_location import GraphLocation
+from omnigraph.pipeline.input_reader import (
+    CHUNK_BYTES,
+    InputReading,
+    read_mapped,
+    read_rows,
+    read_split,
+)
 from omnigraph.pipeline.job import Handling, LoadJob
-from omnigraph.pipeline.job_context import Desk
+from omnigraph.pipeline.job_context import JobContext
 from omnigraph.pipeline.planning import plan_reading
 from omnigraph.pipeline.read_input import assemble
 from omnigraph.pipeline.row_chunks import SCRATCH
 from omnigraph.pipeline.stages import Stage, Stages
-from omnigraph.pipeline.tasks import run_tasks, share_of_tasks, tell, told
+from omnigraph.pipeline.tasks import decode_result, encode_result, run_tasks, share_of_tasks
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import is_ulid, new_ulid, ulid_micros
 from omnigraph.runtime.limits import DAY_SECONDS
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType
     from omnigraph.loading.request import LoadRequest, LoadResult
     from omnigraph.pipeline.mapped_frames import MappedFrame
-    from omnigraph.pipeline.planning import Plan
+    from omnigraph.pipeline.planning import ReadPlan
     from omnigraph.pipeline.read_input import Material
     from omnigraph.session.engine import Engine
 
@@ -87,16 +93,16 @@ def load_on_spark(
     """
     order = order or SparkLoad()
     base = find_base(engine, request)
-    site = Site.of(engine.root)
+    site = GraphLocation.of(engine.root)
     plan = plan_reading(request, base.snapshot.catalog, site.tables, order.split_bytes)
     with engine.running.during("load", request.branch, request.actor):
         spark = start()
-        desk = Desk(spark, site, new_ulid(engine.root.clock))
+        desk = JobContext(spark, site, new_ulid(engine.root.clock))
         stages = Stages(order.watch, share_of_tasks(spark))
         _remove_old_scratch(engine)
         try:
             with stages.running("read") as running:
-                reading = Reading(
+                reading = InputReading(
                     site,
                     desk.job,
                     base.snapshot.catalog,
@@ -131,7 +137,7 @@ def _remove_old_scratch(engine: Engine) -> None:
 # --- reading -----------------------------------------------------------------------------------
 
 
-def _read(desk: Desk, reading: Reading, plan: Plan) -> Material:
+def _read(desk: JobContext, reading: InputReading, plan: ReadPlan) -> Material:
     """Read everything that was planned, into pieces."""
     mapped = _map(desk.spark, reading, plan)
     answers = run_tasks(desk.spark, plan.splits, partial(read_split, reading))
@@ -143,7 +149,7 @@ def _read(desk: Desk, reading: Reading, plan: Plan) -> Material:
     for part in mapped:
         origins.append((first, part.origin))
         read = partial(_read_mapped_partition, reading, part.entity, first)
-        answers += told(part.frame.mapInArrow(read, "told string"))
+        answers += decode_result(part.frame.mapInArrow(read, "told string"))
         first = _next_split(first, answers)
     return replace(assemble(answers, reading.catalog, plan.named), origins=tuple(origins))
 
@@ -153,7 +159,7 @@ def _next_split(first: int, answers: list[dict[str, Any]]) -> int:
     return max([first, *(split + 1 for split in splits)])
 
 
-def _map(spark: SparkSession, reading: Reading, plan: Plan) -> list[MappedFrame]:
+def _map(spark: SparkSession, reading: InputReading, plan: ReadPlan) -> list[MappedFrame]:
     if plan.mapping is None:
         return []
     from omnigraph.pipeline.mapped_frames import map_frames  # noqa: PLC0415 - loads PySpark
@@ -162,26 +168,26 @@ def _map(spark: SparkSession, reading: Reading, plan: Plan) -> list[MappedFrame]
 
 
 def _read_mapped_partition(
-    reading: Reading, entity: EntityType, first: int, batches: Iterable[pa.RecordBatch]
+    reading: InputReading, entity: EntityType, first: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    yield tell(read_mapped(reading, entity, first + _partition(), batches))
+    yield encode_result(read_mapped(reading, entity, first + _partition(), batches))
 
 
 def _read_frame(
-    reading: Reading, entity: EntityType, frame: DataFrame, first: int
+    reading: InputReading, entity: EntityType, frame: DataFrame, first: int
 ) -> list[dict[str, Any]]:
     wrong = check_columns(entity, frame.columns)
     if wrong:
         headers = [violation.to_json() for violation in wrong]
         return [{"split": first, "sections": [], "pieces": [], "types": [], "headers": headers}]
     read = partial(_read_partition, reading, entity, first)
-    return told(frame.mapInArrow(read, "told string"))
+    return decode_result(frame.mapInArrow(read, "told string"))
 
 
 def _read_partition(
-    reading: Reading, entity: EntityType, first: int, batches: Iterable[pa.RecordBatch]
+    reading: InputReading, entity: EntityType, first: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    yield tell(read_rows(reading, entity, first + _partition(), batches))
+    yield encode_result(read_rows(reading, entity, first + _partition(), batches))
 
 
 def _partition() -> int:

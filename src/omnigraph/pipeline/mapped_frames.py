@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from omnigraph.catalog.model import Catalog, EntityType
-    from omnigraph.pipeline.mapping import MappedSource, Mapping, Target, Value
+    from omnigraph.pipeline.mapping import MappedSource, Mapping, MappingTarget, Value
 
 __all__ = ["MappedFrame", "Origin", "map_frames"]
 
@@ -161,7 +161,7 @@ def _ordering(rows: DataFrame, order: Value) -> tuple[Column, ...]:
     return (column,)
 
 
-def _picked(rows: DataFrame, target: Target) -> DataFrame:
+def _picked(rows: DataFrame, target: MappingTarget) -> DataFrame:
     if target.where is not None:
         rows = _filtered(rows, target.where)
     values = [_text(rows, value).alias(name) for name, value in target.values.items()]

@@ -44,7 +44,7 @@ __all__ = [
     "Latest",
     "MappedSource",
     "Mapping",
-    "Target",
+    "MappingTarget",
     "Value",
     "parse_mapping",
     "read_mapping",
@@ -77,7 +77,7 @@ class Value:
 
 
 @frozen
-class Target:
+class MappingTarget:
     """What the rows of a source become: entities of one type."""
 
     type: str
@@ -99,7 +99,7 @@ class MappedSource:
     """Some files of one shape."""
 
     paths: tuple[str, ...]
-    into: tuple[Target, ...]
+    into: tuple[MappingTarget, ...]
     format: str | None = None
     options: MappingType[str, str] = field(default_factory=dict)
     where: str | None = None
@@ -247,13 +247,13 @@ def _latest(node: _Node) -> Latest:
     return Latest(node.texts("by"), node.values("order")["order"])
 
 
-def _target(node: _Node) -> Target:
+def _target(node: _Node) -> MappingTarget:
     node.only("type", "id", "from", "to", "properties", "where")
     values = node.values("id", "from", "to")
     properties = node.node("properties")
     if properties is not None:
         values |= properties.values()
-    return Target(node.require("type"), values, node.text("where"))
+    return MappingTarget(node.require("type"), values, node.text("where"))
 
 
 def _spelled(value: Any) -> str:

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.loading.request import LoadRequest
     from omnigraph.pipeline.inputs import Split
-    from omnigraph.pipeline.mapping import MappedSource, Target
+    from omnigraph.pipeline.mapping import MappedSource, MappingTarget
     from omnigraph.ports.tables import TableStore
 
-__all__ = ["Plan", "plan_reading"]
+__all__ = ["ReadPlan", "plan_reading"]
 
 
 @frozen
-class Plan:
+class ReadPlan:
     """Files cut into what each task reads, data frames with their types, or a mapping."""
 
     splits: tuple[Split, ...] = ()
@@ -43,11 +43,11 @@ class Plan:
 
 def plan_reading(
     request: LoadRequest, catalog: Catalog, tables: TableStore, split_bytes: int
-) -> Plan:
+) -> ReadPlan:
     """Look at everything that the request names; nothing is read yet but how files begin."""
     if isinstance(request.source, MappingFile):
         named = tuple(_check_mapping(request.source, catalog, request.mode))
-        return Plan(mapping=request.source, named=named)
+        return ReadPlan(mapping=request.source, named=named)
     files: list[tuple[str, str | None]] = []
     frames: list[tuple[EntityType, DataFrame]] = []
     sources = _sources(request, catalog)
@@ -59,7 +59,7 @@ def plan_reading(
             files += [(file, type_name) for file in list_files(_paths(source))]
     splits = plan_splits(files, format=request.format, tables=tables, split_bytes=split_bytes)
     named = tuple(entity for entity, _ in sources if entity is not None)
-    return Plan(tuple(splits), tuple(frames), named=named)
+    return ReadPlan(tuple(splits), tuple(frames), named=named)
 
 
 def _sources(request: LoadRequest, catalog: Catalog) -> list[tuple[EntityType | None, Any]]:
@@ -124,7 +124,7 @@ def _check_mapping(mapping: MappingFile, catalog: Catalog, mode: Mode) -> Iterab
             yield entity
 
 
-def _target_type(catalog: Catalog, target: Target) -> EntityType:
+def _target_type(catalog: Catalog, target: MappingTarget) -> EntityType:
     try:
         return find_entity(catalog, target.type)
     except NotFound as error:
@@ -132,7 +132,7 @@ def _target_type(catalog: Catalog, target: Target) -> EntityType:
         raise NotFound(error.code, said, remedy=error.remedy) from error
 
 
-def _check_target(entity: EntityType, target: Target, source: MappedSource) -> None:
+def _check_target(entity: EntityType, target: MappingTarget, source: MappedSource) -> None:
     wrong = check_columns(entity, list(target.values))
     if wrong:
         raise InvalidInput(

@@ -20,7 +20,7 @@ from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
 from omnigraph.pipeline.job_context import Stored
 from omnigraph.pipeline.row_chunks import RECORD, unpack
-from omnigraph.pipeline.tasks import spread
+from omnigraph.pipeline.tasks import map_tasks
 from omnigraph.pipeline.violations import VIOLATIONS, spelled_value
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from omnigraph.integrity.violations import Violation
     from omnigraph.pipeline.findings import Findings
-    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.graph_location import GraphLocation
     from omnigraph.pipeline.record_selection import Incoming
-    from omnigraph.pipeline.violation_formatter import Words
+    from omnigraph.pipeline.violation_formatter import ViolationFormatter
 
 __all__ = ["ROUNDS_MAX", "find_bad", "write_bad_records", "write_violations"]
 
@@ -60,7 +60,7 @@ def find_bad(incoming: Incoming, findings: Findings, *, typed: bool) -> Stored:
     keys += material.violation_files if typed else []
     if not keys:
         return Stored()
-    named = spread(desk.spark, keys, partial(_read_named, desk.site, numbers), _BAD)
+    named = map_tasks(desk.spark, keys, partial(_read_named, desk.site, numbers), _BAD)
     suspects = desk.store(named, parts=len(keys)).get("bad", Stored())
     work = [
         _Suspects(
@@ -76,14 +76,16 @@ def find_bad(incoming: Incoming, findings: Findings, *, typed: bool) -> Stored:
     ]
     if not work:
         return Stored()
-    found = spread(desk.spark, work, partial(_read_loaded, desk.site), _BAD)
+    found = map_tasks(desk.spark, work, partial(_read_loaded, desk.site), _BAD)
     return desk.store(found, parts=1).get("bad", Stored())
 
 
 # --- on executors ------------------------------------------------------------------------------
 
 
-def _read_named(site: Site, numbers: Mapping[str, int], key: str) -> Iterator[pa.RecordBatch]:
+def _read_named(
+    site: GraphLocation, numbers: Mapping[str, int], key: str
+) -> Iterator[pa.RecordBatch]:
     """The records that a file of facts or of violations blames."""
     rows = unpack(site, key)
     rows = rows.filter(pc.is_valid(rows.column(RECORD)))
@@ -94,7 +96,7 @@ def _read_named(site: Site, numbers: Mapping[str, int], key: str) -> Iterator[pa
     yield from _bad(types, rows.column(RECORD).to_numpy())
 
 
-def _read_loaded(site: Site, suspects: _Suspects) -> Iterator[pa.RecordBatch]:
+def _read_loaded(site: GraphLocation, suspects: _Suspects) -> Iterator[pa.RecordBatch]:
     """Of the records that are blamed, those that would be loaded, each once."""
     records = unpack(site, suspects.keys).column(RECORD).to_numpy()
     named = np.isin(records, _records(site, suspects.named))
@@ -103,7 +105,7 @@ def _read_loaded(site: Site, suspects: _Suspects) -> Iterator[pa.RecordBatch]:
     yield from _bad(np.full(len(bad), suspects.t), bad)
 
 
-def _records(site: Site, keys: tuple[str, ...]) -> np.ndarray:
+def _records(site: GraphLocation, keys: tuple[str, ...]) -> np.ndarray:
     found = [unpack(site, key).column(RECORD).to_numpy() for key in keys]
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
@@ -120,7 +122,7 @@ def _bad(types: np.ndarray, records: np.ndarray) -> Iterator[pa.RecordBatch]:
 # --- files -------------------------------------------------------------------------------------
 
 
-def write_violations(directory: str, words: Words, found: list[Findings]) -> str:
+def write_violations(directory: str, words: ViolationFormatter, found: list[Findings]) -> str:
     """All violations as ``violations.parquet``, in words, in no particular order."""
     path = _made(directory) / "violations.parquet"
     files = list(words.material.violation_files)

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.integrity.violations import Violation
-from omnigraph.pipeline.row_chunks import PIECE_BITS, Piece, TypePiece, piece_of
+from omnigraph.pipeline.row_chunks import PIECE_BITS, RowChunk, TypeChunk, piece_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ class _Stretch:
 class Material:
     """The pieces of one load, in the order of the input."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[RowChunk, ...]
     entities: dict[TypeId, EntityType]
     # What is wrong with files as a whole.
     headers: tuple[Violation, ...] = ()
@@ -56,11 +56,11 @@ class Material:
     def violation_files(self) -> list[str]:
         return [piece.violations for piece in self.pieces if piece.violations is not None]
 
-    def rows(self, type_id: TypeId) -> list[tuple[int, TypePiece]]:
+    def rows(self, type_id: TypeId) -> list[tuple[int, TypeChunk]]:
         """The pieces that have rows of a type, by number."""
         return self._of(type_id, deletes=False)
 
-    def deletes(self, type_id: TypeId) -> list[tuple[int, TypePiece]]:
+    def deletes(self, type_id: TypeId) -> list[tuple[int, TypeChunk]]:
         """The pieces that have ids of a type to delete."""
         return self._of(type_id, deletes=True)
 
@@ -87,7 +87,7 @@ class Material:
         at = bisect_right([first for first, _ in self.origins], task) - 1
         return self.origins[at][1] if at >= 0 else None
 
-    def _of(self, type_id: TypeId, *, deletes: bool) -> list[tuple[int, TypePiece]]:
+    def _of(self, type_id: TypeId, *, deletes: bool) -> list[tuple[int, TypeChunk]]:
         return [
             (piece.number, part)
             for piece in self.pieces
@@ -102,7 +102,7 @@ def assemble(
     """What the tasks told, put in order. ``named`` are types that the load is about anyway."""
     told = sorted(answers, key=lambda answer: answer["split"])
     pieces = sorted(
-        (Piece.from_json(body) for answer in told for body in answer["pieces"]),
+        (RowChunk.from_json(body) for answer in told for body in answer["pieces"]),
         key=lambda piece: piece.number,
     )
     before = accumulate((piece.records for piece in pieces), initial=0)

@@ -24,7 +24,7 @@ from omnigraph.pipeline.exchange_inputs import ADDRESS, IDENTITY, spelled
 from omnigraph.pipeline.job_context import File, Stored
 from omnigraph.pipeline.record_selection import FOUND_SCHEMA, SOURCE, Incoming
 from omnigraph.pipeline.row_chunks import RECORD, key_properties, key_table, pack, piece_of, unpack
-from omnigraph.pipeline.tasks import collect, spread
+from omnigraph.pipeline.tasks import collect, map_tasks
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
 from omnigraph.runtime.ids import new_short_id
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from omnigraph.catalog.model import EntityType
-    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.graph_location import GraphLocation
     from omnigraph.ports.tables import RowSet, Table
     from omnigraph.versioning.snapshot import Snapshot
 
@@ -140,7 +140,7 @@ def _read(table: Table, rows: RowSet, entity: EntityType) -> pa.Table:
 
 
 @frozen
-class Question:
+class RebaseCheck:
     """Whether some columns of what came in, spelled as one text, are among some texts."""
 
     what: str
@@ -152,11 +152,11 @@ class Question:
 class _Questions:
     """The questions about each type."""
 
-    by_type: dict[TypeId, list[Question]] = field(default_factory=dict)
+    by_type: dict[TypeId, list[RebaseCheck]] = field(default_factory=dict)
 
     def ask(self, type_id: TypeId, what: str, columns: tuple[str, ...], texts: pa.Array) -> None:
         if len(texts):
-            self.by_type.setdefault(type_id, []).append(Question(what, columns, texts))
+            self.by_type.setdefault(type_id, []).append(RebaseCheck(what, columns, texts))
 
 
 def _probe(judged: Incoming, moved: Mapping[TypeId, Moved]) -> list[Hit]:
@@ -173,7 +173,7 @@ def _probe(judged: Incoming, moved: Mapping[TypeId, Moved]) -> list[Hit]:
     if not items:
         return []
     desk = judged.desk
-    found = collect(spread(desk.spark, items, partial(_answer, desk.site), _HITS))
+    found = collect(map_tasks(desk.spark, items, partial(_answer, desk.site), _HITS))
     return [Hit(**row) for row in found.to_pylist()]
 
 
@@ -209,7 +209,7 @@ def _ask_about_sources(
 
 
 def _answer(
-    site: Site, item: tuple[int, str, tuple[str, ...], tuple[Question, ...]]
+    site: GraphLocation, item: tuple[int, str, tuple[str, ...], tuple[RebaseCheck, ...]]
 ) -> Iterator[pa.RecordBatch]:
     """On an executor: the records of one piece that a question is about."""
     t, key, left_out, questions = item

@@ -27,15 +27,15 @@ from omnigraph.pipeline.exchange_inputs import (
 from omnigraph.pipeline.findings import FACTS, Findings, fact_rows, find
 from omnigraph.pipeline.job_context import Stored
 from omnigraph.pipeline.row_chunks import RECORD, unpack
-from omnigraph.pipeline.tasks import spread
+from omnigraph.pipeline.tasks import map_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from omnigraph.pipeline.exchange import Tables
     from omnigraph.pipeline.exchange_inputs import Columns
-    from omnigraph.pipeline.graph_location import Site
-    from omnigraph.pipeline.job_context import Desk
+    from omnigraph.pipeline.graph_location import GraphLocation
+    from omnigraph.pipeline.job_context import JobContext
     from omnigraph.pipeline.read_input import Material
     from omnigraph.versioning.snapshot import Snapshot
 
@@ -68,7 +68,7 @@ class Incoming:
 
     def __init__(
         self,
-        desk: Desk,
+        desk: JobContext,
         material: Material,
         snapshot: Snapshot,
         mode: Mode,
@@ -173,7 +173,7 @@ class Incoming:
         if self.mode is Mode.MERGE or not self.repeats.rows:
             return Findings()
         keys = [file.key for file in self.repeats.files]
-        frame = spread(self.desk.spark, keys, partial(_read_repeats, self.desk.site), FACTS)
+        frame = map_tasks(self.desk.spark, keys, partial(_read_repeats, self.desk.site), FACTS)
         return find(self.desk, frame)
 
     def _identity_feeds(self, entity: EntityType) -> list[Feed]:
@@ -249,7 +249,7 @@ class Incoming:
 # --- on executors: one bucket at a time ----------------------------------------------------------
 
 
-def _identify(_: Site, tables: Tables) -> Iterator[pa.RecordBatch]:
+def _identify(_: GraphLocation, tables: Tables) -> Iterator[pa.RecordBatch]:
     """What is said about each entity of a bucket, and whether it exists."""
     for number in sorted({int(name.split()[1]) for name in tables}):
         # Rows under the number of their type, deletions under its complement.
@@ -282,7 +282,7 @@ def _locate(number: int, records: pa.Table, branch: pa.Table) -> Iterator[pa.Rec
     yield from _found("gone", going, number)
 
 
-def _find_touched(_: Site, tables: Tables) -> Iterator[pa.RecordBatch]:
+def _find_touched(_: GraphLocation, tables: Tables) -> Iterator[pa.RecordBatch]:
     for name, ends in tables.items():
         if name.startswith("end"):
             edge, node = name.split()[1:]
@@ -292,7 +292,7 @@ def _find_touched(_: Site, tables: Tables) -> Iterator[pa.RecordBatch]:
                 yield from _found("gone", ends.filter(hit), int(edge))
 
 
-def _find_going(_: Site, tables: Tables) -> Iterator[pa.RecordBatch]:
+def _find_going(_: GraphLocation, tables: Tables) -> Iterator[pa.RecordBatch]:
     for name, going in tables.items():
         if name.startswith("going"):
             number = name.split()[1]
@@ -305,7 +305,7 @@ def _find_going(_: Site, tables: Tables) -> Iterator[pa.RecordBatch]:
             yield from _found("gone", left, int(number))
 
 
-def _read_repeats(site: Site, key: str) -> Iterator[pa.RecordBatch]:
+def _read_repeats(site: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
     rows = unpack(site, key)
     for t in pc.unique(rows.column("t")).to_pylist():
         found = rows.filter(pc.equal(rows.column("t"), t))

@@ -23,15 +23,15 @@ from omnigraph.integrity.lookup import comparable
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType, Property
-    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.graph_location import GraphLocation
 
 __all__ = [
     "LINE",
     "PIECE_BITS",
     "RECORD",
     "SCRATCH",
-    "Piece",
-    "TypePiece",
+    "RowChunk",
+    "TypeChunk",
     "comparable_column",
     "key_properties",
     "key_table",
@@ -54,7 +54,7 @@ _PLACE_BITS = 32
 
 
 @frozen
-class TypePiece:
+class TypeChunk:
     """What a piece has of one type. Keys without rows are ids to delete."""
 
     type_id: TypeId
@@ -68,13 +68,13 @@ class TypePiece:
 
 
 @frozen
-class Piece:
+class RowChunk:
     """What one task has read of the input at once."""
 
     number: int
     # How many records it had, good and bad.
     records: int
-    types: tuple[TypePiece, ...]
+    types: tuple[TypeChunk, ...]
     # A file of violations, how many of them each rule has, and the first ones.
     violations: str | None = None
     counts: tuple[tuple[str, int], ...] = ()
@@ -94,11 +94,11 @@ class Piece:
         }
 
     @staticmethod
-    def from_json(body: dict[str, Any]) -> Piece:
-        return Piece(
+    def from_json(body: dict[str, Any]) -> RowChunk:
+        return RowChunk(
             body["number"],
             body["records"],
-            tuple(TypePiece(TypeId(key), *rest) for key, *rest in body["types"]),
+            tuple(TypeChunk(TypeId(key), *rest) for key, *rest in body["types"]),
             body["violations"],
             tuple((rule, count) for rule, count in body["counts"]),
             tuple(body["shown"]),
@@ -127,7 +127,7 @@ def piece_of(record: int) -> tuple[int, int]:
 # --- files -------------------------------------------------------------------------------------
 
 
-def pack(site: Site, key: str, rows: pa.Table) -> None:
+def pack(site: GraphLocation, key: str, rows: pa.Table) -> None:
     """Write a table to a scratch file."""
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -136,7 +136,7 @@ def pack(site: Site, key: str, rows: pa.Table) -> None:
     site.objects.put(key, sink.getvalue().to_pybytes())
 
 
-def unpack(site: Site, key: str) -> pa.Table:
+def unpack(site: GraphLocation, key: str) -> pa.Table:
     """Read a scratch file."""
     return pa.ipc.open_file(pa.py_buffer(site.objects.get(key))).read_all()
 

@@ -18,13 +18,13 @@ from omnigraph.errors import GraphError, InvalidInput
 from omnigraph.graph.open import open_graph
 from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.violations import Report
-from omnigraph.loading.batches import Batch, Gathered, Parsed
+from omnigraph.loading.batches import Batch, CollectedInput, Parsed
 from omnigraph.loading.load import commit_load, find_base
 from omnigraph.loading.request import LoadRequest, parse_mode
 from omnigraph.loading.tables import check_columns
 from omnigraph.loading.writer import LoadWriter
 from omnigraph.pipeline.columns import find_entity
-from omnigraph.pipeline.input_reader import Reading, read_rows
+from omnigraph.pipeline.input_reader import InputReading, read_rows
 from omnigraph.pipeline.read_input import assemble
 from omnigraph.pipeline.row_chunks import RECORD, SCRATCH, places_of, unpack
 from omnigraph.pipeline.violations import to_violation
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType
     from omnigraph.graph.facade import Graph
-    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.graph_location import GraphLocation
     from omnigraph.pipeline.read_input import Material
-    from omnigraph.pipeline.row_chunks import TypePiece
+    from omnigraph.pipeline.row_chunks import TypeChunk
 
 __all__ = ["GraphWriter"]
 
@@ -57,7 +57,7 @@ class GraphWriter(DataSourceArrowWriter):
     """Writes the rows of one type. ``mode`` is append, merge or overwrite."""
 
     def __init__(
-        self, site: Site, options: dict[str, str], names: Sequence[str], *, overwrite: bool
+        self, site: GraphLocation, options: dict[str, str], names: Sequence[str], *, overwrite: bool
     ) -> None:
         self._site = site
         self._options = options
@@ -69,7 +69,7 @@ class GraphWriter(DataSourceArrowWriter):
         self._entity = find_entity(snapshot.catalog, options.get("type"))
         graph.gate.change(self._branch, types=[self._entity.name])
         limits = graph.engine.root.limits
-        self._reading = Reading(
+        self._reading = InputReading(
             site, new_ulid(), snapshot.catalog, self._mode, limits, checks=False
         )
         _require_columns(self._entity, names)
@@ -124,9 +124,9 @@ class GraphWriter(DataSourceArrowWriter):
         commit_load(graph.engine, request, base, writer, None)
         graph.close()
 
-    def _gather(self, material: Material, bytes_max: int) -> Gathered:
+    def _gather(self, material: Material, bytes_max: int) -> CollectedInput:
         """What the pieces hold, in memory."""
-        gathered = Gathered(bytes_max=bytes_max)
+        gathered = CollectedInput(bytes_max=bytes_max)
         gathered.name(self._entity)
         for piece in material.pieces:
             batches = [
@@ -145,7 +145,7 @@ class GraphWriter(DataSourceArrowWriter):
                 gathered.report.add_many(rule, total, told)
         return gathered
 
-    def _batches(self, part: TypePiece) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
+    def _batches(self, part: TypeChunk) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
         places = places_of(unpack(self._site, part.keys).column(RECORD).to_numpy())
         start = 0
         for batch in unpack(self._site, part.rows or "").combine_chunks().to_batches():

@@ -37,7 +37,7 @@ from omnigraph.pipeline.columns import (
     spark_arrow_type,
 )
 from omnigraph.pipeline.conditions import parse_where
-from omnigraph.pipeline.graph_location import Site
+from omnigraph.pipeline.graph_location import GraphLocation
 from omnigraph.pipeline.partitions import plan_partitions
 from omnigraph.pipeline.sink import GraphWriter
 from omnigraph.runtime.json_text import parse_json
@@ -133,8 +133,8 @@ class GraphSource(DataSource):
         return GraphWriter(self._site, dict(self.options), schema.names, overwrite=overwrite)
 
     @property
-    def _site(self) -> Site:
-        return Site(self._uri, self.secrets, self.policy, self.actor)
+    def _site(self) -> GraphLocation:
+        return GraphLocation(self._uri, self.secrets, self.policy, self.actor)
 
     @property
     def _target(self) -> str:
@@ -216,7 +216,7 @@ def _expected(schema: StructType) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC")
 
 
-def _open(site: Site) -> Graph:
+def _open(site: GraphLocation) -> Graph:
     return open_graph(
         site.uri,
         read_only=True,
@@ -279,7 +279,7 @@ def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 class TableReader(DataSourceReader):
     """Reads nodes or edges."""
 
-    def __init__(self, site: Site, order: TableRead) -> None:
+    def __init__(self, site: GraphLocation, order: TableRead) -> None:
         self._site = site
         self._order = order
 
@@ -299,7 +299,9 @@ class TableReader(DataSourceReader):
 class QueryReader(DataSourceReader):
     """Reads the rows of a query; one task runs it."""
 
-    def __init__(self, site: Site, request: QueryRequest, target: str, schema: pa.Schema) -> None:
+    def __init__(
+        self, site: GraphLocation, request: QueryRequest, target: str, schema: pa.Schema
+    ) -> None:
         self._site = site
         self._request = request
         # What was asked for, and is asked about; the request has the commit that it meant.

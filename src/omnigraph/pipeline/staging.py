@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from omnigraph.frozen import frozen
 from omnigraph.pipeline.row_chunks import RECORD, unpack
-from omnigraph.pipeline.tasks import run_tasks, spread, tell, told
+from omnigraph.pipeline.tasks import decode_result, encode_result, map_tasks, run_tasks
 from omnigraph.ports.tables import Staged
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.graph_location import GraphLocation
     from omnigraph.pipeline.job_context import Stored
-    from omnigraph.pipeline.row_chunks import TypePiece
+    from omnigraph.pipeline.row_chunks import TypeChunk
     from omnigraph.ports.tables import Pin
 
-__all__ = ["Bundle", "Source", "bundle", "stage_bundles", "stage_hidden"]
+__all__ = ["StagedBundle", "StagingSource", "bundle", "stage_bundles", "stage_hidden"]
 
 # A fragment of this size is large enough to scan well and small enough to rewrite.
 _BUNDLE_ROWS_MAX = 1_048_576
@@ -38,42 +38,42 @@ _HIDDEN = pa.schema([("t", pa.int32()), ("address", pa.int64())])
 
 
 @frozen
-class Source:
+class StagingSource:
     """The rows of one piece, with the files that say which of them exist and which do not count."""
 
-    piece: TypePiece
+    piece: TypeChunk
     located: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
 @frozen
-class Bundle:
+class StagedBundle:
     """What one task stages: some pieces of one type, in order."""
 
     pin: Pin
-    sources: tuple[Source, ...]
+    sources: tuple[StagingSource, ...]
     overwrite: bool = False
 
 
-def bundle(pin: Pin, sources: Iterable[Source], *, overwrite: bool) -> list[Bundle]:
+def bundle(pin: Pin, sources: Iterable[StagingSource], *, overwrite: bool) -> list[StagedBundle]:
     """Pieces together, up to the size of a good fragment."""
-    bundles: list[Bundle] = []
-    waiting: list[Source] = []
+    bundles: list[StagedBundle] = []
+    waiting: list[StagingSource] = []
     rows = size = 0
     for source in sources:
         rows, size = rows + source.piece.count, size + source.piece.size
         if waiting and (rows > _BUNDLE_ROWS_MAX or size > _BUNDLE_BYTES_MAX):
-            bundles.append(Bundle(pin, tuple(waiting), overwrite))
+            bundles.append(StagedBundle(pin, tuple(waiting), overwrite))
             waiting, rows, size = [], source.piece.count, source.piece.size
         waiting.append(source)
     if waiting:
-        bundles.append(Bundle(pin, tuple(waiting), overwrite))
+        bundles.append(StagedBundle(pin, tuple(waiting), overwrite))
     return bundles
 
 
 def stage_bundles(
-    spark: SparkSession, site: Site, bundles: list[Bundle]
-) -> dict[Bundle, Staged | None]:
+    spark: SparkSession, site: GraphLocation, bundles: list[StagedBundle]
+) -> dict[StagedBundle, Staged | None]:
     """Write the rows of bundles; one task each."""
     numbered = list(enumerate(bundles))
     answers = run_tasks(spark, numbered, partial(_stage_bundle, site))
@@ -85,15 +85,15 @@ def stage_bundles(
 
 
 def stage_hidden(
-    spark: SparkSession, site: Site, pins: Mapping[int, Pin], going: Stored
+    spark: SparkSession, site: GraphLocation, pins: Mapping[int, Pin], going: Stored
 ) -> dict[int, list[Staged]]:
     """Hide the rows of the branch that go, by type."""
     keys = [file.key for file in going.files]
-    frame = spread(spark, keys, partial(_read_addresses, site), "t int, address bigint")
+    frame = map_tasks(spark, keys, partial(_read_addresses, site), "t int, address bigint")
     fragment = frame["address"].bitwiseAND(_FRAGMENT_MASK)
     frame = frame.repartition("t", fragment)
     staged: dict[int, list[Staged]] = {}
-    for answer in told(frame.mapInArrow(partial(_hide, site, pins), "told string")):
+    for answer in decode_result(frame.mapInArrow(partial(_hide, site, pins), "told string")):
         staged.setdefault(answer["t"], []).append(Staged.from_json(answer["staged"]))
     return staged
 
@@ -101,7 +101,7 @@ def stage_hidden(
 # --- on executors ------------------------------------------------------------------------------
 
 
-def _stage_bundle(site: Site, item: tuple[int, Bundle]) -> dict[str, Any]:
+def _stage_bundle(site: GraphLocation, item: tuple[int, StagedBundle]) -> dict[str, Any]:
     number, wanted = item
     table = site.tables.open(wanted.pin)
     read = [_read(site, source) for source in wanted.sources]
@@ -116,7 +116,7 @@ def _stage_bundle(site: Site, item: tuple[int, Bundle]) -> dict[str, Any]:
     return {"bundle": number, "staged": None if staged is None else staged.to_json()}
 
 
-def _read(site: Site, source: Source) -> tuple[pa.Table, pa.Table, np.ndarray]:
+def _read(site: GraphLocation, source: StagingSource) -> tuple[pa.Table, pa.Table, np.ndarray]:
     """The new rows of a piece, the rows that replace others, and the row ids of those."""
     rows = unpack(site, source.piece.rows or "")
     nothing = np.empty(0, np.uint64)
@@ -138,16 +138,16 @@ def _read(site: Site, source: Source) -> tuple[pa.Table, pa.Table, np.ndarray]:
     return rows.filter(pa.array(~exists)), replaced, row_ids
 
 
-def _column(site: Site, keys: tuple[str, ...], name: str) -> np.ndarray:
+def _column(site: GraphLocation, keys: tuple[str, ...], name: str) -> np.ndarray:
     return np.concatenate([unpack(site, key).column(name).to_numpy() for key in keys])
 
 
-def _read_addresses(site: Site, key: str) -> Iterator[pa.RecordBatch]:
+def _read_addresses(site: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
     yield from unpack(site, key).select(["t", "address"]).combine_chunks().to_batches()
 
 
 def _hide(
-    site: Site, pins: Mapping[int, Pin], batches: Iterable[pa.RecordBatch]
+    site: GraphLocation, pins: Mapping[int, Pin], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     rows = pa.Table.from_batches(batches, _HIDDEN)
     types = rows.column("t").to_numpy()
@@ -155,4 +155,4 @@ def _hide(
     for t in np.unique(types).tolist():
         staged = site.tables.open(pins[t]).stage_part(hide=addresses[types == t])
         if staged is not None:
-            yield tell({"t": t, "staged": staged.to_json()})
+            yield encode_result({"t": t, "staged": staged.to_json()})

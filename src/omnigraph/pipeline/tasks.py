@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "collect",
+    "decode_result",
+    "encode_result",
+    "map_tasks",
     "run_tasks",
     "share_of_tasks",
-    "spread",
-    "tell",
-    "told",
     "translated_failures",
 ]
 
@@ -48,7 +48,7 @@ _MARK = "omnigraph-error:"
 _MARKED = re.compile(rf"{_MARK}(\{{.*?\}}):end", re.DOTALL)
 
 
-def spread(
+def map_tasks(
     spark: SparkSession,
     items: Sequence[T],
     work: Callable[[T], Iterable[pa.RecordBatch]],
@@ -77,15 +77,15 @@ def run_tasks(
     """
     if not items:
         return []
-    return told(spread(spark, items, partial(_try, work), _TOLD))
+    return decode_result(map_tasks(spark, items, partial(_try, work), _TOLD))
 
 
-def tell(answer: dict[str, Any]) -> pa.RecordBatch:
+def encode_result(answer: dict[str, Any]) -> pa.RecordBatch:
     """One answer of a task, as a row."""
     return pa.record_batch({"told": pa.array([json.dumps(answer)])})
 
 
-def told(frame: DataFrame) -> list[dict[str, Any]]:
+def decode_result(frame: DataFrame) -> list[dict[str, Any]]:
     """The answers in a frame; raises the first failure among them."""
     answers = [json.loads(text) for text in collect(frame).column(0).to_pylist()]
     for answer in answers:
@@ -171,11 +171,11 @@ def _context(spark: SparkSession) -> SparkContext | None:
 
 def _try(work: Callable[[T], dict[str, Any]], item: T) -> Iterator[pa.RecordBatch]:
     try:
-        yield tell(work(item))
+        yield encode_result(work(item))
     except StorageFault:
         raise
     except GraphError as error:
-        yield tell({"failure": _failure_of(error)})
+        yield encode_result({"failure": _failure_of(error)})
 
 
 @contextmanager

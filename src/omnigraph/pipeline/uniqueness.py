@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType
     from omnigraph.pipeline.exchange import Tables
-    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.graph_location import GraphLocation
     from omnigraph.pipeline.record_selection import Incoming
 
 __all__ = ["check_uniqueness"]
@@ -85,7 +85,7 @@ def _staying(incoming: Incoming, holders: Findings) -> Findings:
 # --- on executors: one bucket at a time ----------------------------------------------------------
 
 
-def _compare(_: Site, tables: Tables) -> Iterator[pa.RecordBatch]:
+def _compare(_: GraphLocation, tables: Tables) -> Iterator[pa.RecordBatch]:
     for name, rows in tables.items():
         kind, t, number, names = name.split("|")
         if kind == "rows":
@@ -120,7 +120,7 @@ def _holders(t: int, names: str, rows: pa.Table, held: pa.Table) -> Iterator[pa.
     )
 
 
-def _keep_staying(_: Site, tables: Tables) -> Iterator[pa.RecordBatch]:
+def _keep_staying(_: GraphLocation, tables: Tables) -> Iterator[pa.RecordBatch]:
     for name, holders in tables.items():
         kind, t = name.split("|")
         if kind == "holders":

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from omnigraph.catalog.model import Catalog, EntityType
-    from omnigraph.pipeline.graph_location import Site
+    from omnigraph.pipeline.graph_location import GraphLocation
     from omnigraph.pipeline.read_input import Material
 
-__all__ = ["Words", "report_on"]
+__all__ = ["ViolationFormatter", "report_on"]
 
 # In which order violations of one record are told: what it says, then what others say.
 _ORDER = {"key": -1, "unique": 1, "endpoint": 2, "cardinality": 3}
 
 
-def report_on(words: Words, findings: Findings, *, typed: bool = True) -> Report:
+def report_on(words: ViolationFormatter, findings: Findings, *, typed: bool = True) -> Report:
     """What was found; with ``typed``, also what was wrong with records by themselves."""
     counts: Counter[str] = Counter()
     for kind, count in findings.counts.items():
@@ -57,10 +57,10 @@ def report_on(words: Words, findings: Findings, *, typed: bool = True) -> Report
     return report
 
 
-class Words:
+class ViolationFormatter:
     """Puts facts into words."""
 
-    def __init__(self, site: Site, material: Material, catalog: Catalog) -> None:
+    def __init__(self, site: GraphLocation, material: Material, catalog: Catalog) -> None:
         self.site = site
         self.material = material
         self._catalog = catalog
@@ -130,34 +130,34 @@ Facts = dict[str, Any]
 Said = tuple[str, Any]
 
 
-def _repeat(words: Words, _: EntityType, row: Facts, key: Facts) -> Said:
+def _repeat(words: ViolationFormatter, _: EntityType, row: Facts, key: Facts) -> Said:
     return repeats(key["id"], words.number(row["number"])), None
 
 
-def _exists(_: Words, __: EntityType, ___: Facts, key: Facts) -> Said:
+def _exists(_: ViolationFormatter, __: EntityType, ___: Facts, key: Facts) -> Said:
     return f"{key['id']!r} exists already", None
 
 
-def _twin(words: Words, entity: EntityType, row: Facts, key: Facts) -> Said:
+def _twin(words: ViolationFormatter, entity: EntityType, row: Facts, key: Facts) -> Said:
     first = words.number(row["number"])
     return f"not unique: the same values as record {first}", _values(entity, row, key)
 
 
-def _holder(_: Words, entity: EntityType, row: Facts, key: Facts) -> Said:
+def _holder(_: ViolationFormatter, entity: EntityType, row: Facts, key: Facts) -> Said:
     return f"not unique: {row['other']!r} has the same values", _values(entity, row, key)
 
 
-def _missing(words: Words, entity: EntityType, row: Facts, _: Facts) -> Said:
+def _missing(words: ViolationFormatter, entity: EntityType, row: Facts, _: Facts) -> Said:
     node = words.node_type(entity, row["property"])
     return f"there is no {node} {row['value']!r}", row["value"]
 
 
-def _lost(words: Words, entity: EntityType, row: Facts, _: Facts) -> Said:
+def _lost(words: ViolationFormatter, entity: EntityType, row: Facts, _: Facts) -> Said:
     node = words.node_type(entity, row["property"])
     return f"the edge would lose its {node} {row['value']!r}", row["value"]
 
 
-def _count(_: Words, entity: EntityType, row: Facts, __: Facts) -> Said:
+def _count(_: ViolationFormatter, entity: EntityType, row: Facts, __: Facts) -> Said:
     rule = next(rule for rule in rules_of(entity) if isinstance(rule, Cardinality))
     allowed = f"{rule.low}..{'*' if rule.high is None else rule.high}"
     source, number = row["value"], row["number"]
@@ -171,7 +171,7 @@ def _values(entity: EntityType, row: Facts, key: Facts) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-_MESSAGES: dict[str, Callable[[Words, EntityType, Facts, Facts], Said]] = {
+_MESSAGES: dict[str, Callable[[ViolationFormatter, EntityType, Facts, Facts], Said]] = {
     "repeat": _repeat,
     "exists": _exists,
     "twin": _twin,

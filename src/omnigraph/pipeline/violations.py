@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.integrity.violations import Violation, told_value
+from omnigraph.integrity.violations import Violation, format_value
 from omnigraph.pipeline.row_chunks import record_of
 
 if TYPE_CHECKING:
@@ -60,4 +60,4 @@ def to_violation(row: dict[str, Any]) -> Violation:
 
 def spelled_value(value: Any) -> str | None:
     """A value as a file of violations has it."""
-    return None if value is None else json.dumps(told_value(value))
+    return None if value is None else json.dumps(format_value(value))

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from omnigraph.ir.expressions import Score, TextMatch
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
-__all__ = ["Choice", "Memory", "choose_access"]
+__all__ = ["AccessChoice", "Memory", "choose_access"]
 
 # Rough costs, in seconds: enough to tell milliseconds from seconds.
 _COLUMN_ROW = 50e-9
@@ -62,7 +62,7 @@ class Memory(Protocol):
 
 
 @frozen
-class Choice:
+class AccessChoice:
     """What was chosen, and why."""
 
     access: Access
@@ -71,35 +71,39 @@ class Choice:
 
 def choose_access(
     plan: Plan,
-    facts: Facts,
+    facts: PlannerStatistics,
     memory: Memory,
     forced: Access | None = None,
     *,
     streamed: bool = False,
-) -> Choice:
+) -> AccessChoice:
     """Where this run takes its values from. What a stream only shows it reads as it goes on."""
     if forced is not None:
-        return Choice(forced, f"{forced.value} was asked for")
+        return AccessChoice(forced, f"{forced.value} was asked for")
     if plan.searched:
-        return Choice(Access.RESIDENT, "search works on rows by position")
+        return AccessChoice(Access.RESIDENT, "search works on rows by position")
     needed = list(_needed(plan, facts, memory, streamed=streamed))
     missing = [part for part in needed if not part.is_there]
     if not needed:
-        return Choice(Access.RESIDENT, "nothing has to be found first")
+        return AccessChoice(Access.RESIDENT, "nothing has to be found first")
     if not missing:
-        return Choice(Access.RESIDENT, "what finds the rows is in memory")
+        return AccessChoice(Access.RESIDENT, "what finds the rows is in memory")
     load = sum(part.seconds for part in missing)
     if sum(part.bytes for part in missing) > memory.budget_bytes:
-        return Choice(Access.LOOKED_UP, "what is missing is larger than the memory for it")
+        return AccessChoice(Access.LOOKED_UP, "what is missing is larger than the memory for it")
     look_up = sum(_lookup_seconds(node, facts, memory) for node in walk(plan.root))
     spent = sum(memory.spent(type_id) for type_id in _types(plan))
     if load <= max(_QUICK, look_up):
-        return Choice(
+        return AccessChoice(
             Access.RESIDENT, f"loading takes about {_ms(load)}, looking up {_ms(look_up)}"
         )
     if spent >= _PATIENCE * load:
-        return Choice(Access.RESIDENT, f"lookups have cost {_ms(spent)}, loading takes {_ms(load)}")
-    return Choice(Access.LOOKED_UP, f"looking up takes about {_ms(look_up)}, loading {_ms(load)}")
+        return AccessChoice(
+            Access.RESIDENT, f"lookups have cost {_ms(spent)}, loading takes {_ms(load)}"
+        )
+    return AccessChoice(
+        Access.LOOKED_UP, f"looking up takes about {_ms(look_up)}, loading {_ms(load)}"
+    )
 
 
 @frozen
@@ -111,7 +115,9 @@ class _Needed:
     bytes: float
 
 
-def _needed(plan: Plan, facts: Facts, memory: Memory, *, streamed: bool) -> Iterator[_Needed]:
+def _needed(
+    plan: Plan, facts: PlannerStatistics, memory: Memory, *, streamed: bool
+) -> Iterator[_Needed]:
     """Columns that rows are chosen by, ids that they are found by, edges that are followed."""
     for type_id, reading in (plan.readings or {}).items():
         rows = facts.count(type_id)
@@ -130,7 +136,7 @@ def _needed(plan: Plan, facts: Facts, memory: Memory, *, streamed: bool) -> Iter
         yield _Needed(is_there, edges * _EDGE, edges * _CELL_BYTES)
 
 
-def _lookup_seconds(node: Node, facts: Facts, memory: Memory) -> float:
+def _lookup_seconds(node: Node, facts: PlannerStatistics, memory: Memory) -> float:
     """What an operator costs when it looks up what it needs."""
     match node:
         case Scan(counted=True):

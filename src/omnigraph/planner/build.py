@@ -14,15 +14,15 @@ from omnigraph.ir.queries import Block, EntitySlot, Hop
 from omnigraph.ir.walk import blocks, nodes, slots_read
 from omnigraph.planner.plan import (
     Apply,
-    Given,
     Group,
+    Limit,
     Match,
     Node,
-    Page,
     Plan,
     Return,
     Scores,
     Sort,
+    Values,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def build(ir: ReadIR) -> Plan:
         if id(expr) not in ordering and not (grouped and slots_read(expr))
     }
     needed = {id(expr): expr for expr in exprs if id(expr) not in shown} | ordering
-    node: Node = Match(Given(()), ir.match)
+    node: Node = Match(Values(()), ir.match)
     node = apply_blocks(node, (expr for expr in needed.values() if slots_read(expr)))
     scores = scores_in((*needed.values(), *shown.values()))
     if scores:
@@ -64,7 +64,7 @@ def build(ir: ReadIR) -> Plan:
     if grouped:
         node, ties = _grouped(node, ir, order), ()
     node = apply_blocks(node, (expr for expr in needed.values() if not slots_read(expr)))
-    node = Page(Sort(node, order, ties), ir.offset, ir.limit)
+    node = Limit(Sort(node, order, ties), ir.offset, ir.limit)
     node = apply_blocks(node, shown.values())
     searched = tuple(each for each in nodes(ir) if isinstance(each, TextMatch | Score))
     return Plan(ir, Return(node, ir.returns), _slot_types(ir), searched=searched)
@@ -75,7 +75,7 @@ def apply_blocks(node: Node, exprs: Iterable[Expr]) -> Node:
     for expr in exprs:
         for asked in blocks(expr):
             slots = tuple(sorted(slots_read(asked)))
-            node = Apply(node, asked, Match(Given(slots), asked.block), slots)
+            node = Apply(node, asked, Match(Values(slots), asked.block), slots)
     return node
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from omnigraph.ir.expressions import Expr, Slot
     from omnigraph.ir.queries import Hop
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["fan_out", "selectivity", "share_of"]
 
@@ -39,7 +39,7 @@ _UNKNOWN = 0.5
 _LIST_PARAMETER = 10
 
 
-def share_of(filters: Iterable[Expr], types: Mapping[Slot, str], facts: Facts) -> float:
+def share_of(filters: Iterable[Expr], types: Mapping[Slot, str], facts: PlannerStatistics) -> float:
     """The share of rows that pass all filters, taken as independent."""
     share = 1.0
     for condition in filters:
@@ -47,7 +47,7 @@ def share_of(filters: Iterable[Expr], types: Mapping[Slot, str], facts: Facts) -
     return share
 
 
-def selectivity(expr: Expr, types: Mapping[Slot, str], facts: Facts) -> float:
+def selectivity(expr: Expr, types: Mapping[Slot, str], facts: PlannerStatistics) -> float:
     """The share of rows for which a condition is true."""
     match expr:
         case And(operands):
@@ -82,7 +82,7 @@ def _shape(expr: Expr) -> float:
 
 
 def _compared(
-    op: CompareOp, left: Expr, right: Expr, types: Mapping[Slot, str], facts: Facts
+    op: CompareOp, left: Expr, right: Expr, types: Mapping[Slot, str], facts: PlannerStatistics
 ) -> float:
     if isinstance(right, PropertyRef) and not isinstance(left, PropertyRef):
         op, left = MIRRORED[op], right
@@ -95,7 +95,7 @@ def _compared(
             return _RANGE
 
 
-def _equal(expr: Expr, types: Mapping[Slot, str], facts: Facts) -> float:
+def _equal(expr: Expr, types: Mapping[Slot, str], facts: PlannerStatistics) -> float:
     if not isinstance(expr, PropertyRef):
         return _EQUAL
     type_id = types[expr.slot]
@@ -106,7 +106,7 @@ def _equal(expr: Expr, types: Mapping[Slot, str], facts: Facts) -> float:
     return _UNKNOWN if expr.dtype == BOOL else _EQUAL
 
 
-def fan_out(hop: Hop, facts: Facts, *, forward: bool) -> float:
+def fan_out(hop: Hop, facts: PlannerStatistics, *, forward: bool) -> float:
     """How many nodes a hop finds from one."""
     edge = facts.edge(hop.edge_type)
     edges = float(facts.rows.get(hop.edge_type, 0))

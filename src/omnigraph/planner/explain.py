@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import EdgeType
     from omnigraph.ir.expressions import Expr, Slot
     from omnigraph.ir.queries import Hop
-    from omnigraph.planner.access import Choice, Memory
+    from omnigraph.planner.access import AccessChoice, Memory
     from omnigraph.planner.plan import Node, Plan
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["Explained", "explain", "render", "with_measures"]
 
@@ -57,7 +57,9 @@ class Explained:
         return body
 
 
-def explain(plan: Plan, facts: Facts, choice: Choice, memory: Memory) -> Explained:
+def explain(
+    plan: Plan, facts: PlannerStatistics, choice: AccessChoice, memory: Memory
+) -> Explained:
     """The plan as it would run now."""
     slots = [each for each in nodes(plan.ir) if isinstance(each, EntitySlot)]
     teller = _Teller(plan, facts, choice, memory, Speller(slots, facts.catalog))
@@ -78,7 +80,12 @@ def with_measures(
 
 class _Teller:
     def __init__(
-        self, plan: Plan, facts: Facts, choice: Choice, memory: Memory, spell: Speller
+        self,
+        plan: Plan,
+        facts: PlannerStatistics,
+        choice: AccessChoice,
+        memory: Memory,
+        spell: Speller,
     ) -> None:
         self._plan = plan
         self._facts = facts
@@ -101,7 +108,7 @@ class _Teller:
                 names = ", ".join(projection.name for projection in projections)
                 notes = {"access": self._choice.access.source, "because": self._choice.why}
                 return names, notes
-            case plans.Group() | plans.Counted() | plans.Sort() | plans.Page():
+            case plans.Group() | plans.MetadataCount() | plans.Sort() | plans.Limit():
                 return self._folded(node), {}
             case plans.Filter(conditions=searched):
                 return self._combined(node), self._searches(searched)
@@ -228,29 +235,29 @@ class _Teller:
                 return f"rows that {'have no' if anti else 'have a'} match of {self._slots(slots)}"
             case plans.Apply(expr=expr):
                 return self._spell.expr(expr)
-            case plans.Keep(slots=slots, distinct=distinct):
+            case plans.Project(slots=slots, distinct=distinct):
                 return f"{self._slots(slots)}{', each once' if distinct else ''}"
             case plans.Scores(scores=scores):
                 return ", ".join(self._spell.expr(score) for score in scores)
-            case plans.Given(slots=slots):
+            case plans.Values(slots=slots):
                 return self._slots(slots)
             case _:
                 return ""
 
-    def _folded(self, node: plans.Group | plans.Counted | plans.Sort | plans.Page) -> str:
+    def _folded(self, node: plans.Group | plans.MetadataCount | plans.Sort | plans.Limit) -> str:
         match node:
             case plans.Group(keys=keys, folds=folds):
                 by = ", ".join(self._spell.expr(key) for key in keys)
                 made = ", ".join(self._spell.expr(fold) for fold in folds)
                 return " ".join(part for part in (made, f"by {by}" if by else "") if part)
-            case plans.Counted(type_id=type_id):
+            case plans.MetadataCount(type_id=type_id):
                 return f"{self._spell.type(type_id)}, from the pin"
             case plans.Sort(keys=keys, ties=ties, top=top):
                 order = [self._spell.expr(key.expr) + " desc" * key.descending for key in keys]
                 order += [f"{self._spell.slot(slot)}.id" for slot in ties]
                 first = "" if top is None else f", the first {self._counts(top)}"
                 return ", ".join(order) + first
-            case plans.Page(offset=offset, limit=limit):
+            case plans.Limit(offset=offset, limit=limit):
                 skip = "" if offset is None else f" after {self._spell.expr(offset)}"
                 return ("all" if limit is None else self._spell.expr(limit)) + skip
 
@@ -284,7 +291,7 @@ def _slots_below(part: Node) -> set[Slot]:
                 found.add(slot.slot)
             case plans.Expand(hop=hop) | plans.EdgeEnds(hop=hop):
                 found |= slots_read(hop)
-            case plans.Given(slots):
+            case plans.Values(slots):
                 found.update(slots)
             case _:
                 pass

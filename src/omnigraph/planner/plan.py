@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 __all__ = [
     "Access",
     "Apply",
-    "Counted",
     "EdgeEnds",
     "Expand",
     "Filter",
-    "Given",
     "Group",
     "Join",
-    "Keep",
+    "Limit",
     "Match",
+    "MetadataCount",
     "Node",
-    "Page",
     "Plan",
     "Product",
+    "Project",
     "Reading",
     "Return",
     "Scan",
     "Scores",
     "SemiJoin",
     "Sort",
+    "Values",
     "counts_rows",
     "inputs",
     "output_slots",
@@ -76,7 +76,7 @@ class Access(Enum):
 
 
 @frozen
-class Given:
+class Values:
     """The rows of the block around this one; at the top, the one assignment of no slots."""
 
     slots: tuple[Slot, ...]
@@ -195,7 +195,7 @@ class Apply:
 
 
 @frozen
-class Keep:
+class Project:
     """Fewer slots; ``distinct`` each combination once."""
 
     input: Node
@@ -238,7 +238,7 @@ class Group:
 
 
 @frozen
-class Counted:
+class MetadataCount:
     """One group whose folds all count the entities of a type: the pin knows how many there are."""
 
     type_id: str
@@ -261,7 +261,7 @@ class Sort:
 
 
 @frozen
-class Page:
+class Limit:
     """Some of the rows, by their place."""
 
     input: Node
@@ -280,7 +280,7 @@ class Return:
 
 
 Node = (
-    Given
+    Values
     | Match
     | Scan
     | Expand
@@ -290,12 +290,12 @@ Node = (
     | Product
     | SemiJoin
     | Apply
-    | Keep
+    | Project
     | Scores
     | Group
-    | Counted
+    | MetadataCount
     | Sort
-    | Page
+    | Limit
     | Return
 )
 
@@ -371,7 +371,7 @@ def walk(node: Node) -> Iterator[Node]:
 def output_slots(node: Node) -> tuple[Slot, ...]:
     """The slots that the rows of an operator have."""
     match node:
-        case Given(slots) | Keep(slots=slots):
+        case Values(slots) | Project(slots=slots):
             return slots
         case Scan(slot):
             return () if node.counted else (slot.slot,)
@@ -383,7 +383,7 @@ def output_slots(node: Node) -> tuple[Slot, ...]:
             return tuple(slot for below in inputs(node) for slot in output_slots(below))
         case Match(below, block):
             return (*output_slots(below), *(each.slot for each in block.slots))
-        case Group() | Counted():
+        case Group() | MetadataCount():
             keys = node.keys if isinstance(node, Group) else ()
             return tuple(key.slot for key in keys if isinstance(key, EntityRef))
         case _:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.ports.tables import Pin
 
-__all__ = ["Facts", "bucket_of"]
+__all__ = ["PlannerStatistics", "bucket_of"]
 
 
 @dataclass(frozen=True)
-class Facts:
+class PlannerStatistics:
     """The schema, and how many rows each table has: the pins know, nothing is read for it."""
 
     catalog: Catalog

@@ -14,7 +14,7 @@ from omnigraph.policy.actions import SERVER_ACTIONS, Action
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["EVERYONE", "Bundle", "Effect", "Rule", "Scope"]
+__all__ = ["EVERYONE", "Effect", "PolicyBundle", "PolicyRule", "Scope"]
 
 # The implicit group of all named actors.
 EVERYONE = "everyone"
@@ -36,7 +36,7 @@ class Scope(StrEnum):
 
 
 @frozen
-class Rule:
+class PolicyRule:
     """A rule: a group, actions and scopes; an empty tuple matches everything."""
 
     id: str
@@ -51,12 +51,12 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Bundle:
+class PolicyBundle:
     """The content of one policy file."""
 
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     protected_branches: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PolicyRule, ...] = ()
     name: str = "<policy>"
 
     @property

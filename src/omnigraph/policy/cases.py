@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.frozen import frozen
 from omnigraph.policy.actions import Action
-from omnigraph.policy.questions import Extent, Question
+from omnigraph.policy.questions import AuthorizationRequest, Extent
 from omnigraph.policy.yaml_tree import parse_tree
 
 if TYPE_CHECKING:
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from omnigraph.policy.questions import Decision
     from omnigraph.policy.yaml_tree import Tree
 
-__all__ = ["Case", "Outcome", "parse_cases", "run_cases"]
+__all__ = ["CaseOutcome", "PolicyCase", "parse_cases", "run_cases"]
 
 _OPTIONAL = ("branch", "target_branch", "query", "types", "properties")
 
 
 @frozen
-class Case:
+class PolicyCase:
     """A request and its expected decision."""
 
     id: str
-    request: Question
+    request: AuthorizationRequest
     expect: bool
 
 
 @frozen
-class Outcome:
+class CaseOutcome:
     """A case and its decision."""
 
-    case: Case
+    case: PolicyCase
     decision: Decision
 
     @property
@@ -51,7 +51,7 @@ class Outcome:
         }
 
 
-def parse_cases(text: str, file: str = "<tests>") -> tuple[Case, ...]:
+def parse_cases(text: str, file: str = "<tests>") -> tuple[PolicyCase, ...]:
     """Parse a test file; raise ``policy.bad_bundle`` with file, line and column."""
     fields = parse_tree(text, file).fields(["version", "cases"])
     fields["version"].require_version(1)
@@ -66,12 +66,12 @@ def parse_cases(text: str, file: str = "<tests>") -> tuple[Case, ...]:
     return cases
 
 
-def run_cases(policy: Policy, cases: Sequence[Case]) -> list[Outcome]:
+def run_cases(policy: Policy, cases: Sequence[PolicyCase]) -> list[CaseOutcome]:
     """Evaluate all cases."""
-    return [Outcome(case, policy.decide(case.request)) for case in cases]
+    return [CaseOutcome(case, policy.decide(case.request)) for case in cases]
 
 
-def _case(tree: Tree) -> Case:
+def _case(tree: Tree) -> PolicyCase:
     fields = tree.fields(["id", "actor", "action", "expect"], _OPTIONAL)
 
     def text(name: str) -> str | None:
@@ -79,7 +79,7 @@ def _case(tree: Tree) -> Case:
 
     types = fields["types"].texts(empty=False) if "types" in fields else ()
     properties = fields["properties"].texts(empty=False) if "properties" in fields else ()
-    request = Question(
+    request = AuthorizationRequest(
         fields["actor"].text(),
         Action(fields["action"].choice([action.value for action in Action])),
         branch=text("branch"),
@@ -89,4 +89,6 @@ def _case(tree: Tree) -> Case:
         types=types,
         properties=properties,
     )
-    return Case(fields["id"].text(), request, fields["expect"].choice(["allow", "deny"]) == "allow")
+    return PolicyCase(
+        fields["id"].text(), request, fields["expect"].choice(["allow", "deny"]) == "allow"
+    )

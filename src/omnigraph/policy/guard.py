@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.errors import Forbidden
 from omnigraph.policy.actions import Action
-from omnigraph.policy.questions import Decision, Extent, Question
+from omnigraph.policy.questions import AuthorizationRequest, Decision, Extent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omnigraph.policy.bundle import Bundle
+    from omnigraph.policy.bundle import PolicyBundle
 
-__all__ = ["OPEN", "Decider", "Guard", "Policy", "denied"]
+__all__ = ["OPEN", "ActorPolicy", "Policy", "PolicyEngine", "denied"]
 
 _log = logging.getLogger("omnigraph.policy")
 
@@ -24,23 +24,23 @@ _CACHED_MAX = 8_192
 _UNKNOWN_ACTOR = Decision(allowed=False)
 
 
-class Decider(Protocol):
+class PolicyEngine(Protocol):
     """Evaluates the rules of one bundle; equal requests have equal decisions."""
 
-    def decide(self, request: Question) -> Decision: ...
+    def decide(self, request: AuthorizationRequest) -> Decision: ...
 
 
 class Policy:
     """A bundle with its engine and a cache of decisions, for any graph and actor; thread-safe."""
 
-    def __init__(self, bundle: Bundle, engine: Decider) -> None:
+    def __init__(self, bundle: PolicyBundle, engine: PolicyEngine) -> None:
         self.bundle = bundle
         self._engine = engine
         self._actors = None if bundle.applies_to_everyone else bundle.actors
-        self._decisions: OrderedDict[Question, Decision] = OrderedDict()
+        self._decisions: OrderedDict[AuthorizationRequest, Decision] = OrderedDict()
         self._lock = threading.Lock()
 
-    def decide(self, request: Question) -> Decision:
+    def decide(self, request: AuthorizationRequest) -> Decision:
         """Return the decision on a request, from the cache if it is there."""
         if self._actors is not None and request.actor not in self._actors:
             return _UNKNOWN_ACTOR
@@ -57,7 +57,7 @@ class Policy:
         return found
 
 
-class Guard:
+class ActorPolicy:
     """Checks the authorisation of one actor on one graph; cheap enough to create per request."""
 
     __slots__ = ("actor", "graph", "policy")
@@ -69,11 +69,11 @@ class Guard:
         self.actor = actor
         self.graph = graph
 
-    def acting_as(self, actor: str | None) -> Guard:
+    def acting_as(self, actor: str | None) -> ActorPolicy:
         """Return the checks of another actor under the same policy."""
         if actor is None or actor == self.actor:
             return self
-        return Guard(self.policy, actor=actor, graph=self.graph)
+        return ActorPolicy(self.policy, actor=actor, graph=self.graph)
 
     def check(
         self,
@@ -93,7 +93,7 @@ class Guard:
         else:
             some = not isinstance(types, Extent)
             decision = self.policy.decide(
-                Question(
+                AuthorizationRequest(
                     self.actor,
                     action,
                     self.graph,
@@ -135,7 +135,7 @@ class Guard:
         named = () if prop is None else (f"{type_name}.{prop}",)
         decisions = [
             self.policy.decide(
-                Question(
+                AuthorizationRequest(
                     self.actor,
                     each,
                     self.graph,
@@ -178,7 +178,7 @@ class Guard:
 
 
 # Allows everything, for graphs without a policy.
-OPEN = Guard()
+OPEN = ActorPolicy()
 
 
 def denied(

@@ -10,7 +10,7 @@ from omnigraph.frozen import frozen
 if TYPE_CHECKING:
     from omnigraph.policy.actions import Action
 
-__all__ = ["Decision", "Extent", "Question"]
+__all__ = ["AuthorizationRequest", "Decision", "Extent"]
 
 
 class Extent(StrEnum):
@@ -25,7 +25,7 @@ class Extent(StrEnum):
 
 
 @frozen
-class Question:
+class AuthorizationRequest:
     """A request of an actor for an action; names are resolved ones of the graph."""
 
     actor: str

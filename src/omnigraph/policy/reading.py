@@ -11,7 +11,7 @@ from omnigraph.policy.actions import (
     TYPED_ACTIONS,
     Action,
 )
-from omnigraph.policy.bundle import EVERYONE, Bundle, Effect, Rule, Scope
+from omnigraph.policy.bundle import EVERYONE, Effect, PolicyBundle, PolicyRule, Scope
 from omnigraph.policy.yaml_tree import Tree, parse_tree
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _SCOPES = ("branch_scope", "target_branch_scope")
 _BODY = ("branch_scope", "target_branch_scope", "queries", "types", "properties")
 
 
-def parse_bundle(text: str, file: str = "<policy>") -> Bundle:
+def parse_bundle(text: str, file: str = "<policy>") -> PolicyBundle:
     """Parse a bundle; raise ``policy.bad_bundle`` with file, line and column."""
     tree = parse_tree(text, file)
     fields = tree.fields(["version", "rules"], ["groups", "protected_branches"])
@@ -33,7 +33,7 @@ def parse_bundle(text: str, file: str = "<policy>") -> Bundle:
     rules = tuple(_rule(item, groups) for item in fields["rules"].items())
     _require_unique(fields["rules"], rules)
     _require_one_subject(fields["rules"], rules)
-    return Bundle(groups, branches.texts() if branches else (), rules, file)
+    return PolicyBundle(groups, branches.texts() if branches else (), rules, file)
 
 
 def _groups(tree: Tree) -> dict[str, tuple[str, ...]]:
@@ -45,7 +45,7 @@ def _groups(tree: Tree) -> dict[str, tuple[str, ...]]:
     return groups
 
 
-def _rule(tree: Tree, groups: Mapping[str, object]) -> Rule:
+def _rule(tree: Tree, groups: Mapping[str, object]) -> PolicyRule:
     fields = tree.fields(["id"], [effect.value for effect in Effect])
     effects = [effect for effect in Effect if effect.value in fields]
     if len(effects) != 1:
@@ -59,7 +59,7 @@ def _rule(tree: Tree, groups: Mapping[str, object]) -> Rule:
         known = ", ".join([*groups, EVERYONE])
         group_tree.fail(f"names an unknown group: {group!r}", remedy=f"one of: {known}")
     actions = _actions(parts["actions"])
-    rule = Rule(
+    rule = PolicyRule(
         fields["id"].text(),
         effect,
         group,
@@ -113,7 +113,7 @@ def _require_applicable(
             )
 
 
-def _require_valid(body: Tree, parts: Mapping[str, Tree], rule: Rule) -> None:
+def _require_valid(body: Tree, parts: Mapping[str, Tree], rule: PolicyRule) -> None:
     if all(key in parts for key in _SCOPES):
         body.fail("has both `branch_scope` and `target_branch_scope`", remedy="write two rules")
     if rule.properties and rule.effect is Effect.ALLOW:
@@ -130,7 +130,7 @@ def _require_valid(body: Tree, parts: Mapping[str, Tree], rule: Rule) -> None:
         )
 
 
-def _require_unique(tree: Tree, rules: tuple[Rule, ...]) -> None:
+def _require_unique(tree: Tree, rules: tuple[PolicyRule, ...]) -> None:
     seen: set[str] = set()
     for item, rule in zip(tree.items(), rules, strict=True):
         if rule.id in seen:
@@ -138,7 +138,7 @@ def _require_unique(tree: Tree, rules: tuple[Rule, ...]) -> None:
         seen.add(rule.id)
 
 
-def _require_one_subject(tree: Tree, rules: tuple[Rule, ...]) -> None:
+def _require_one_subject(tree: Tree, rules: tuple[PolicyRule, ...]) -> None:
     actions = {action for rule in rules for action in rule.actions}
     if actions & SERVER_ACTIONS and actions - SERVER_ACTIONS:
         tree.fail(

@@ -34,7 +34,7 @@ __all__ = [
     "ROW_ADDRESS",
     "ROW_ID",
     "Filling",
-    "Part",
+    "Fragment",
     "Pin",
     "Staged",
     "StagedFile",
@@ -65,7 +65,7 @@ def table_version(pin: Pin | None) -> int:
 
 
 @frozen
-class Part:
+class Fragment:
     """Rows that were written together, at the place that they have in a scan.
 
     The same key means the same rows in the same order, in every version that has it; only deletions
@@ -183,7 +183,7 @@ class Table(Protocol):
         means all, blobs as bytes. ``parts`` are places in ``parts()``: only their rows are read."""
         ...
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Fragment, ...]:
         """What the table consists of, in the order of a scan."""
         ...
 

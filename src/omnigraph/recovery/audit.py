@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["Audit", "AuditRow", "Outcome"]
+__all__ = ["Audit", "AuditRow", "RecoveryOutcome"]
 
 # Racing recoverers are few; this many lost swaps mean that something else is wrong.
 _SWAPS_MAX = 20
 
 
-class Outcome(StrEnum):
+class RecoveryOutcome(StrEnum):
     ROLLED_FORWARD = "rolled_forward"
     ROLLED_BACK = "rolled_back"
     ORPHANED_BRANCH_DISCARDED = "orphaned_branch_discarded"
@@ -40,7 +40,7 @@ class AuditRow:
     """What recovery did with one operation."""
 
     operation_id: str
-    outcome: Outcome
+    outcome: RecoveryOutcome
     recovered_at_micros: int
     branch: str | None = None
     kind: str | None = None
@@ -127,5 +127,5 @@ def _to_arrow(rows: list[AuditRow]) -> pa.Table:
 
 def _from_json(body: dict[str, Any]) -> AuditRow:
     return AuditRow(
-        **{**body, "outcome": Outcome(body["outcome"]), "tables": tuple(body["tables"])}
+        **{**body, "outcome": RecoveryOutcome(body["outcome"]), "tables": tuple(body["tables"])}
     )

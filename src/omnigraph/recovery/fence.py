@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from omnigraph.errors import NotFound, OutcomeUnknown, StaleHead
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
-from omnigraph.versioning.chain import Presence, commits_since, find_commit
+from omnigraph.versioning.chain import CommitPresence, commits_since, find_commit
 from omnigraph.versioning.manifest import WriterKind
-from omnigraph.versioning.publish import Draft, OperationPublished, Publication, publish
+from omnigraph.versioning.publish import ManifestDraft, OperationPublished, Publication, publish
 
 if TYPE_CHECKING:
     from omnigraph.runtime.ids import CommitId
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RECOVERY_ACTOR",
-    "Fate",
-    "fate_of",
+    "OperationStatus",
     "fence",
+    "operation_status",
     "publish_without_effect",
     "recovery_commit_of",
 ]
@@ -36,7 +36,7 @@ __all__ = [
 RECOVERY_ACTOR = "omnigraph:recovery"
 
 
-class Fate(StrEnum):
+class OperationStatus(StrEnum):
     """What became of an operation, as far as its branch can tell."""
 
     PUBLISHED = "published"
@@ -46,29 +46,31 @@ class Fate(StrEnum):
     OPEN = "open"
 
 
-def fate_of(root: GraphRoot, heads: Heads, lineage: Lineage, publication: Publication) -> Fate:
+def operation_status(
+    root: GraphRoot, heads: Heads, lineage: Lineage, publication: Publication
+) -> OperationStatus:
     """Ask the head, then the chain back to the captured head, then the archive."""
     # What a moved graph's old path holds is not the graph, even if something was made there anew.
     root.require_in_place()
     operation = publication.draft.id
     head = heads.of_incarnation(publication.incarnation)
     if head.is_void(operation):
-        return Fate.VOID
+        return OperationStatus.VOID
     presence, _ = find_commit(root, head, operation, until=publication.captured.id)
-    if presence is Presence.PRESENT:
-        return Fate.PUBLISHED
+    if presence is CommitPresence.PRESENT:
+        return OperationStatus.PUBLISHED
     if head.tombstone:
-        return Fate.MOOT
-    if presence is Presence.CUT:
+        return OperationStatus.MOOT
+    if presence is CommitPresence.CUT:
         if lineage.knows(operation):
-            return Fate.PUBLISHED
+            return OperationStatus.PUBLISHED
         raise OutcomeUnknown(
             "commit.outcome_unknown",
             f"cleanup removed the commits that would tell whether {operation} was published",
             remedy="look for its effects before you repeat it",
             details={"commit_id": operation, "branch": publication.draft.branch},
         )
-    return Fate.OPEN
+    return OperationStatus.OPEN
 
 
 def recovery_commit_of(root: GraphRoot, heads: Heads, publication: Publication) -> str | None:
@@ -107,7 +109,7 @@ def publish_without_effect(
         root,
         heads,
         Publication(
-            draft=Draft(
+            draft=ManifestDraft(
                 new_ulid(root.clock),
                 branch,
                 WriterKind.RECOVERY,
@@ -122,11 +124,13 @@ def publish_without_effect(
     )
 
 
-def fence(root: GraphRoot, heads: Heads, lineage: Lineage, publication: Publication) -> Fate:
+def fence(
+    root: GraphRoot, heads: Heads, lineage: Lineage, publication: Publication
+) -> OperationStatus:
     """Make sure that an operation is either published already or can never be. Idempotent."""
     for _ in range(root.limits.publish_retries + 1):
-        fate = fate_of(root, heads, lineage, publication)
-        if fate is not Fate.OPEN:
+        fate = operation_status(root, heads, lineage, publication)
+        if fate is not OperationStatus.OPEN:
             return fate
         head = heads.of_incarnation(publication.incarnation)
         draft = publication.draft
@@ -137,7 +141,7 @@ def fence(root: GraphRoot, heads: Heads, lineage: Lineage, publication: Publicat
         except (StaleHead, OperationPublished):
             continue
         reach("recovery.fenced")
-        return Fate.VOID
+        return OperationStatus.VOID
     raise StaleHead(
         "recovery.contended",
         f"branch {publication.draft.branch!r} kept moving while {publication.draft.id} was voided",

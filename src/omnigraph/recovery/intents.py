@@ -24,10 +24,10 @@ from omnigraph.frozen import frozen
 from omnigraph.ports.tables import Pin
 from omnigraph.runtime.ids import CommitId, is_ulid, new_short_id
 from omnigraph.runtime.json_text import MALFORMED, parse_json
-from omnigraph.runtime.json_values import plain
+from omnigraph.runtime.json_values import to_json_value
 from omnigraph.versioning import layout
 from omnigraph.versioning.manifest import CommitRef, Counts, WriterKind
-from omnigraph.versioning.publish import Draft, Publication
+from omnigraph.versioning.publish import ManifestDraft, Publication
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +67,7 @@ class Intent:
             "format": INTENT_FORMAT,
             "owner": self.owner.to_json(),
             "created_at_micros": self.created_at_micros,
-            "tables": [{"type_id": t.type_id, "pin": plain(t.pin)} for t in self.tables],
+            "tables": [{"type_id": t.type_id, "pin": to_json_value(t.pin)} for t in self.tables],
             "hoped": _pins_to_json(self.hoped),
             "publication": _publication_to_json(self.publication),
         }
@@ -218,7 +218,7 @@ def _require_known_format(found: int) -> None:
 
 
 def _with(keys: IntentKeys, part: str) -> IntentKeys:
-    return IntentKeys(**{**plain(keys), part: True})
+    return IntentKeys(**{**to_json_value(keys), part: True})
 
 
 def _key(operation: str, suffix: str) -> str:
@@ -226,7 +226,7 @@ def _key(operation: str, suffix: str) -> str:
 
 
 def _pins_to_json(pins: Mapping[TypeId, Pin]) -> dict[str, Any]:
-    return {key: plain(pin) for key, pin in pins.items()}
+    return {key: to_json_value(pin) for key, pin in pins.items()}
 
 
 def _pins_from_json(body: dict[str, Any]) -> dict[TypeId, Pin]:
@@ -235,9 +235,9 @@ def _pins_from_json(body: dict[str, Any]) -> dict[TypeId, Pin]:
 
 def _publication_to_json(publication: Publication) -> dict[str, Any]:
     return {
-        "draft": plain(publication.draft),
+        "draft": to_json_value(publication.draft),
         "incarnation": publication.incarnation,
-        "captured": plain(publication.captured),
+        "captured": to_json_value(publication.captured),
         "schema": publication.schema,
         "moved": _pins_to_json(publication.moved),
         "dropped": sorted(publication.dropped),
@@ -254,7 +254,7 @@ def _publication_from_json(body: dict[str, Any]) -> Publication:
     _require_texts(body["incarnation"], body["schema"], draft["id"], draft["branch"])
     _require_texts(body["captured"]["id"], body["captured"]["incarnation"])
     return Publication(
-        draft=Draft(
+        draft=ManifestDraft(
             **{
                 **draft,
                 "kind": WriterKind(draft["kind"]),

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.errors import Conflict, NotFound, StorageFault
-from omnigraph.recovery.audit import AuditRow, Outcome
+from omnigraph.recovery.audit import AuditRow, RecoveryOutcome
 from omnigraph.recovery.fence import publish_without_effect
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid, ulid_micros
@@ -193,7 +193,7 @@ class Healer:
     def _row(self, path: str, version: int, aside: str) -> AuditRow:
         return AuditRow(
             aside,
-            Outcome.QUARANTINED,
+            RecoveryOutcome.QUARANTINED,
             self._root.clock.now_micros(),
             tables=({"path": path, "from": version, "to": None},),
             note=f"version {version} of {path} was torn",

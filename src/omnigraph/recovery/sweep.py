@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from omnigraph.coordination.heartbeat import HEART
 from omnigraph.errors import Conflict, GraphError, NotFound, OperationVoid, StorageFault
 from omnigraph.frozen import frozen
-from omnigraph.recovery.audit import Audit, AuditRow, Outcome
-from omnigraph.recovery.fence import Fate, fate_of, fence, recovery_commit_of
+from omnigraph.recovery.audit import Audit, AuditRow, RecoveryOutcome
+from omnigraph.recovery.fence import OperationStatus, fence, operation_status, recovery_commit_of
 from omnigraph.recovery.intents import Intent, IntentKeys, IntentStore
 from omnigraph.recovery.quarantine import Healer
 from omnigraph.runtime.faults import reach
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from omnigraph.versioning.refs import BranchRef
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["Pending", "Recovery"]
+__all__ = ["PendingIntent", "Recovery"]
 
 _log = logging.getLogger("omnigraph.recovery")
 
 
 @frozen
-class Pending:
+class PendingIntent:
     """An intent that is still there, and why."""
 
     id: str
@@ -98,18 +98,20 @@ class Recovery:
             # They harm nobody; the next open tries again.
             _log.warning("unfinished writes could not be removed: %s", fault)
 
-    def pending(self) -> list[Pending]:
+    def pending(self) -> list[PendingIntent]:
         """What is left in ``__recovery/``, for people."""
         found = []
         for keys in self.intents.pending().values():
             try:
                 intent = self._intent(keys)
             except (StorageFault, NotFound) as error:
-                found.append(Pending(keys.id, f"unreadable: {error}"))
+                found.append(PendingIntent(keys.id, f"unreadable: {error}"))
                 continue
             draft = intent.publication.draft
             reason = "abandoned" if self._is_abandoned(keys, intent) else "in flight"
-            found.append(Pending(keys.id, reason, draft.branch, draft.kind.value, draft.actor))
+            found.append(
+                PendingIntent(keys.id, reason, draft.branch, draft.kind.value, draft.actor)
+            )
         return found
 
     def _resolve(self, keys: IntentKeys) -> AuditRow | None:
@@ -137,31 +139,31 @@ class Recovery:
         reach("recovery.intent_removed")
         return row
 
-    def _decide(self, intent: Intent) -> tuple[Outcome, dict[TypeId, Pin]]:
+    def _decide(self, intent: Intent) -> tuple[RecoveryOutcome, dict[TypeId, Pin]]:
         """Published, complete, or not completable; acts on the last two."""
         publication = intent.publication
         moved = self.intents.read_confirmation(intent.id)
         try:
-            fate = fate_of(self._root, self._heads, self._lineage, publication)
+            fate = operation_status(self._root, self._heads, self._lineage, publication)
         except NotFound:
             # The manifest of the branch is gone: of a deleted branch by cleanup, of an open one by
             # damage, which an operator may repair.
             if any(ref.open for ref in self._refs_of(publication.incarnation)):
                 raise
-            fate = Fate.MOOT
+            fate = OperationStatus.MOOT
         reach("recovery.classified")
-        if fate is Fate.OPEN and self._is_complete(intent, moved):
+        if fate is OperationStatus.OPEN and self._is_complete(intent, moved):
             try:
                 complete = replace(publication, moved={**publication.moved, **(moved or {})})
                 publish(self._root, self._heads, complete)
                 reach("recovery.published")
-                fate = Fate.PUBLISHED
+                fate = OperationStatus.PUBLISHED
             except OperationVoid:
-                fate = Fate.VOID
+                fate = OperationStatus.VOID
             except Conflict:
                 # A precondition no longer holds: the world went on without this operation.
-                fate = Fate.OPEN
-        if fate is Fate.OPEN:
+                fate = OperationStatus.OPEN
+        if fate is OperationStatus.OPEN:
             fate = fence(self._root, self._heads, self._lineage, publication)
         return _OUTCOMES[fate], moved or {}
 
@@ -224,7 +226,7 @@ class Recovery:
                 for gone in memory.keys() - pending:
                     del memory[gone]
 
-    def _row(self, intent: Intent, outcome: Outcome, moved: dict[TypeId, Pin]) -> AuditRow:
+    def _row(self, intent: Intent, outcome: RecoveryOutcome, moved: dict[TypeId, Pin]) -> AuditRow:
         draft = intent.publication.draft
         tables = tuple(
             {
@@ -247,7 +249,7 @@ class Recovery:
 
 
 _OUTCOMES = {
-    Fate.PUBLISHED: Outcome.ROLLED_FORWARD,
-    Fate.VOID: Outcome.ROLLED_BACK,
-    Fate.MOOT: Outcome.ORPHANED_BRANCH_DISCARDED,
+    OperationStatus.PUBLISHED: RecoveryOutcome.ROLLED_FORWARD,
+    OperationStatus.VOID: RecoveryOutcome.ROLLED_BACK,
+    OperationStatus.MOOT: RecoveryOutcome.ORPHANED_BRANCH_DISCARDED,
 }

@@ -6,12 +6,12 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from omnigraph.server.problems import Problem
+from omnigraph.server.problems import HttpProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.server.settings import Limits
+    from omnigraph.server.settings import ServerLimits
 
 __all__ = ["Admission"]
 
@@ -19,7 +19,7 @@ __all__ = ["Admission"]
 class Admission:
     """The writes in flight, by actor. Used by the event loop alone, so it needs no lock."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ServerLimits) -> None:
         self._limits = limits
         self._writes: dict[str | None, int] = defaultdict(int)
         self._bytes: dict[str | None, int] = defaultdict(int)
@@ -42,8 +42,8 @@ class Admission:
             if not self._writes[actor]:
                 del self._writes[actor], self._bytes[actor]
 
-    def _refused(self, name: str, limit: int, actual: int) -> Problem:
-        return Problem(
+    def _refused(self, name: str, limit: int, actual: int) -> HttpProblem:
+        return HttpProblem(
             429,
             "admission.actor_limit",
             f"this actor has too much in flight: {name} {actual}, allowed {limit}",

@@ -19,24 +19,24 @@ from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.server.admission import Admission
 from omnigraph.server.decoding import decode_body, decode_query
-from omnigraph.server.exchange import Exchange, JsonAnswer
+from omnigraph.server.exchange import Exchange, JsonResponse
 from omnigraph.server.headers import ACTOR, IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.metrics import Metrics
 from omnigraph.server.openapi import make_document
 from omnigraph.server.origins import Origins
 from omnigraph.server.pools import Pools
-from omnigraph.server.problems import Problem, problem_of
+from omnigraph.server.problems import HttpProblem, problem_of
 from omnigraph.server.routes import OPERATIONS
 from omnigraph.server.routing import Router, split_path
-from omnigraph.server.service import Access, Service
-from omnigraph.server.settings import Limits
+from omnigraph.server.service import ServerAccess, Service
+from omnigraph.server.settings import ServerLimits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from starlette.types import Receive, Scope, Send
 
-    from omnigraph.server.operations import Operation
+    from omnigraph.server.operations import ApiOperation
     from omnigraph.server.registry import Registry
     from omnigraph.server.tokens import Tokens
 
@@ -54,7 +54,7 @@ _PREFLIGHT = {
 }
 
 
-def choose_access(*, tokens: bool, policy: bool, unauthenticated: bool) -> Access:
+def choose_access(*, tokens: bool, policy: bool, unauthenticated: bool) -> ServerAccess:
     """The state that follows from what was configured; what makes no sense does not start."""
     if tokens and unauthenticated:
         raise InvalidInput(
@@ -69,9 +69,9 @@ def choose_access(*, tokens: bool, policy: bool, unauthenticated: bool) -> Acces
             remedy="set OMNIGRAPH_SERVER_BEARER_TOKEN or …_TOKENS_FILE",
         )
     if tokens:
-        return Access.POLICY if policy else Access.DEFAULT_DENY
+        return ServerAccess.POLICY if policy else ServerAccess.DEFAULT_DENY
     if unauthenticated:
-        return Access.OPEN
+        return ServerAccess.OPEN
     raise InvalidInput(
         "serve.no_tokens",
         "no tokens are configured",
@@ -87,14 +87,14 @@ class Server:
         registry: Registry,
         *,
         tokens: Tokens,
-        access: Access,
-        limits: Limits | None = None,
+        access: ServerAccess,
+        limits: ServerLimits | None = None,
         origins: Origins | None = None,
-        operations: Sequence[Operation] = OPERATIONS,
+        operations: Sequence[ApiOperation] = OPERATIONS,
     ) -> None:
-        limits = limits or Limits()
+        limits = limits or ServerLimits()
         pools = Pools(limits)
-        document = make_document(operations, secured=access is not Access.OPEN)
+        document = make_document(operations, secured=access is not ServerAccess.OPEN)
         self.service = Service(
             registry,
             access,
@@ -192,12 +192,12 @@ class Server:
         scope = exchange.scope
         _require_host(exchange)
         # A bearer token is never sent by a browser on its own, so only an open server asks.
-        if self.service.access is Access.OPEN:
+        if self.service.access is ServerAccess.OPEN:
             self._origins.require_own(exchange)
         if scope["method"] == "OPTIONS" and (allowed := self._cors_of(exchange)):
             return Response(status_code=204, headers={**allowed, **_PREFLIGHT})
         if len(scope["query_string"]) > self.service.limits.query_string_bytes_max:
-            raise Problem(414, "request.long_query", "the query string is too long")
+            raise HttpProblem(414, "request.long_query", "the query string is too long")
         found, exchange.names = self._router.find(scope["method"], _segments(scope))
         exchange.operation_id = found.id
         if not found.public:
@@ -215,14 +215,14 @@ class Server:
 
     def _authenticate(self, exchange: Exchange) -> str | None:
         """The actor of the token, and of nothing else that the request may say."""
-        if self.service.access is Access.OPEN:
+        if self.service.access is ServerAccess.OPEN:
             return None
         given = exchange.headers.get(b"authorization", ())
         actor = self._tokens.actor_of(given[0]) if len(given) == 1 else None
         if actor is not None:
             return actor
         challenge = 'Bearer realm="omnigraph"'
-        raise Problem(
+        raise HttpProblem(
             401,
             "token.wrong" if given else "token.missing",
             "the bearer token is not known" if given else "a bearer token is needed",
@@ -246,7 +246,7 @@ class Server:
     def _find_graph(self, exchange: Exchange) -> None:
         served = self.service.registry.get(exchange.names["graph_id"])
         if served is None:
-            raise Problem(404, "graph.missing", "there is no such graph")
+            raise HttpProblem(404, "graph.missing", "there is no such graph")
         exchange.served = served
         exchange.graph = served.acting_as(exchange.actor)
 
@@ -254,14 +254,14 @@ class Server:
 
     def _told(self, error: Exception, exchange: Exchange) -> Response:
         problem = problem_of(error)
-        if problem.status >= 500 and not isinstance(error, Problem):
+        if problem.status >= 500 and not isinstance(error, HttpProblem):
             _log.error(
                 "request failed",
                 exc_info=error,
                 extra={"request_id": exchange.request_id, "actor": exchange.actor},
             )
         body = msgspec.json.encode(problem.body(exchange.request_id), enc_hook=str)
-        return JsonAnswer(body, problem.status, problem.headers)
+        return JsonResponse(body, problem.status, problem.headers)
 
     def _note(self, exchange: Exchange, status: int, seconds: float) -> None:
         name = exchange.operation_id
@@ -306,29 +306,29 @@ def _require_host(exchange: Exchange) -> None:
     """HTTP/1.1 has one Host header (RFC 9112, 3.2); older versions have none or one."""
     given = exchange.header("Host")
     if given is None and exchange.scope["http_version"] == "1.1":
-        raise Problem(400, "request.host_missing", "the request has no Host header")
+        raise HttpProblem(400, "request.host_missing", "the request has no Host header")
 
 
-def _require_sense(exchange: Exchange, found: Operation) -> None:
+def _require_sense(exchange: Exchange, found: ApiOperation) -> None:
     """A condition that an operation does not know must not be taken for one that holds."""
     for header, reason in ((IF_COMMIT, "if_commit"), (IDEMPOTENCY_KEY, "idempotency")):
         given = exchange.header(header.name)
         if given is not None and header not in found.headers:
-            raise Problem(
+            raise HttpProblem(
                 400,
                 f"request.{reason}_refused",
                 f"this operation does not take {header.name}",
                 remedy="see /openapi.json for the operations that do",
             )
         if given is None and header.required and header in found.headers:
-            raise Problem(400, f"request.{reason}_missing", f"{header.name} is needed")
+            raise HttpProblem(400, f"request.{reason}_missing", f"{header.name} is needed")
 
 
 async def _require_no_body(exchange: Exchange) -> None:
     if not exchange.has_body:
         return
     if await exchange.whole_body(exchange.service.limits.body_bytes_max):
-        raise Problem(400, "request.unexpected_body", "this operation takes no body")
+        raise HttpProblem(400, "request.unexpected_body", "this operation takes no body")
 
 
 async def _answer_early(response: Response, receive: Receive, send: Send) -> None:

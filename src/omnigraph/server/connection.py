@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 if TYPE_CHECKING:
     import asyncio
 
-    from omnigraph.server.settings import Limits
+    from omnigraph.server.settings import ServerLimits
 
 __all__ = ["BoundedProtocol", "bounded_protocol"]
 
@@ -26,7 +26,7 @@ _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 2**20
 
 
-def bounded_protocol(limits: Limits) -> type[BoundedProtocol]:
+def bounded_protocol(limits: ServerLimits) -> type[BoundedProtocol]:
     """Return the protocol class with the limits of one server."""
     return type("BoundedProtocol", (BoundedProtocol,), {"limits": limits})
 
@@ -34,7 +34,7 @@ def bounded_protocol(limits: Limits) -> type[BoundedProtocol]:
 class BoundedProtocol(HttpToolsProtocol):
     """Closes connections that send too many header bytes, or too slowly."""
 
-    limits: Limits
+    limits: ServerLimits
     _waiting: asyncio.TimerHandle | None = None
     _refused = False
     # Whether the parser is between the first byte of a request and the end of its headers.

@@ -9,11 +9,11 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from omnigraph.server.encoding import require_no_encoding
-from omnigraph.server.problems import Problem
+from omnigraph.server.problems import HttpProblem
 
 if TYPE_CHECKING:
     from omnigraph.server.exchange import Exchange
-    from omnigraph.server.operations import Operation
+    from omnigraph.server.operations import ApiOperation
     from omnigraph.server.wire.base import Input
 
 __all__ = ["decode_body", "decode_query"]
@@ -22,7 +22,7 @@ _PARAMETERS_MAX = 256
 _JSON = "application/json"
 
 
-async def decode_body(operation: Operation, exchange: Exchange) -> Any:
+async def decode_body(operation: ApiOperation, exchange: Exchange) -> Any:
     """The JSON body of a request, as its operation declares it."""
     limits = exchange.service.limits
     longest = limits.json_load_bytes_max if operation.body_of_records else limits.body_bytes_max
@@ -41,7 +41,7 @@ async def decode_body(operation: Operation, exchange: Exchange) -> Any:
         raise _misfit("body", error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise Problem(400, "request.bad_json", f"the body is not JSON: {reason}") from None
+        raise HttpProblem(400, "request.bad_json", f"the body is not JSON: {reason}") from None
 
 
 def _decode(kind: type[Input], data: bytes) -> Any:
@@ -63,14 +63,16 @@ def _decode(kind: type[Input], data: bytes) -> Any:
         return msgspec.convert(said, kind)
 
 
-def decode_query(operation: Operation, raw: bytes) -> Any:
+def decode_query(operation: ApiOperation, raw: bytes) -> Any:
     """The query string, as its operation declares it."""
     if operation.query is None and not raw:
         return None
     given = _parameters(raw)
     if operation.query is None:
         if given:
-            raise Problem(400, "request.unknown_parameter", "this operation takes no parameters")
+            raise HttpProblem(
+                400, "request.unknown_parameter", "this operation takes no parameters"
+            )
         return None
     repeated = _lists(operation.query)
     said = {
@@ -93,7 +95,7 @@ def _parameters(raw: bytes) -> dict[str, list[str]]:
             max_num_fields=_PARAMETERS_MAX,
         )
     except ValueError:
-        raise Problem(
+        raise HttpProblem(
             400, "request.bad_query", "the query string is not NAME=VALUE&…, escaped"
         ) from None
     found: dict[str, list[str]] = {}
@@ -117,8 +119,8 @@ def _lists(kind: type[msgspec.Struct]) -> frozenset[str]:
     )
 
 
-def _misfit(where: str, error: msgspec.ValidationError) -> Problem:
-    return Problem(
+def _misfit(where: str, error: msgspec.ValidationError) -> HttpProblem:
+    return HttpProblem(
         400,
         "request.invalid",
         f"the {where} does not fit: {error}",

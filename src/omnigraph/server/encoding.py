@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from omnigraph.loading.byte_streams import codec_of, open_stream
-from omnigraph.server.problems import Problem
+from omnigraph.server.problems import HttpProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from omnigraph.loading.byte_streams import Stream
     from omnigraph.server.exchange import Exchange
-    from omnigraph.server.request_stream import Inflow
+    from omnigraph.server.request_stream import RequestStream
 
 __all__ = ["DecodedBody", "decoded", "require_no_encoding", "required_encoding"]
 
@@ -46,8 +46,8 @@ def _given(exchange: Exchange) -> str:
     return (exchange.header("Content-Encoding") or "").lower()
 
 
-def _refused(given: str, accepted: str) -> Problem:
-    return Problem(
+def _refused(given: str, accepted: str) -> HttpProblem:
+    return HttpProblem(
         415,
         "request.content_encoding",
         f"the content encoding {given[:80]!r} is not supported here",
@@ -57,11 +57,11 @@ def _refused(given: str, accepted: str) -> Problem:
 
 
 @contextmanager
-def decoded(body: Inflow, codec: str | None, limit: int) -> Iterator[DecodedBody]:
+def decoded(body: RequestStream, codec: str | None, limit: int) -> Iterator[DecodedBody]:
     """Decompress a body while it is read."""
     with open_stream(body) as (tap, stream):
         if codec is not None and codec_of(tap.peek(4)) != codec:
-            raise Problem(400, "request.bad_encoding", f"the body is not {codec}")
+            raise HttpProblem(400, "request.bad_encoding", f"the body is not {codec}")
         yield DecodedBody(stream, limit, name=body.name)
 
 
@@ -79,10 +79,12 @@ class DecodedBody:
         found = self._stream.read(_STEP_BYTES if size < 0 else min(size, _STEP_BYTES))
         if self._count == 0 and codec_of(found[:4]) is not None:
             # The loader would decompress it again, and out of this limit.
-            raise Problem(415, "request.content_encoding", "the body is compressed more than once")
+            raise HttpProblem(
+                415, "request.content_encoding", "the body is compressed more than once"
+            )
         self._count += len(found)
         if self._count > self._limit:
-            raise Problem(
+            raise HttpProblem(
                 413,
                 "request.too_large",
                 f"the decompressed body is larger than {self._limit:,} bytes",

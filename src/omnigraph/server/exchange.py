@@ -14,8 +14,8 @@ from omnigraph.runtime.cancellation import Cancellation, checked_by
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.names import parse_branch, parse_commit
-from omnigraph.server.problems import Problem
-from omnigraph.server.response_stream import Outflow, stream
+from omnigraph.server.problems import HttpProblem
+from omnigraph.server.response_stream import ResponseStream, stream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from omnigraph.server.service import Service
     from omnigraph.server.wire.queries import BudgetInput
 
-__all__ = ["Exchange", "JsonAnswer"]
+__all__ = ["Exchange", "JsonResponse"]
 
 N = TypeVar("N", int, float)
 _DEADLINE_MS_MAX = 86_400_000
 
 
-class JsonAnswer(Response):
+class JsonResponse(Response):
     """A body that is encoded already."""
 
     media_type = "application/json"
@@ -97,11 +97,11 @@ class Exchange:
         if found is None:
             return None
         if len(found) > 1:
-            raise Problem(400, "request.repeated_header", f"the header {name} is given twice")
+            raise HttpProblem(400, "request.repeated_header", f"the header {name} is given twice")
         try:
             return found[0].decode("ascii").strip()
         except UnicodeDecodeError:
-            raise Problem(
+            raise HttpProblem(
                 400, "request.bad_header", f"the header {name} is not plain text"
             ) from None
 
@@ -121,7 +121,7 @@ class Exchange:
         if given is None:
             return
         if not given.isdigit() or not 1 <= int(given[:12]) <= _DEADLINE_MS_MAX:
-            raise Problem(
+            raise HttpProblem(
                 400,
                 "request.bad_deadline",
                 f"{DEADLINE.name} is a number of milliseconds, 1 to {_DEADLINE_MS_MAX}",
@@ -171,7 +171,7 @@ class Exchange:
         message = await self.receive()
         if message["type"] == "http.disconnect":
             self.body_read = True
-            raise Problem(400, "request.disconnected", "the sender went away")
+            raise HttpProblem(400, "request.disconnected", "the sender went away")
         chunk: bytes = message.get("body", b"")
         self.size += len(chunk)
         if self.size > limit:
@@ -189,7 +189,7 @@ class Exchange:
         """415 for a body that is something else."""
         given = (self.header("Content-Type") or "").split(";", 1)[0].strip().lower()
         if given not in wanted:
-            raise Problem(
+            raise HttpProblem(
                 415,
                 "request.media_type",
                 f"the body is {given[:80] or 'of no type'!r}, not {wanted[0]}",
@@ -225,13 +225,13 @@ class Exchange:
         return replace(budget, seconds=_least(budget.seconds, left))
 
     async def read(
-        self, work: Callable[[Graph], Any], *, media_type: str = JsonAnswer.media_type
+        self, work: Callable[[Graph], Any], *, media_type: str = JsonResponse.media_type
     ) -> Response:
         """Answer with what a read gives; it stops when whoever asked has gone."""
         future = self.service.pools.reads.start(lambda: self._checked(work))
         watch = _Watch(self)
         try:
-            return JsonAnswer(await asyncio.shield(future), media_type=media_type)
+            return JsonResponse(await asyncio.shield(future), media_type=media_type)
         except asyncio.CancelledError:
             self.cancellation.cancel()
             raise
@@ -240,15 +240,15 @@ class Exchange:
 
     async def write(self, work: Callable[[Graph], Any], *, status: int = 200) -> Response:
         """Answer with what a write gives. Once begun it is finished, whoever is there to hear."""
-        return JsonAnswer(await self._finished(self.service.pools.writes, work), status)
+        return JsonResponse(await self._finished(self.service.pools.writes, work), status)
 
     async def load(self, work: Callable[[Graph], Any]) -> Response:
         """Like ``write``, among the loads."""
-        return JsonAnswer(await self._finished(self.service.pools.loads, work))
+        return JsonResponse(await self._finished(self.service.pools.loads, work))
 
     async def stream(
         self,
-        work: Callable[[Graph, Outflow], None],
+        work: Callable[[Graph, ResponseStream], None],
         *,
         media_type: str,
         headers: Mapping[str, str] | None = None,
@@ -281,7 +281,7 @@ class Exchange:
     def _encoded(self, work: Callable[[Graph], Any]) -> bytes:
         """Runs in a thread: encoding a large answer would hold up everybody else."""
         if self.deadline is not None and SYSTEM_CLOCK.monotonic() > self.deadline:
-            raise Problem(
+            raise HttpProblem(
                 504,
                 "request.deadline",
                 "the deadline passed before a thread was free; nothing was done",
@@ -324,11 +324,11 @@ async def _in_time(seconds: float) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise Problem(408, "request.slow_body", "the body did not arrive in time") from None
+        raise HttpProblem(408, "request.slow_body", "the body did not arrive in time") from None
 
 
-def _too_large(limit: int, actual: int) -> Problem:
-    return Problem(
+def _too_large(limit: int, actual: int) -> HttpProblem:
+    return HttpProblem(
         413,
         "request.too_large",
         f"the body is larger than {limit:,} bytes",

@@ -14,7 +14,7 @@ from omnigraph.server.wire.problems import ErrorOutput
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omnigraph.server.operations import Operation
+    from omnigraph.server.operations import ApiOperation
 
 __all__ = ["document_text", "make_document"]
 
@@ -42,12 +42,12 @@ _OTHERS = {206: "A part of it.", 304: "It has not changed."}
 _EVERYWHERE = (400, 401, 404, 500, 503)
 
 
-def document_text(operations: Sequence[Operation]) -> str:
+def document_text(operations: Sequence[ApiOperation]) -> str:
     """The document as it is kept beside the source, to be compared with what is served."""
     return json.dumps(make_document(operations), indent=1, ensure_ascii=False) + "\n"
 
 
-def make_document(operations: Sequence[Operation], *, secured: bool = True) -> dict[str, Any]:
+def make_document(operations: Sequence[ApiOperation], *, secured: bool = True) -> dict[str, Any]:
     """The document of a server; without ``secured`` nobody needs a token."""
     types = _types_of(operations)
     schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
@@ -86,7 +86,7 @@ def _problems(schema: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _types_of(operations: Sequence[Operation]) -> list[Any]:
+def _types_of(operations: Sequence[ApiOperation]) -> list[Any]:
     found: dict[Any, Any] = {_key(ErrorOutput): ErrorOutput}
     for each in operations:
         for kind in (each.body, *each.answers, each.query):
@@ -100,7 +100,7 @@ def _key(kind: Any) -> str:
 
 
 def _operation(
-    each: Operation,
+    each: ApiOperation,
     schema_of: dict[str, dict[str, Any]],
     components: dict[str, Any],
     *,
@@ -129,7 +129,7 @@ def _operation(
 
 
 def _responses(
-    each: Operation, schema_of: dict[str, dict[str, Any]], *, secured: bool
+    each: ApiOperation, schema_of: dict[str, dict[str, Any]], *, secured: bool
 ) -> dict[str, Any]:
     success: dict[str, Any] = {"description": "Done."}
     shapes = [schema_of[_key(kind)] for kind in each.answers] or [{"type": "string"}]
@@ -152,7 +152,7 @@ def _responses(
     return {"200": success, **others, **told}
 
 
-def _path_parameters(each: Operation) -> list[dict[str, Any]]:
+def _path_parameters(each: ApiOperation) -> list[dict[str, Any]]:
     return [
         {
             "name": part[1:-1],
@@ -165,7 +165,7 @@ def _path_parameters(each: Operation) -> list[dict[str, Any]]:
     ]
 
 
-def _query_parameters(each: Operation, components: dict[str, Any]) -> list[dict[str, Any]]:
+def _query_parameters(each: ApiOperation, components: dict[str, Any]) -> list[dict[str, Any]]:
     if each.query is None:
         return []
     schema = components[each.query.__name__]
@@ -187,7 +187,7 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _headers(each: Operation) -> list[dict[str, Any]]:
+def _headers(each: ApiOperation) -> list[dict[str, Any]]:
     return [
         {
             "name": header.name,

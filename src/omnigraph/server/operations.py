@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Exchange], Awaitable[Response]]
 
-__all__ = ["GRAPH", "JSON", "NDJSON", "OCTETS", "Operation", "operation"]
+__all__ = ["GRAPH", "JSON", "NDJSON", "OCTETS", "ApiOperation", "operation"]
 
 GRAPH = "/graphs/{graph_id}"
 JSON = "application/json"
@@ -26,7 +26,7 @@ OCTETS = "application/octet-stream"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class ApiOperation:
     """One method on one path."""
 
     id: str
@@ -65,12 +65,12 @@ class Operation:
         return self.path.startswith(GRAPH)
 
 
-def operation(method: str, path: str, **said: Any) -> Callable[[Handler], Operation]:
+def operation(method: str, path: str, **said: Any) -> Callable[[Handler], ApiOperation]:
     """Declare an operation; the function's name is its id, its docstring its summary."""
 
-    def declare(handler: Handler) -> Operation:
+    def declare(handler: Handler) -> ApiOperation:
         summary = " ".join((handler.__doc__ or "").split())
-        return Operation(
+        return ApiOperation(
             id=handler.__name__,
             method=method,
             path=path,

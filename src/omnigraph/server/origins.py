@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from omnigraph.errors import InvalidInput
-from omnigraph.server.problems import Problem
+from omnigraph.server.problems import HttpProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +42,7 @@ class Origins:
         """403 for a request under another name, or from the page of another origin."""
         host = exchange.header("Host")
         if host is not None and not self._is_own(host):
-            raise Problem(
+            raise HttpProblem(
                 403,
                 "request.host_refused",
                 f"an unauthenticated server does not answer as {host[:80]!r}",
@@ -56,7 +56,7 @@ class Origins:
         else:
             refused = not (self.allows(origin) or _is_same(origin, host))
         if refused:
-            raise Problem(
+            raise HttpProblem(
                 403,
                 "request.origin_refused",
                 f"an unauthenticated server does not answer pages of {(origin or '?')[:80]!r}",

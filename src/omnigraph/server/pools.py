@@ -10,12 +10,12 @@ import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from omnigraph.server.problems import Problem
+from omnigraph.server.problems import HttpProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from omnigraph.server.settings import Limits
+    from omnigraph.server.settings import ServerLimits
 
 __all__ = ["Pool", "Pools"]
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 class Pool:
     """Some threads, and a queue that does not grow without end."""
 
-    def __init__(self, name: str, threads: int, limits: Limits) -> None:
+    def __init__(self, name: str, threads: int, limits: ServerLimits) -> None:
         self.name = name
         self.threads = threads
         self._running: set[Future[Any]] = set()
@@ -40,7 +40,7 @@ class Pool:
     def start(self, work: Callable[[], T]) -> asyncio.Future[T]:
         """Do something in a thread, now or when one is free."""
         if self.waiting >= self._limits.queue_max:
-            raise Problem(
+            raise HttpProblem(
                 503,
                 "server.busy",
                 f"the server has more {self.name} to do than it can queue",
@@ -50,7 +50,7 @@ class Pool:
         try:
             running = self._executor.submit(work)
         except RuntimeError:
-            raise Problem(
+            raise HttpProblem(
                 503, "server.stopping", "the server stops", remedy="try another one"
             ) from None
         self._running.add(running)
@@ -78,7 +78,7 @@ class Pool:
 class Pools:
     """All the threads of a server."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ServerLimits) -> None:
         self.reads = Pool("reads", limits.read_threads, limits)
         self.writes = Pool("writes", limits.write_threads, limits)
         self.loads = Pool("loads", limits.load_threads, limits)

@@ -14,7 +14,7 @@ from omnigraph.errors import GraphError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CODES", "Problem", "problem_of"]
+__all__ = ["CODES", "HttpProblem", "problem_of"]
 
 CODES: dict[int, str] = {
     400: "bad_request",
@@ -35,7 +35,7 @@ CODES: dict[int, str] = {
 }
 
 
-class Problem(Exception):
+class HttpProblem(Exception):
     """An answer that is not a success."""
 
     def __init__(
@@ -68,16 +68,16 @@ class Problem(Exception):
         return {**body, **self.more}
 
 
-def problem_of(error: BaseException) -> Problem:
+def problem_of(error: BaseException) -> HttpProblem:
     """What to tell of an error. Of one that is ours to mend nothing is told but that it happened:
     its text may name places and things that are none of the caller's business."""
     match error:
-        case Problem():
+        case HttpProblem():
             return error
         case errors.StorageFault():
             return _internal(error.code, "the storage of the graph failed")
         case GraphError():
-            return Problem(
+            return HttpProblem(
                 _status_of(error),
                 error.code,
                 error.message,
@@ -89,8 +89,8 @@ def problem_of(error: BaseException) -> Problem:
             return _internal("internal", "the server failed")
 
 
-def _internal(reason: str, message: str) -> Problem:
-    return Problem(
+def _internal(reason: str, message: str) -> HttpProblem:
+    return HttpProblem(
         500,
         reason,
         message,

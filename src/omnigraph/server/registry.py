@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from omnigraph.graph.facade import Graph
-    from omnigraph.policy.guard import Guard
+    from omnigraph.policy.guard import ActorPolicy
     from omnigraph.server.stored import StoredQueries
 
 __all__ = ["GraphList", "Quarantined", "Registry", "ServedGraph", "parse_graph_id"]
@@ -71,7 +71,7 @@ class Registry(Protocol):
         ...
 
     @property
-    def guard(self) -> Guard | None:
+    def guard(self) -> ActorPolicy | None:
         """Who may list them; None: nobody has said, so nobody may."""
         ...
 
@@ -86,7 +86,7 @@ class GraphList:
     def __init__(
         self,
         graphs: Iterable[ServedGraph],
-        guard: Guard | None = None,
+        guard: ActorPolicy | None = None,
         *,
         quarantined: Iterable[Quarantined] = (),
     ) -> None:
@@ -101,7 +101,7 @@ class GraphList:
         return tuple(self._graphs.values())
 
     @property
-    def guard(self) -> Guard | None:
+    def guard(self) -> ActorPolicy | None:
         return self._guard
 
     def close(self) -> None:

@@ -7,28 +7,28 @@ import queue
 import threading
 from typing import TYPE_CHECKING
 
-from omnigraph.server.problems import Problem
+from omnigraph.server.problems import HttpProblem
 
 if TYPE_CHECKING:
     from omnigraph.server.exchange import Exchange
 
-__all__ = ["Inflow"]
+__all__ = ["RequestStream"]
 
 _AHEAD = 8
 
 
-class Inflow:
+class RequestStream:
     """A file to whoever reads it. Its sender waits while the reader is behind."""
 
     # What messages about the data call it.
     name = "request body"
 
     def __init__(self) -> None:
-        self._chunks: queue.SimpleQueue[bytes | Problem] = queue.SimpleQueue()
+        self._chunks: queue.SimpleQueue[bytes | HttpProblem] = queue.SimpleQueue()
         self._room = asyncio.Semaphore(_AHEAD)
         self._loop = asyncio.get_running_loop()
         self._left = b""
-        self._ended: Problem | None = None
+        self._ended: HttpProblem | None = None
         self._at_end = False
         self._closed = threading.Event()
 
@@ -42,10 +42,12 @@ class Inflow:
                 if self._closed.is_set():
                     return
                 self._chunks.put(chunk)
-        except Problem as problem:
+        except HttpProblem as problem:
             self._chunks.put(problem)
         except BaseException:
-            self._chunks.put(Problem(503, "server.stopping", "the body was not read to its end"))
+            self._chunks.put(
+                HttpProblem(503, "server.stopping", "the body was not read to its end")
+            )
             raise
         else:
             self._chunks.put(b"")
@@ -65,7 +67,7 @@ class Inflow:
             return b""
         if not self._left:
             found = self._chunks.get()
-            if isinstance(found, Problem):
+            if isinstance(found, HttpProblem):
                 self._ended = found
                 raise found
             self._loop.call_soon_threadsafe(self._room.release)

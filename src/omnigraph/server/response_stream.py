@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from omnigraph.server.pools import Pool
-    from omnigraph.server.settings import Limits
+    from omnigraph.server.settings import ServerLimits
 
-__all__ = ["Abandoned", "Outflow", "StreamAnswer", "stream"]
+__all__ = ["ClientDisconnected", "ResponseStream", "StreamResponse", "stream"]
 
 _log = logging.getLogger("omnigraph.server")
 
 
-class Abandoned(Exception):
+class ClientDisconnected(Exception):
     """Nobody takes the stream any more; raised in the thread that writes it."""
 
 
-class Outflow:
+class ResponseStream:
     """A file to whoever writes it. The writer waits while the reader is behind."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ServerLimits) -> None:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._chunks: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -50,7 +50,7 @@ class Outflow:
             if self._abandoned:
                 # The next write must not wait: nobody makes room any more.
                 self._room.release()
-                raise Abandoned
+                raise ClientDisconnected
             chunk = bytes(view[start : start + self._limits.chunk_bytes])
             self._loop.call_soon_threadsafe(self._chunks.put_nowait, chunk)
         return len(view)
@@ -76,20 +76,20 @@ class Outflow:
 
 async def stream(
     pool: Pool,
-    limits: Limits,
-    work: Callable[[Outflow], None],
+    limits: ServerLimits,
+    work: Callable[[ResponseStream], None],
     *,
     media_type: str,
     headers: Mapping[str, str] | None = None,
     status: int = 200,
 ) -> Response:
     """Begin to stream what ``work`` writes. Errors before its first chunk are raised here."""
-    outflow = Outflow(limits)
+    outflow = ResponseStream(limits)
 
     def run() -> None:
         try:
             work(outflow)
-        except Abandoned:
+        except ClientDisconnected:
             return
         finally:
             outflow.end()
@@ -102,28 +102,28 @@ async def stream(
         raise
     if first is None:
         await writing
-    answer = StreamAnswer(_chunks(first, outflow), outflow, writing, limits)
+    answer = StreamResponse(_chunks(first, outflow), outflow, writing, limits)
     answer.status_code, answer.media_type = status, media_type
     answer.init_headers(headers)
     return answer
 
 
-async def _chunks(first: bytes | None, outflow: Outflow) -> AsyncIterator[bytes]:
+async def _chunks(first: bytes | None, outflow: ResponseStream) -> AsyncIterator[bytes]:
     chunk = first
     while chunk is not None:
         yield chunk
         chunk = await outflow.take()
 
 
-class StreamAnswer(Response):
+class StreamResponse(Response):
     """A response that is sent as fast as it is taken."""
 
     def __init__(
         self,
         chunks: AsyncIterator[bytes],
-        outflow: Outflow,
+        outflow: ResponseStream,
         writing: asyncio.Future[None],
-        limits: Limits,
+        limits: ServerLimits,
     ) -> None:
         self.background = None
         self._chunks = chunks

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
-from omnigraph.server.problems import Problem
+from omnigraph.server.problems import HttpProblem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omnigraph.server.operations import Operation
+    from omnigraph.server.operations import ApiOperation
 
 __all__ = ["Router", "split_path"]
 
@@ -22,8 +22,8 @@ __all__ = ["Router", "split_path"]
 class Router:
     """All operations, by the number of their segments."""
 
-    def __init__(self, operations: Sequence[Operation]) -> None:
-        self._by_length: dict[int, list[tuple[tuple[str | None, ...], Operation]]] = {}
+    def __init__(self, operations: Sequence[ApiOperation]) -> None:
+        self._by_length: dict[int, list[tuple[tuple[str | None, ...], ApiOperation]]] = {}
         for each in operations:
             pattern = tuple(None if part.startswith("{") else part for part in each.segments)
             self._by_length.setdefault(len(pattern), []).append((pattern, each))
@@ -31,7 +31,7 @@ class Router:
             # What is spelled out wins over what is a name.
             found.sort(key=lambda entry: sum(part is None for part in entry[0]))
 
-    def find(self, method: str, segments: Sequence[str]) -> tuple[Operation, dict[str, str]]:
+    def find(self, method: str, segments: Sequence[str]) -> tuple[ApiOperation, dict[str, str]]:
         """The operation of a request and the names in its path, or 404, or 405."""
         allowed = set()
         for pattern, found in self._by_length.get(len(segments), ()):
@@ -41,13 +41,13 @@ class Router:
                 return found, _names(found, segments)
             allowed.add(found.method)
         if allowed:
-            raise Problem(
+            raise HttpProblem(
                 405,
                 "request.bad_method",
                 f"{method[:20]} is not a method of this path",
                 headers={"Allow": ", ".join(sorted(allowed))},
             )
-        raise Problem(404, "request.no_such_path", "there is nothing at this path")
+        raise HttpProblem(404, "request.no_such_path", "there is nothing at this path")
 
 
 def split_path(raw: bytes) -> list[str]:
@@ -56,9 +56,9 @@ def split_path(raw: bytes) -> list[str]:
     try:
         segments = [unquote_to_bytes(part).decode() for part in parts[1:]]
     except UnicodeDecodeError:
-        raise Problem(400, "request.bad_path", "the path is not UTF-8") from None
+        raise HttpProblem(400, "request.bad_path", "the path is not UTF-8") from None
     if any("\x00" in segment for segment in segments):
-        raise Problem(400, "request.bad_path", "the path holds a NUL")
+        raise HttpProblem(400, "request.bad_path", "the path holds a NUL")
     return segments
 
 
@@ -69,7 +69,7 @@ def _fits(pattern: tuple[str | None, ...], segments: Sequence[str]) -> bool:
     return True
 
 
-def _names(found: Operation, segments: Sequence[str]) -> dict[str, str]:
+def _names(found: ApiOperation, segments: Sequence[str]) -> dict[str, str]:
     return {
         part[1:-1]: given
         for part, given in zip(found.segments, segments, strict=True)

@@ -20,15 +20,15 @@ import uvicorn
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
 from omnigraph.graph.open import open_graph, open_policy
-from omnigraph.policy.guard import Guard
+from omnigraph.policy.guard import ActorPolicy
 from omnigraph.server.app import Server, choose_access
 from omnigraph.server.connection import bounded_protocol
 from omnigraph.server.listening import bind_sockets, listen, parse_bind
 from omnigraph.server.logs import start_logs
 from omnigraph.server.origins import Origins, is_loopback
 from omnigraph.server.registry import GraphList, Quarantined, ServedGraph, parse_graph_id
-from omnigraph.server.service import Access
-from omnigraph.server.settings import Limits
+from omnigraph.server.service import ServerAccess
+from omnigraph.server.settings import ServerLimits
 from omnigraph.server.stored import EMPTY, read_stored_queries
 from omnigraph.server.tokens import read_tokens
 
@@ -72,7 +72,7 @@ class ServeRequest:
     # Start with all of them or not at all.
     require_all_graphs: bool = False
     log_level: str = "info"
-    limits: Limits = field(default_factory=Limits)
+    limits: ServerLimits = field(default_factory=ServerLimits)
 
 
 def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server:
@@ -115,7 +115,7 @@ def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server
         _log.error("graph not served", extra={"graph": each.id}, exc_info=each.error)
     _require_distinct(served)
     lister = open_policy(request.server_policy)
-    guard = None if lister is None else Guard(lister)
+    guard = None if lister is None else ActorPolicy(lister)
     return Server(
         GraphList(served, guard, quarantined=broken),
         tokens=tokens,
@@ -243,9 +243,9 @@ def warn_of_exposure(request: ServeRequest) -> None:
     sys.stderr.flush()
 
 
-def _policy_of(access: Access, request: ServeRequest) -> PolicySource:
+def _policy_of(access: ServerAccess, request: ServeRequest) -> PolicySource:
     """Tokens without a policy read, and nothing else."""
-    return _READ_ONLY if access is Access.DEFAULT_DENY else request.policy
+    return _READ_ONLY if access is ServerAccess.DEFAULT_DENY else request.policy
 
 
 def _addresses(graphs: Sequence[str]) -> dict[str, str]:
@@ -302,7 +302,7 @@ _VARIABLES = {
 }
 
 
-def _with_environment(limits: Limits, environment: Mapping[str, str]) -> Limits:
+def _with_environment(limits: ServerLimits, environment: Mapping[str, str]) -> ServerLimits:
     given = {}
     for variable, name in _VARIABLES.items():
         text = environment.get(variable)

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from omnigraph.server.metrics import Metrics
     from omnigraph.server.pools import Pools
     from omnigraph.server.registry import Registry
-    from omnigraph.server.settings import Limits
+    from omnigraph.server.settings import ServerLimits
 
-__all__ = ["Access", "Service"]
+__all__ = ["ServerAccess", "Service"]
 
 
-class Access(StrEnum):
+class ServerAccess(StrEnum):
     """The three states of a server."""
 
     # No tokens: everybody may everything but list the graphs.
@@ -32,8 +32,8 @@ class Service:
     """The graphs, the rules, the threads and the figures."""
 
     registry: Registry
-    access: Access
-    limits: Limits
+    access: ServerAccess
+    limits: ServerLimits
     pools: Pools
     admission: Admission
     metrics: Metrics

@@ -6,7 +6,7 @@ import os
 
 from omnigraph.frozen import frozen
 
-__all__ = ["Limits"]
+__all__ = ["ServerLimits"]
 
 _KIB = 2**10
 _MIB = 2**20
@@ -14,7 +14,7 @@ _CORES = os.cpu_count() or 1
 
 
 @frozen
-class Limits:
+class ServerLimits:
     """What one process takes on. Operators may raise these; the defaults suit two cores."""
 
     # A query and its parameters; whatever is larger is data and belongs into a load.

@@ -1,1 +1,1 @@
-"""TODO."""
+"""An open graph: its engine, prepared queries, running operations and status."""

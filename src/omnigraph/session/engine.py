@@ -10,7 +10,7 @@ from omnigraph.compiler import CompileCache
 from omnigraph.executor.budget import Budget
 from omnigraph.recovery.sweep import Recovery
 from omnigraph.session.prepared_queries import PreparedQueries
-from omnigraph.session.running_operations import Running
+from omnigraph.session.running_operations import RunningOperations
 from omnigraph.versioning.heads import Heads
 from omnigraph.versioning.lineage import Lineage
 from omnigraph.versioning.names import MAIN
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from omnigraph.changes.compare import Differences
     from omnigraph.ports.embeddings import Embedder
     from omnigraph.versioning.root import GraphRoot
-    from omnigraph.writer.attempt import Attempts
+    from omnigraph.writer.attempt import WriteTransactions
 
 __all__ = ["TRAVERSAL_VARIABLE", "Engine"]
 
@@ -44,10 +44,10 @@ class Engine:
         self.recovery = Recovery(root, self.heads, self.lineage)
         # Writers see all of the graph, whoever else sees less of it.
         self._whole = root
-        self._attempts: Attempts | None = None
+        self._attempts: WriteTransactions | None = None
         self.compiled = CompileCache()
         self.prepared = PreparedQueries(self.compiled)
-        self.running = Running()
+        self.running = RunningOperations()
         self._last_snapshot: Snapshot | None = None
         # ``csr`` or ``indexed`` for every query; without it the cheaper one is chosen each time.
         self.traversal = os.environ.get(TRAVERSAL_VARIABLE)
@@ -59,13 +59,13 @@ class Engine:
         self._seen: Cache[Hashable, Engine] = Cache(128)
 
     @property
-    def attempts(self) -> Attempts:
+    def attempts(self) -> WriteTransactions:
         """What writes. Made for the first writer: a reader does not wait for its import."""
         if self._attempts is None:
-            from omnigraph.writer.attempt import Attempts  # noqa: PLC0415
+            from omnigraph.writer.attempt import WriteTransactions  # noqa: PLC0415
 
             # Two threads may both make one; what they share is kept by place, not by object.
-            self._attempts = Attempts(self._whole, self.heads, self.lineage, self.recovery)
+            self._attempts = WriteTransactions(self._whole, self.heads, self.lineage, self.recovery)
         return self._attempts
 
     def seen_through(self, who: Hashable, reduce: Callable[[Catalog], Catalog]) -> Engine:

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from omnigraph.executor.execute import Executable
     from omnigraph.executor.result import QueryResult, ReadTarget
-    from omnigraph.planner.access import Choice
+    from omnigraph.planner.access import AccessChoice
     from omnigraph.planner.explain import Explained
     from omnigraph.planner.plan import Node
     from omnigraph.runtime.ids import CommitId
     from omnigraph.session.engine import Engine
-    from omnigraph.session.prepared_queries import Prepared
+    from omnigraph.session.prepared_queries import PreparedQuery
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = ["Explanation", "explain_query", "profile_query"]
@@ -86,7 +86,7 @@ def explain_query(engine: Engine, request: QueryRequest) -> Explanation:
 
 def _explained(
     engine: Engine, snapshot: Snapshot, request: QueryRequest
-) -> tuple[Prepared, Executable, Choice, Explained]:
+) -> tuple[PreparedQuery, Executable, AccessChoice, Explained]:
     """A query with its plan, its way of access and the description of both."""
     prepared = prepare(engine, snapshot, request)
     planned = prepared.planned(snapshot)

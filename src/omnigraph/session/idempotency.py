@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit, Manifest
-    from omnigraph.writer.plan import Request
+    from omnigraph.writer.plan import WriteRequest
 
 __all__ = ["RACED", "digest_of", "find_earlier", "run_once", "spelled"]
 
@@ -51,7 +51,7 @@ def _plain(value: Any) -> Any:
 
 
 def run_once(
-    engine: Engine, order: Request, attempt: Callable[[Request], Manifest | None]
+    engine: Engine, order: WriteRequest, attempt: Callable[[WriteRequest], Manifest | None]
 ) -> Commit | None:
     """Make the commit of a request that has a key, or find the one that it made before: even if
     the other one runs at the very same time."""

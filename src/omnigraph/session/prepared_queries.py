@@ -16,7 +16,7 @@ from omnigraph.executor.execute import Executable
 from omnigraph.executor.topology import endpoints_key
 from omnigraph.ir.expressions import Score, ScoreFunc, TextMatch
 from omnigraph.ir.queries import MutationIR, ReadIR
-from omnigraph.planner import Facts, bucket_of, plan_read
+from omnigraph.planner import PlannerStatistics, bucket_of, plan_read
 from omnigraph.planner.access import choose_access
 from omnigraph.planner.plan import Access
 from omnigraph.ports.indexes import IndexKind
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from omnigraph.executor.cache import ByteCache
     from omnigraph.ir.expressions import Value
     from omnigraph.ir.queries import QueryIR
-    from omnigraph.planner.access import Choice
+    from omnigraph.planner.access import AccessChoice
     from omnigraph.ports.tables import Pin, Table
     from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["Prepared", "PreparedQueries", "SnapshotMemory", "SnapshotSource"]
+__all__ = ["PreparedQueries", "PreparedQuery", "SnapshotMemory", "SnapshotSource"]
 
 _CAPACITY = 512
 _PLANS_PER_QUERY = 8
@@ -101,15 +101,15 @@ class SnapshotMemory:
 
     def how_searched(self, type_id: str, expr: TextMatch | Score, *, of_all: bool) -> str:
         # The door to search: only a query that ranks asks this.
-        from omnigraph.executor.search.texts import tell_texts  # noqa: PLC0415
-        from omnigraph.executor.search.vectors import tell_vectors  # noqa: PLC0415
+        from omnigraph.executor.search.texts import describe_text_search  # noqa: PLC0415
+        from omnigraph.executor.search.vectors import describe_vector_search  # noqa: PLC0415
 
         table = self._snapshot.table(TypeId(type_id))
         column = self._column(type_id, expr.target.prop)
         if isinstance(expr, Score) and expr.func is ScoreFunc.NEAREST:
-            return tell_vectors(table, column, of_all=of_all)
+            return describe_vector_search(table, column, of_all=of_all)
         func = expr.func if isinstance(expr, TextMatch) else None
-        return tell_texts(table, column, self._cache, func)
+        return describe_text_search(table, column, self._cache, func)
 
     def _pin(self, type_id: str) -> tuple[str, int, str]:
         return pin_key(self._pins[TypeId(type_id)])
@@ -119,7 +119,7 @@ class SnapshotMemory:
         return by_id[prop].column  # type: ignore[index, attr-defined, no-any-return]
 
 
-class Prepared:
+class PreparedQuery:
     """One query against one schema, with its plans."""
 
     def __init__(self, ir: ReadIR) -> None:
@@ -174,14 +174,16 @@ class Prepared:
         forced: Access | None,
         *,
         streamed: bool = False,
-    ) -> Choice:
+    ) -> AccessChoice:
         """Where a run would take its values from, and why."""
         memory = SnapshotMemory(snapshot, shared_cache())
         return choose_access(planned.plan, self.facts(snapshot), memory, forced, streamed=streamed)
 
-    def facts(self, snapshot: Snapshot) -> Facts:
+    def facts(self, snapshot: Snapshot) -> PlannerStatistics:
         pins = snapshot.manifest.pins
-        return Facts(snapshot.catalog, {type_id: pin.rows for type_id, pin in pins.items()})
+        return PlannerStatistics(
+            snapshot.catalog, {type_id: pin.rows for type_id, pin in pins.items()}
+        )
 
 
 class PreparedQueries:
@@ -189,12 +191,12 @@ class PreparedQueries:
 
     def __init__(self, compiled: CompileCache) -> None:
         self._compiled = compiled
-        self._entries: OrderedDict[_Key, Prepared] = OrderedDict()
+        self._entries: OrderedDict[_Key, PreparedQuery] = OrderedDict()
         self._lock = threading.Lock()
 
     def prepare(
         self, snapshot: Snapshot, text: str, name: str | None, source_name: str
-    ) -> Prepared:
+    ) -> PreparedQuery:
         """The query, compiled against the schema of the snapshot; it must be a read."""
         require_texts(text, name)
         key = (snapshot.manifest.commit.schema, text, name)
@@ -203,7 +205,7 @@ class PreparedQueries:
             if found is not None:
                 self._entries.move_to_end(key)
                 return found
-        made = Prepared(_require_read(self._compile(snapshot, text, name, source_name)))
+        made = PreparedQuery(_require_read(self._compile(snapshot, text, name, source_name)))
         with self._lock:
             self._entries[key] = made
             while len(self._entries) > _CAPACITY:

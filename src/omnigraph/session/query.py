@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from omnigraph.executor.result import QueryResult, QueryStream
     from omnigraph.ir.queries import QueryIR
     from omnigraph.session.engine import Engine
-    from omnigraph.session.prepared_queries import Prepared
+    from omnigraph.session.prepared_queries import PreparedQuery
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = [
@@ -89,7 +89,7 @@ def stream_query(engine: Engine, request: QueryRequest) -> QueryStream:
     return found.read_from(snapshot.commit_id, read_target(request.target))
 
 
-def prepare(engine: Engine, snapshot: Snapshot, request: QueryRequest) -> Prepared:
+def prepare(engine: Engine, snapshot: Snapshot, request: QueryRequest) -> PreparedQuery:
     """The query, compiled and planned before or now."""
     return engine.prepared.prepare(snapshot, request.text, request.name, request.source_name)
 
@@ -100,7 +100,7 @@ def budget_of(engine: Engine, request: QueryRequest) -> Budget:
 
 
 def call_of(
-    engine: Engine, prepared: Prepared, request: QueryRequest, meter: Meter | None = None
+    engine: Engine, prepared: PreparedQuery, request: QueryRequest, meter: Meter | None = None
 ) -> Call:
     """How a run is made: bound parameters, the instant, the budget and what is spent of it."""
     return Call(

@@ -14,12 +14,12 @@ from omnigraph.runtime.clock import SYSTEM_CLOCK, format_micros
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Operation", "Running"]
+__all__ = ["RunningOperation", "RunningOperations"]
 
 _numbers = itertools.count(1)
 
 
-class Operation(Cancellation):
+class RunningOperation(Cancellation):
     """One call while it runs: a context manager that is listed as long as it is entered."""
 
     __slots__ = (
@@ -34,7 +34,7 @@ class Operation(Cancellation):
 
     def __init__(
         self,
-        operations: dict[int, Operation],
+        operations: dict[int, RunningOperation],
         kind: str,
         name: str | None,
         target: str,
@@ -58,7 +58,7 @@ class Operation(Cancellation):
     def __repr__(self) -> str:
         return f"<Operation {self.id}: {self.kind} {self.name or '(unnamed)'} on {self.target}>"
 
-    def __enter__(self) -> Operation:
+    def __enter__(self) -> RunningOperation:
         self._all[self._number] = self
         return self
 
@@ -76,17 +76,17 @@ class Operation(Cancellation):
         }
 
 
-class Running:
+class RunningOperations:
     """The operations of one open graph. Thread-safe."""
 
     def __init__(self) -> None:
-        self._operations: dict[int, Operation] = {}
+        self._operations: dict[int, RunningOperation] = {}
 
     def begin(
         self, kind: str, name: str | None, target: str, actor: str | None = None
-    ) -> Operation:
+    ) -> RunningOperation:
         """An operation that is listed for as long as the ``with`` block lasts."""
-        return Operation(self._operations, kind, name, target, actor)
+        return RunningOperation(self._operations, kind, name, target, actor)
 
     @contextmanager
     def during(
@@ -99,12 +99,12 @@ class Running:
         ):
             yield
 
-    def list(self) -> Sequence[Operation]:
+    def list(self) -> Sequence[RunningOperation]:
         """What is running, the oldest first."""
         found = self._operations.copy().values()
         return sorted(found, key=lambda operation: operation.started_micros)
 
-    def cancel(self, operation_id: str) -> Operation:
+    def cancel(self, operation_id: str) -> RunningOperation:
         """Ask an operation to stop at its next step: a query fails with ``query.cancelled``, a
         write with ``operation.cancelled``, unless its commit is being published already."""
         operation = next((each for each in self.list() if each.id == operation_id), None)

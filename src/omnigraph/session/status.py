@@ -13,11 +13,11 @@ from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.refs import DamagedRef, damage_to_json
 
 if TYPE_CHECKING:
-    from omnigraph.recovery.sweep import Pending
+    from omnigraph.recovery.sweep import PendingIntent
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["Status", "describe"]
+__all__ = ["Status", "describe_status"]
 
 
 @frozen
@@ -38,7 +38,7 @@ class Status:
     nodes: int | None
     edges: int | None
     # Unfinished writes: they block nobody, but somebody should know.
-    pending: tuple[Pending, ...]
+    pending: tuple[PendingIntent, ...]
     # Branches and tags that cannot be read.
     damaged: tuple[DamagedRef, ...] = ()
 
@@ -61,7 +61,7 @@ _DAMAGE = frozenset(
 )
 
 
-def describe(engine: Engine) -> Status:
+def describe_status(engine: Engine) -> Status:
     """Describe a graph, also one whose main branch is damaged."""
     root = engine.root
     branches, tags = list_branches(root, engine.heads), root.refs.tags()

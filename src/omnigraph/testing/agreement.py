@@ -16,7 +16,7 @@ from omnigraph.errors import GraphError
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.execute import Call, Executable, execute
 from omnigraph.ir.expressions import EntityRef, type_of
-from omnigraph.planner import Facts, plan_read
+from omnigraph.planner import PlannerStatistics, plan_read
 from omnigraph.planner.plan import Access
 from omnigraph.session.query import call_of, prepare
 from omnigraph.testing import reference
@@ -55,7 +55,7 @@ class Question:
 
     def plan(self) -> Plan:
         counts = {type_id: table.num_rows for type_id, table in self.tables.items()}
-        return plan_read(self.ir, Facts(self.catalog, counts))
+        return plan_read(self.ir, PlannerStatistics(self.catalog, counts))
 
     def execute(self, access: Access, plan: Plan | None = None) -> QueryResult:
         """Evaluate with the engine."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from omnigraph.frozen import frozen
 from omnigraph.runtime.limits import DEFAULT_LIMITS
 from omnigraph.testing.kit import new_engine
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.versioning.branches import create_branch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.testing.processes import Outcome
+    from omnigraph.testing.processes import StepOutcome
 
 __all__ = ["Contention", "write_side_by_side"]
 
@@ -23,7 +23,7 @@ __all__ = ["Contention", "write_side_by_side"]
 class Contention:
     """What became of every write."""
 
-    tries: tuple[Outcome, ...]
+    tries: tuple[StepOutcome, ...]
 
     @property
     def at_once(self) -> float:
@@ -46,7 +46,7 @@ def write_side_by_side(path: Path, *, processes: int = 8, writes: int = 20) -> C
     names = [f"b{number}" for number in range(processes)]
     for name in names:
         create_branch(engine.root, engine.heads, name, engine.resolver.resolve("main"))
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         children = []
         for name in names:
             adds = [

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from omnigraph.graph.facade import Graph
 
-__all__ = ["SCHEMA", "Outcome", "Twins", "contents", "outcome_of"]
+__all__ = ["SCHEMA", "LoadOutcome", "Twins", "contents", "outcome_of"]
 
 SCHEMA = """
 node Person {
@@ -64,7 +64,7 @@ edge Mentions: Note -> Person @card(1..) {
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LoadOutcome:
     """How a load ended, in a form in which two engines can be compared."""
 
     ending: str
@@ -97,7 +97,7 @@ class Twins:
                 file.write(b"\n")
         return str(path)
 
-    def load(self, source: Any, mode: str = "merge", **options: Any) -> Outcome:
+    def load(self, source: Any, mode: str = "merge", **options: Any) -> LoadOutcome:
         """Load on both; they must agree on the verdict and on the contents."""
         mine = self.load_on_spark(source, mode, **options)
         yours = outcome_of(lambda: self.local.load(source, mode=mode, **options))
@@ -105,7 +105,7 @@ class Twins:
         self.compare()
         return mine
 
-    def load_on_spark(self, source: Any, mode: str = "merge", **options: Any) -> Outcome:
+    def load_on_spark(self, source: Any, mode: str = "merge", **options: Any) -> LoadOutcome:
         request = LoadRequest(source, Mode(mode), **options)
         return outcome_of(
             lambda: load_on_spark(lambda: self._spark, self.spark.engine, request, self.order).load
@@ -122,7 +122,7 @@ def _require_equal(spark: Any, local: Any) -> None:
         raise AssertionError("\n".join(difference))
 
 
-def outcome_of(load: Callable[[], Any]) -> Outcome:
+def outcome_of(load: Callable[[], Any]) -> LoadOutcome:
     try:
         result = load()
     except GraphError as error:
@@ -144,9 +144,9 @@ def outcome_of(load: Callable[[], Any]) -> Outcome:
         told = details.get("counts") or {key: details[key] for key in ("ids",) if key in details}
         if isinstance(error, StorageFault):
             raise
-        return Outcome(f"{type(error).__name__} {error.code}", told, found)
+        return LoadOutcome(f"{type(error).__name__} {error.code}", told, found)
     body = result.to_json()
-    return Outcome("done", {key: body[key] for key in _COMPARED})
+    return LoadOutcome("done", {key: body[key] for key in _COMPARED})
 
 
 _COMPARED = ("mode", "nodes", "edges", "superseded", "deleted")

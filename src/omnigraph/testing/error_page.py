@@ -17,8 +17,8 @@ from omnigraph import errors
 from omnigraph.catalog.codes import MEANINGS, MigrationCode, SchemaCode
 from omnigraph.compiler.codes import CODES
 from omnigraph.compiler.lint_rules import LINT_RULES
-from omnigraph.language.gq.problems import Problem as QueryProblem
-from omnigraph.language.pg.problems import Problem as SchemaProblem
+from omnigraph.language.gq.problems import SyntaxProblem as QueryProblem
+from omnigraph.language.pg.problems import SchemaSyntaxProblem as SchemaProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     Answer = TypeVar("Answer")
 
-__all__ = ["Fault", "FaultyObjects", "Verb", "When"]
+__all__ = ["Fault", "FaultyObjects", "ObjectVerb", "When"]
 
 
-class Verb(StrEnum):
+class ObjectVerb(StrEnum):
     GET = "get"
     PUT = "put"  # both kinds of put
     LIST = "list"
@@ -36,7 +36,7 @@ class When(StrEnum):
 class Fault:
     """Fail the ``nth`` request (from 1) of a kind whose key starts with ``prefix``."""
 
-    verb: Verb
+    verb: ObjectVerb
     nth: int = 1
     when: When = When.BEFORE
     prefix: str = ""
@@ -55,7 +55,7 @@ class FaultyObjects:
         self._inner = inner
         self._faults = list(faults)
         self._seen = [0] * len(faults)
-        self.hits: list[tuple[Verb, str]] = []
+        self.hits: list[tuple[ObjectVerb, str]] = []
 
     def add(self, fault: Fault) -> None:
         """One more fault, counted from now on."""
@@ -75,27 +75,27 @@ class FaultyObjects:
         self._inner.create_root()
 
     def get(self, key: str) -> bytes:
-        return self._run(Verb.GET, key, lambda: self._inner.get(key))
+        return self._run(ObjectVerb.GET, key, lambda: self._inner.get(key))
 
     def size(self, key: str) -> int:
-        return self._run(Verb.HEAD, key, lambda: self._inner.size(key))
+        return self._run(ObjectVerb.HEAD, key, lambda: self._inner.size(key))
 
     def exists(self, key: str) -> bool:
-        return self._run(Verb.HEAD, key, lambda: self._inner.exists(key))
+        return self._run(ObjectVerb.HEAD, key, lambda: self._inner.exists(key))
 
     def put(self, key: str, body: bytes) -> None:
-        self._run(Verb.PUT, key, lambda: self._inner.put(key, body))
+        self._run(ObjectVerb.PUT, key, lambda: self._inner.put(key, body))
 
     def put_if_absent(self, key: str, body: bytes, *, same_as: str | None = None) -> bool:
         return self._run(
-            Verb.PUT, key, lambda: self._inner.put_if_absent(key, body, same_as=same_as)
+            ObjectVerb.PUT, key, lambda: self._inner.put_if_absent(key, body, same_as=same_as)
         )
 
     def delete(self, key: str) -> None:
-        self._run(Verb.DELETE, key, lambda: self._inner.delete(key))
+        self._run(ObjectVerb.DELETE, key, lambda: self._inner.delete(key))
 
     def list(self, prefix: str) -> list[str]:
-        return self._run(Verb.LIST, prefix, lambda: self._inner.list(prefix))
+        return self._run(ObjectVerb.LIST, prefix, lambda: self._inner.list(prefix))
 
     def remove_temporaries(self, prefixes: Iterable[str], *, before_micros: int) -> int:
         return self._inner.remove_temporaries(prefixes, before_micros=before_micros)
@@ -104,7 +104,7 @@ class FaultyObjects:
         for key in self.list(prefix):
             self.delete(key)
 
-    def _run(self, verb: Verb, key: str, request: Callable[[], Answer]) -> Answer:
+    def _run(self, verb: ObjectVerb, key: str, request: Callable[[], Answer]) -> Answer:
         when = self._strike(verb, key)
         if when is When.BEFORE:
             raise self._error(verb, key)
@@ -113,7 +113,7 @@ class FaultyObjects:
             raise self._error(verb, key)
         return answer
 
-    def _strike(self, verb: Verb, key: str) -> When | None:
+    def _strike(self, verb: ObjectVerb, key: str) -> When | None:
         struck: When | None = None
         for index, fault in enumerate(self._faults):
             if fault.verb is not verb or not key.startswith(fault.prefix):
@@ -124,7 +124,7 @@ class FaultyObjects:
                 struck = struck or fault.when
         return struck
 
-    def _error(self, verb: Verb, key: str) -> StorageFault:
+    def _error(self, verb: ObjectVerb, key: str) -> StorageFault:
         self.hits.append((verb, key))
         return StorageFault(
             "storage.failed", f"injected fault: {verb} {key}", details={"key": key, "uri": self.uri}

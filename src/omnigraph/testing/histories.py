@@ -20,7 +20,7 @@ from omnigraph.integrity.lookup import locate
 from omnigraph.versioning.branches import create_branch
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.names import MAIN
-from omnigraph.writer.plan import Request
+from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from omnigraph.changes.model import EntityChange, Image
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.manifest import Commit
-    from omnigraph.writer.plan import Prepared, View
+    from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 
 __all__ = ["State", "Write", "apply_change", "branch_off", "state_of", "write"]
 
@@ -48,7 +48,7 @@ class Write:
         self._upserts = upserts
         self._deletes = deletes
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         reader = view.snapshot
         by_name = {entity.name: entity for entity in reader.catalog.types.values()}
         rows = {
@@ -85,7 +85,7 @@ def write(
     branch: str = MAIN,
 ) -> Commit | None:
     """Write entities; the commit, None when nothing changed."""
-    manifest = engine.attempts.run(Request(branch), Write(upserts or {}, deletes or {}))
+    manifest = engine.attempts.run(WriteRequest(branch), Write(upserts or {}, deletes or {}))
     return manifest.commit if manifest else None
 
 

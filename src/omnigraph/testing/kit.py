@@ -30,7 +30,7 @@ from omnigraph.versioning.migrations import migrate, upgraded_view
 from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.root import GraphRoot
 from omnigraph.versioning.stamp import FORMAT, Settings, Stamp, read_stamp
-from omnigraph.writer.plan import Prepared, Request, TableEffect
+from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from omnigraph.runtime.ids import CommitId
     from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.snapshot import Snapshot
-    from omnigraph.writer.plan import View
+    from omnigraph.writer.plan import WriteSnapshot
 
 __all__ = [
     "FAST",
@@ -170,7 +170,7 @@ class Add:
         self._reads = tuple(reads)
         self.reprepares = reprepares
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         effects, nodes, edges = [], 0, 0
         for name, ids in self._ids.items():
             entity = _entity(view.snapshot, name)
@@ -183,7 +183,7 @@ class Add:
             edges += len(ids) if isinstance(entity, EdgeType) else 0
         if not effects:
             return None
-        return Prepared(
+        return PreparedWrite(
             effects=tuple(effects),
             reads=frozenset(_entity(view.snapshot, name).id for name in self._reads),
             counts=Counts(nodes_inserted=nodes, edges_inserted=edges),
@@ -198,7 +198,7 @@ class AddUnless(Add):
         self._key = key
         self._unless = unless
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         other = view.snapshot.table(_entity(view.snapshot, self._unless).id)
         taken = other.count(pc.field(ID.column) == self._key)
         return None if taken else super().prepare(view)
@@ -214,7 +214,7 @@ class Remove:
         self._name = name
         self._ids = list(ids)
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         entity = _entity(view.snapshot, self._name)
         table = view.snapshot.table(entity.id)
         found = table.scan(
@@ -225,7 +225,7 @@ class Remove:
         staged = table.stage_change(delete=np.array(found.column(ROW_ADDRESS), np.uint64))
         if staged is None:
             return None
-        return Prepared(
+        return PreparedWrite(
             (TableEffect(entity.id, table.pin, staged),),
             counts=Counts(nodes_deleted=found.num_rows),
         )
@@ -233,7 +233,7 @@ class Remove:
 
 def add(engine: Engine, ids: Iterable[str], *, branch: str = MAIN, to: str = "Person") -> CommitId:
     """Add entities of one type; the id of the commit."""
-    manifest = engine.attempts.run(Request(branch), Add({to: ids}))
+    manifest = engine.attempts.run(WriteRequest(branch), Add({to: ids}))
     if manifest is None:
         raise ValueError("nothing to add")
     return manifest.commit.id
@@ -241,7 +241,7 @@ def add(engine: Engine, ids: Iterable[str], *, branch: str = MAIN, to: str = "Pe
 
 def remove(engine: Engine, ids: Iterable[str], *, branch: str = MAIN) -> CommitId | None:
     """Remove people; None when none of them was there."""
-    manifest = engine.attempts.run(Request(branch), Remove("Person", ids))
+    manifest = engine.attempts.run(WriteRequest(branch), Remove("Person", ids))
     return manifest.commit.id if manifest else None
 
 

@@ -25,7 +25,7 @@ from omnigraph.testing.kit import FAST, Add, AddUnless, Remove, ids_of, new_engi
 from omnigraph.testing.kit_between import Between
 from omnigraph.versioning import branches, layout, tags
 from omnigraph.versioning.names import MAIN
-from omnigraph.writer.plan import Request
+from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,17 @@ if TYPE_CHECKING:
     from omnigraph.session.engine import Engine
     from omnigraph.writer.plan import Writer
 
-__all__ = ["VERBS", "WRITE_POINTS", "Here", "Outcome", "Setting", "Step", "age", "play", "step"]
+__all__ = [
+    "VERBS",
+    "WRITE_POINTS",
+    "Here",
+    "ScriptStep",
+    "Setting",
+    "StepOutcome",
+    "age",
+    "play",
+    "step",
+]
 
 
 # The points that a short write passes, in their order.
@@ -47,28 +57,28 @@ WRITE_POINTS = tuple(
 
 
 @frozen
-class Step:
+class ScriptStep:
     """A verb of ``VERBS`` and its arguments."""
 
     verb: str
     arguments: dict[str, Any] = field(default_factory=dict)
 
 
-def step(verb: str, **arguments: Any) -> Step:
+def step(verb: str, **arguments: Any) -> ScriptStep:
     if verb not in VERBS:
         raise KeyError(verb)
-    return Step(verb, arguments)
+    return ScriptStep(verb, arguments)
 
 
 @frozen
-class Outcome:
+class StepOutcome:
     """How a step ended.
 
     ``done``: acknowledged. ``failed``: a definite failure. ``unknown``: it may have landed. A step
     without an outcome died with its process.
     """
 
-    step: Step
+    step: ScriptStep
     ending: str
     value: Any = None
     code: str | None = None
@@ -86,7 +96,7 @@ class Setting(Protocol):
     limits: Limits
     storage_options: Mapping[str, str]
 
-    def report(self, outcome: Outcome) -> None: ...
+    def report(self, outcome: StepOutcome) -> None: ...
 
     def wait(self) -> None: ...
 
@@ -98,16 +108,18 @@ class Here:
         self.fault = fault
         self.limits = limits
         self.storage_options: Mapping[str, str] = {}
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[StepOutcome] = []
 
-    def report(self, outcome: Outcome) -> None:
+    def report(self, outcome: StepOutcome) -> None:
         self.outcomes.append(outcome)
 
     def wait(self) -> None:
         """Nobody else has to be waited for."""
 
 
-def play(uri: str, steps: Sequence[Step], setting: Setting, engine: Engine | None = None) -> None:
+def play(
+    uri: str, steps: Sequence[ScriptStep], setting: Setting, engine: Engine | None = None
+) -> None:
     """Play steps one after the other; a failing one does not end the play."""
     stage = _Stage(uri, setting, engine)
     if not any(item.verb == "arm" for item in steps):
@@ -141,7 +153,7 @@ class _Stage:
             kind, _, passage = rest.partition("@")
             faults.arm(point, kind, passage=int(passage or 1))
 
-    def run(self, item: Step) -> Outcome:
+    def run(self, item: ScriptStep) -> StepOutcome:
         started = SYSTEM_CLOCK.monotonic()
         ending, value, code = "done", None, None
         try:
@@ -152,9 +164,9 @@ class _Stage:
             ending, value, code = "failed", str(error), error.code
         except faults.InjectedFault:
             ending, code = "failed", "injected"
-        return Outcome(item, ending, value, code, SYSTEM_CLOCK.monotonic() - started)
+        return StepOutcome(item, ending, value, code, SYSTEM_CLOCK.monotonic() - started)
 
-    def write(self, request: Request, writer: Writer, *, long: bool = False) -> str | None:
+    def write(self, request: WriteRequest, writer: Writer, *, long: bool = False) -> str | None:
         attempts = self.engine.attempts
         manifest = (attempts.run_long if long else attempts.run)(request, writer)
         return manifest.commit.id if manifest else None
@@ -208,7 +220,7 @@ def _add(
     """The message of the commit says what it added, so that lineage can be held against tables."""
     message = json.dumps({name: list(keys) for name, keys in ids.items()})
     writer = Add(ids, reads=reads, reprepares=reprepares)
-    return stage.write(Request(branch, message=message), writer, long=long)
+    return stage.write(WriteRequest(branch, message=message), writer, long=long)
 
 
 def _add_counted(stage: _Stage, **arguments: Any) -> tuple[str | None, int, int]:
@@ -223,11 +235,11 @@ def _add_counted(stage: _Stage, **arguments: Any) -> tuple[str | None, int, int]
 
 
 def _add_unless(stage: _Stage, *, key: str, to: str, unless: str) -> str | None:
-    return stage.write(Request(MAIN), AddUnless(key, to=to, unless=unless))
+    return stage.write(WriteRequest(MAIN), AddUnless(key, to=to, unless=unless))
 
 
 def _remove(stage: _Stage, *, ids: Sequence[str], branch: str = MAIN) -> str | None:
-    return stage.write(Request(branch), Remove("Person", ids))
+    return stage.write(WriteRequest(branch), Remove("Person", ids))
 
 
 def _load(

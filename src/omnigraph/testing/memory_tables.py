@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from omnigraph.ports.tables import ROW_ADDRESS, Part, Pin
+from omnigraph.ports.tables import ROW_ADDRESS, Fragment, Pin
 from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class MemoryTable:
             return found
         return found.append_column(ROW_ADDRESS, pa.array(range(found.num_rows), pa.uint64()))
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Fragment, ...]:
         count = self._rows.num_rows
-        return (Part(self.pin.path, count, count),) if count else ()
+        return (Fragment(self.pin.path, count, count),) if count else ()
 
     def batches(
         self,

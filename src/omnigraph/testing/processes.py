@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Self
 from omnigraph.frozen import frozen
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.testing.kit import FAST
-from omnigraph.testing.kit_steps import Outcome, Step, play, step
+from omnigraph.testing.kit_steps import ScriptStep, StepOutcome, play, step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from omnigraph.runtime.limits import Limits
 
-__all__ = ["Child", "Crew", "Outcome", "Script", "Step", "play", "step"]
+__all__ = ["Child", "ProcessGroup", "Script", "ScriptStep", "StepOutcome", "play", "step"]
 
 # A child that is not done after this long hangs.
 PATIENCE_SECONDS = 60.0
@@ -48,7 +48,7 @@ class Script:
     ``arm`` is played, or before the first step when there is none."""
 
     uri: str
-    steps: tuple[Step, ...]
+    steps: tuple[ScriptStep, ...]
     fault: str = ""
     limits: Limits = FAST
     storage_options: dict[str, str] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Child:
         self._process = process
         self._replies = replies
         self._orders = orders
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[StepOutcome] = []
         self._handle = _handle_of(process)
 
     @property
@@ -77,22 +77,22 @@ class Child:
     def was_killed(self) -> bool:
         return self.exit_code == -signal.SIGKILL
 
-    def next(self) -> Outcome | None:
+    def next(self) -> StepOutcome | None:
         """The next outcome; None when there are no more."""
         if not self._replies.poll(PATIENCE_SECONDS):
             raise TimeoutError(f"child {self.pid} said nothing for {PATIENCE_SECONDS} s")
         try:
-            outcome: Outcome = self._replies.recv()
+            outcome: StepOutcome = self._replies.recv()
         except EOFError:
             return None
         self.outcomes.append(outcome)
         return outcome
 
-    def __iter__(self) -> Iterator[Outcome]:
+    def __iter__(self) -> Iterator[StepOutcome]:
         while (outcome := self.next()) is not None:
             yield outcome
 
-    def join(self) -> list[Outcome]:
+    def join(self) -> list[StepOutcome]:
         """Wait for the end; all outcomes."""
         for _ in self:
             pass
@@ -146,7 +146,7 @@ class Child:
                 os.kill(self.pid, number)
 
 
-class Crew:
+class ProcessGroup:
     """Starts children, and leaves none behind."""
 
     def __init__(self) -> None:
@@ -178,7 +178,7 @@ class Crew:
         self._children.append(child)
         return child
 
-    def run(self, script: Script) -> list[Outcome]:
+    def run(self, script: Script) -> list[StepOutcome]:
         """Start a child and wait for its end."""
         return self.start(script).join()
 
@@ -219,7 +219,7 @@ class _Setting:
         self._reply = reply
         self._order = order
 
-    def report(self, outcome: Outcome) -> None:
+    def report(self, outcome: StepOutcome) -> None:
         self._reply.send(outcome)
 
     def wait(self) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 
 from omnigraph.adapters.lance.imports import load_lance
-from omnigraph.testing.processes import Crew
+from omnigraph.testing.processes import ProcessGroup
 
 # Loading it loads everything that a child needs.
-__all__ = ["Crew"]
+__all__ = ["ProcessGroup"]
 
 # Lance warns about every fork. Here it has been imported and never used: it has no threads yet.
 warnings.filterwarnings("ignore", message="lance is not fork-safe")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from omnigraph.catalog import canonical
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.errors import GraphError
-from omnigraph.recovery.audit import Outcome
+from omnigraph.recovery.audit import RecoveryOutcome
 from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import layout
 from omnigraph.versioning.manifest import WriterKind, from_rows
@@ -297,9 +297,9 @@ def _audit(walk: _Walk) -> None:
             walk.say(f"operation {operation} was audited {count} times")
     for row in rows:
         published = row.operation_id in walk.homes
-        if row.outcome is Outcome.ROLLED_FORWARD and not published:
+        if row.outcome is RecoveryOutcome.ROLLED_FORWARD and not published:
             walk.say(f"operation {row.operation_id} was rolled forward but is not in history")
-        if row.outcome is Outcome.ROLLED_BACK and published:
+        if row.outcome is RecoveryOutcome.ROLLED_BACK and published:
             walk.say(f"operation {row.operation_id} was rolled back but is in history")
 
 

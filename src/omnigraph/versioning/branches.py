@@ -17,7 +17,7 @@ from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.heads import branch_missing
 from omnigraph.versioning.manifest import WriterKind, to_rows
 from omnigraph.versioning.names import MAIN, parse_branch_name
-from omnigraph.versioning.publish import Draft, Publication, SwapUnanswered, publish
+from omnigraph.versioning.publish import ManifestDraft, Publication, SwapUnanswered, publish
 from omnigraph.versioning.refs import BranchRef, DamagedRef, RefList, new_nonce
 from omnigraph.versioning.texts import require_actor
 
@@ -149,7 +149,7 @@ def _publish_tombstone(
     """Idempotent: a branch that is deleted twice at once is deleted once."""
     head = heads.of_incarnation(ref.incarnation)
     publication = Publication(
-        draft=Draft(new_ulid(root.clock), ref.name, WriterKind.BRANCH_DELETE, actor=actor),
+        draft=ManifestDraft(new_ulid(root.clock), ref.name, WriterKind.BRANCH_DELETE, actor=actor),
         incarnation=ref.incarnation,
         captured=head.commit.ref,
         schema=head.commit.schema,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from omnigraph.versioning.root import GraphRoot
 
 __all__ = [
-    "Presence",
+    "CommitPresence",
     "commits_since",
     "find_commit",
     "is_unchanged_since",
@@ -32,7 +32,7 @@ __all__ = [
 UNCHANGED_COMMITS_MAX = 1_000
 
 
-class Presence(StrEnum):
+class CommitPresence(StrEnum):
     """Whether a commit is in a chain."""
 
     PRESENT = "present"
@@ -53,17 +53,17 @@ def walk(root: GraphRoot, head: Manifest) -> Iterator[Commit]:
 
 def find_commit(
     root: GraphRoot, head: Manifest, wanted: str, *, until: str
-) -> tuple[Presence, Commit | None]:
+) -> tuple[CommitPresence, Commit | None]:
     """Whether ``wanted`` was published after ``until``, the head that its attempt captured."""
     last: Commit | None = None
     for commit in walk(root, head):
         if commit.id == wanted:
-            return Presence.PRESENT, commit
+            return CommitPresence.PRESENT, commit
         if commit.id == until:
-            return Presence.ABSENT, None
+            return CommitPresence.ABSENT, None
         last = commit
     reached_the_beginning = last is None or last.parent is None
-    return (Presence.ABSENT if reached_the_beginning else Presence.CUT), None
+    return (CommitPresence.ABSENT if reached_the_beginning else CommitPresence.CUT), None
 
 
 def commits_since(root: GraphRoot, head: Manifest, until: str) -> Iterator[Commit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.runtime.clock import format_micros
-from omnigraph.runtime.json_values import plain
+from omnigraph.runtime.json_values import to_json_value
 
 if TYPE_CHECKING:
     from omnigraph.versioning.manifest import Commit
@@ -29,7 +29,7 @@ def commit_to_json(commit: Commit) -> dict[str, Any]:
         "schema": commit.schema,
         "affected_nodes": commit.counts.nodes,
         "affected_edges": commit.counts.edges,
-        "counts": plain(commit.counts),
+        "counts": to_json_value(commit.counts),
         "idempotency_key": commit.idempotency_key,
     }
     return {key: value for key, value in body.items() if value is not None}

@@ -17,7 +17,7 @@ from omnigraph.frozen import frozen
 from omnigraph.ports.tables import Pin
 from omnigraph.runtime.ids import CommitId, is_ulid
 from omnigraph.runtime.json_text import MALFORMED, parse_json
-from omnigraph.runtime.json_values import plain
+from omnigraph.runtime.json_values import to_json_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,7 +145,7 @@ class Commit:
 
     def to_json(self) -> dict[str, Any]:
         """The stored form; fields that say nothing are left out."""
-        return {key: value for key, value in plain(self).items() if value not in (None, ())}
+        return {key: value for key, value in to_json_value(self).items() if value not in (None, ())}
 
     @staticmethod
     def from_json(body: dict[str, Any]) -> Commit:

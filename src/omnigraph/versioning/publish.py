@@ -26,7 +26,7 @@ from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import ulid_micros
 from omnigraph.versioning import layout
 from omnigraph.versioning.chain import (
-    Presence,
+    CommitPresence,
     commits_since,
     find_commit,
     require_commit,
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from omnigraph.versioning.root import GraphRoot
 
 __all__ = [
-    "Draft",
     "Drafted",
+    "ManifestDraft",
     "OperationPublished",
     "Publication",
     "SwapUnanswered",
@@ -72,7 +72,7 @@ class OperationPublished(Conflict):
 
 
 @frozen
-class Draft:
+class ManifestDraft:
     """What the new commit will say, before its parent, time and place are known."""
 
     id: CommitId
@@ -93,7 +93,7 @@ class Draft:
 class Publication:
     """Changes and preconditions of one commit."""
 
-    draft: Draft
+    draft: ManifestDraft
     incarnation: str
     # The head that the attempt captured.
     captured: CommitRef
@@ -347,7 +347,7 @@ def _already_published(
     if head.commit.id == publication.captured.id:
         return None
     presence, commit = find_commit(root, head, own, until=publication.captured.id)
-    if presence is Presence.CUT:
+    if presence is CommitPresence.CUT:
         raise _unknown(publication, "cleanup removed the commits between")
     return root.manifest(commit.ref.incarnation, commit.ref.version) if commit else None
 

@@ -14,7 +14,7 @@ from omnigraph.errors import NotFound, StorageFault
 from omnigraph.frozen import frozen
 from omnigraph.runtime.ids import CommitId, new_short_id
 from omnigraph.runtime.json_text import MALFORMED, parse_json
-from omnigraph.runtime.json_values import plain
+from omnigraph.runtime.json_values import to_json_value
 from omnigraph.versioning import layout
 from omnigraph.versioning.names import BranchName, decode_name, encode_name, is_name
 
@@ -227,4 +227,4 @@ def new_nonce() -> str:
 
 
 def _encode(ref: BranchRef | TagRef) -> bytes:
-    return json.dumps(plain(ref), sort_keys=True).encode()
+    return json.dumps(to_json_value(ref), sort_keys=True).encode()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.coordination.heartbeat import HEART
 from omnigraph.coordination.lease import Lease
-from omnigraph.coordination.locks import gates_of
+from omnigraph.coordination.locks import lock_manager_of
 from omnigraph.coordination.owner import current_owner
 from omnigraph.errors import (
     Conflict,
@@ -28,7 +28,7 @@ from omnigraph.errors import (
     StaleHead,
 )
 from omnigraph.frozen import frozen
-from omnigraph.recovery.fence import Fate, fence
+from omnigraph.recovery.fence import OperationStatus, fence
 from omnigraph.recovery.intents import Intent, PlannedTable
 from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.runtime.concurrency import alongside
@@ -37,8 +37,8 @@ from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.chain import find_commit, is_unchanged_since, require_commit
 from omnigraph.versioning.damage import HeadCheck
 from omnigraph.versioning.publish import (
-    Draft,
     Drafted,
+    ManifestDraft,
     Publication,
     draft_ahead,
     publish,
@@ -47,7 +47,7 @@ from omnigraph.versioning.publish import (
 )
 from omnigraph.versioning.snapshot import open_snapshot
 from omnigraph.writer.advance import advance_tables, foresee_tables
-from omnigraph.writer.plan import Prepared, Request, View, Writer, parse_request
+from omnigraph.writer.plan import PreparedWrite, Writer, WriteRequest, WriteSnapshot, parse_request
 from omnigraph.writer.table_conflicts import conflicts_by_type_name
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["Attempts"]
+__all__ = ["WriteTransactions"]
 
 # A preparation that others may wait for: about what they would lose by preparing in vain.
 _QUICK_SECONDS = 0.25
@@ -71,7 +71,7 @@ _QUICK_SECONDS = 0.25
 _log = logging.getLogger("omnigraph.writer")
 
 
-class Attempts:
+class WriteTransactions:
     """Runs write attempts on one open graph. Thread-safe."""
 
     def __init__(self, root: GraphRoot, heads: Heads, lineage: Lineage, recovery: Recovery) -> None:
@@ -79,18 +79,18 @@ class Attempts:
         self._heads = heads
         self._lineage = lineage
         self._recovery = recovery
-        self.gates = gates_of(root.objects.uri)
+        self.gates = lock_manager_of(root.objects.uri)
         self.lease = Lease(root)
         self._head_check = HeadCheck(root)
 
-    def run(self, request: Request, writer: Writer) -> Manifest | None:
+    def run(self, request: WriteRequest, writer: Writer) -> Manifest | None:
         """Write; the commit's manifest, or None when nothing changed."""
         self._root.require_writable()
         request = parse_request(request)
         self._recovery.sweep()
         return self._rounds(request, writer)
 
-    def run_long(self, request: Request, writer: Writer) -> Manifest | None:
+    def run_long(self, request: WriteRequest, writer: Writer) -> Manifest | None:
         """Like ``run``, for a writer that may stage for longer than cleanup waits (a Spark job).
 
         It is announced before its first file and kept warm, so nobody takes its files for garbage,
@@ -110,7 +110,7 @@ class Attempts:
                 self._withdraw(job.id)
 
     def _rounds(
-        self, request: Request, writer: Writer, announced: CommitId | None = None
+        self, request: WriteRequest, writer: Writer, announced: CommitId | None = None
     ) -> Manifest | None:
         rounds = self._root.limits.reprepare_rounds
         pace = _Pace()
@@ -133,7 +133,7 @@ class Attempts:
 
     def _once(
         self,
-        request: Request,
+        request: WriteRequest,
         writer: Writer,
         pace: _Pace,
         *,
@@ -170,7 +170,7 @@ class Attempts:
             with conflicts_by_type_name(ready.view):
                 return self._commit(ready, head)
 
-    def _may_prepare_again(self, request: Request, writer: Writer, pace: _Pace) -> bool:
+    def _may_prepare_again(self, request: WriteRequest, writer: Writer, pace: _Pace) -> bool:
         """Whether a lost race may be met by a preparation on the newer head.
 
         A condition is checked again by the capture. Without one, a writer that decided on what it
@@ -184,7 +184,7 @@ class Attempts:
         return is_unchanged_since(self._root, head, pace.captured.commit.id)
 
     def _prepare(
-        self, stack: ExitStack, request: Request, writer: Writer, pace: _Pace
+        self, stack: ExitStack, request: WriteRequest, writer: Writer, pace: _Pace
     ) -> _Ready | None:
         started = self._root.clock.monotonic()
         view = self._capture(request)
@@ -204,7 +204,7 @@ class Attempts:
             stack.enter_context(synced),
         )
 
-    def _enter_early(self, stack: ExitStack, request: Request, pace: _Pace) -> None:
+    def _enter_early(self, stack: ExitStack, request: WriteRequest, pace: _Pace) -> None:
         """Take the lease for a preparation, and keep it for what follows."""
         if pace.is_quick:
             # The threads of one process wait for each other without asking storage.
@@ -214,7 +214,7 @@ class Attempts:
             )
         stack.enter_context(self.lease.held(long=not pace.is_quick))
 
-    def _enter(self, stack: ExitStack, request: Request, prepared: Prepared) -> None:
+    def _enter(self, stack: ExitStack, request: WriteRequest, prepared: PreparedWrite) -> None:
         """Take gates and lease for what was prepared. Whoever has the lease already takes no gate:
         others wait for it inside theirs."""
         stack.enter_context(
@@ -227,11 +227,11 @@ class Attempts:
         )
         stack.enter_context(self.lease.held())
 
-    def _sync_staged(self, prepared: Prepared) -> None:
+    def _sync_staged(self, prepared: PreparedWrite) -> None:
         if self._root.durable:
             self._root.tables.sync((), [effect.staged for effect in prepared.effects])
 
-    def _capture(self, request: Request) -> View:
+    def _capture(self, request: WriteRequest) -> WriteSnapshot:
         self._head_check.prepare()
         ref, head = self._heads.of_branch(request.branch)
         self._head_check.require_newest(head)
@@ -239,7 +239,7 @@ class Attempts:
         if request.idempotency_key is not None and request.key_new_at is not None:
             # The publish looks back to this capture only, and this may not be the first one.
             require_new_key(self._root, request.idempotency_key, head, since=request.key_new_at)
-        return View(ref, head, open_snapshot(self._root, head))
+        return WriteSnapshot(ref, head, open_snapshot(self._root, head))
 
     def _require_young(self, started: float) -> None:
         """Cleanup keeps unreferenced files for a grace age; a writer that took half of it stops."""
@@ -250,11 +250,11 @@ class Attempts:
                 remedy="run it again, or load with the Spark engine, which announces long jobs",
             )
 
-    def _announcement(self, request: Request, writer: Writer) -> Intent:
+    def _announcement(self, request: WriteRequest, writer: Writer) -> Intent:
         """What a long job says before it begins: who it is, and that it may touch any table."""
         view = self._capture(request)
         return Intent(
-            self._publication(request, writer, view, Prepared()),
+            self._publication(request, writer, view, PreparedWrite()),
             tuple(PlannedTable(type_id, pin) for type_id, pin in view.head.pins.items()),
             current_owner(),
             self._root.clock.now_micros(),
@@ -278,13 +278,13 @@ class Attempts:
             _log.warning("the announcement of job %s could not be removed", job)
 
     def _publication(
-        self, request: Request, writer: Writer, view: View, prepared: Prepared
+        self, request: WriteRequest, writer: Writer, view: WriteSnapshot, prepared: PreparedWrite
     ) -> Publication:
         touched = {effect.type_id for effect in prepared.effects}
         watched = touched | prepared.reads | set(prepared.created) | prepared.dropped
         pins = view.head.pins
         return Publication(
-            draft=Draft(
+            draft=ManifestDraft(
                 id=new_ulid(self._root.clock),
                 branch=request.branch,
                 kind=writer.kind,
@@ -405,7 +405,7 @@ class Attempts:
                     remedy="look for the commit id before you repeat the write",
                     details={"commit_id": operation, "branch": publication.draft.branch},
                 ) from failure
-            if fate is Fate.PUBLISHED:
+            if fate is OperationStatus.PUBLISHED:
                 return self._published(publication)
         try:
             self._recovery.intents.remove(operation)
@@ -441,8 +441,8 @@ class _Ready:
     """A prepared change and the commit that it wants to become; ``staged_synced`` waits until its
     files are as durable as the graph wants them."""
 
-    view: View
-    prepared: Prepared
+    view: WriteSnapshot
+    prepared: PreparedWrite
     publication: Publication
     staged_synced: Callable[[], None]
 

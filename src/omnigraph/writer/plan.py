@@ -18,11 +18,18 @@ if TYPE_CHECKING:
     from omnigraph.versioning.refs import BranchRef
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["Prepared", "Request", "TableEffect", "View", "Writer", "parse_request"]
+__all__ = [
+    "PreparedWrite",
+    "TableEffect",
+    "WriteRequest",
+    "WriteSnapshot",
+    "Writer",
+    "parse_request",
+]
 
 
 @frozen
-class Request:
+class WriteRequest:
     """Who writes where, under which condition."""
 
     branch: str
@@ -35,7 +42,7 @@ class Request:
     key_new_at: str | None = None
 
 
-def parse_request(request: Request) -> Request:
+def parse_request(request: WriteRequest) -> WriteRequest:
     """A request as a caller gave it, checked before anything happens."""
     parse_branch_name(request.branch)
     require_actor(request.actor)
@@ -46,7 +53,7 @@ def parse_request(request: Request) -> Request:
 
 
 @frozen
-class View:
+class WriteSnapshot:
     """The one accepted view that an attempt computes on."""
 
     ref: BranchRef
@@ -64,7 +71,7 @@ class TableEffect:
 
 
 @frozen
-class Prepared:
+class PreparedWrite:
     """A change that is computed, validated and staged; nobody can see it yet.
 
     ``reads`` are the tables that predicates, validation, cascades, cardinality and uniqueness
@@ -100,6 +107,6 @@ class Writer(Protocol):
         """
         ...
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         """Compute, validate, stage. None when nothing would change: then there is no commit."""
         ...

@@ -15,13 +15,13 @@ from omnigraph.ports.tables import table_version
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.writer.plan import View
+    from omnigraph.writer.plan import WriteSnapshot
 
 __all__ = ["conflicts_by_type_name"]
 
 
 @contextmanager
-def conflicts_by_type_name(view: View) -> Iterator[None]:
+def conflicts_by_type_name(view: WriteSnapshot) -> Iterator[None]:
     """Re-raise table conflicts with ``{table_key: "node:Person", expected: N, actual: M}``."""
     try:
         yield
@@ -30,7 +30,7 @@ def conflicts_by_type_name(view: View) -> Iterator[None]:
         raise
 
 
-def _translate(error: Conflict, view: View) -> None:
+def _translate(error: Conflict, view: WriteSnapshot) -> None:
     type_id = error.details.get("table_key")
     entity = view.snapshot.catalog.types.get(type_id) if type_id is not None else None
     if entity is None:

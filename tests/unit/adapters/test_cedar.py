@@ -7,7 +7,7 @@ import pytest
 from omnigraph.adapters.cedar import CedarDecider
 from omnigraph.policy.actions import Action
 from omnigraph.policy.guard import Policy
-from omnigraph.policy.questions import Decision, Extent, Question
+from omnigraph.policy.questions import AuthorizationRequest, Decision, Extent
 from omnigraph.policy.reading import parse_bundle
 
 BUNDLE = parse_bundle(
@@ -62,8 +62,10 @@ def policy() -> Policy:
     return Policy(BUNDLE, CedarDecider(BUNDLE))
 
 
-def some(actor: str, action: Action, *types: str, properties: tuple[str, ...] = ()) -> Question:
-    return Question(
+def some(
+    actor: str, action: Action, *types: str, properties: tuple[str, ...] = ()
+) -> AuthorizationRequest:
+    return AuthorizationRequest(
         actor, action, branch="main", extent=Extent.SOME, types=types, properties=properties
     )
 
@@ -71,31 +73,51 @@ def some(actor: str, action: Action, *types: str, properties: tuple[str, ...] = 
 @pytest.mark.parametrize(
     ("question", "allowed", "rule"),
     [
-        (Question("ann", Action.CHANGE, branch="main"), True, "a-owners"),
-        (Question("ann", Action.CHANGE, branch="dev"), True, "a-owners"),
-        (Question('o"dd\\name', Action.ADMIN), True, "a-owners"),
-        (Question("ann", Action.BRANCH_MERGE, branch="dev", target_branch="main"), True, None),
-        (Question("ann", Action.BRANCH_MERGE, branch="main", target_branch="dev"), False, None),
+        (AuthorizationRequest("ann", Action.CHANGE, branch="main"), True, "a-owners"),
+        (AuthorizationRequest("ann", Action.CHANGE, branch="dev"), True, "a-owners"),
+        (AuthorizationRequest('o"dd\\name', Action.ADMIN), True, "a-owners"),
+        (
+            AuthorizationRequest("ann", Action.BRANCH_MERGE, branch="dev", target_branch="main"),
+            True,
+            None,
+        ),
+        (
+            AuthorizationRequest("ann", Action.BRANCH_MERGE, branch="main", target_branch="dev"),
+            False,
+            None,
+        ),
         # Without a branch, a rule about protected or unprotected ones says nothing.
-        (Question("ann", Action.BRANCH_MERGE), False, None),
-        (Question("cyd", Action.READ, branch="main"), True, "clerks-people"),
+        (AuthorizationRequest("ann", Action.BRANCH_MERGE), False, None),
+        (AuthorizationRequest("cyd", Action.READ, branch="main"), True, "clerks-people"),
         (some("cyd", Action.READ, "Person"), True, "clerks-people"),
         (some("cyd", Action.READ, "Person", "Salary"), False, None),
-        (Question("cyd", Action.CHANGE, branch="main", extent=Extent.ALL), False, "no-audit"),
+        (
+            AuthorizationRequest("cyd", Action.CHANGE, branch="main", extent=Extent.ALL),
+            False,
+            "no-audit",
+        ),
         (some("cyd", Action.READ, "Person", properties=("Person.email",)), False, "no-email"),
         (some("cyd", Action.READ, "Person", properties=("Person.name",)), True, "clerks-people"),
         (some("ann", Action.CHANGE, "Audit"), False, "no-audit"),
         (some("ann", Action.CHANGE, "Person"), True, "a-owners"),
-        (Question("ann", Action.CHANGE, branch="main", extent=Extent.ALL), False, "no-audit"),
-        (Question("cyd", Action.INVOKE_QUERY, query="find_person"), True, "clerks-queries"),
-        (Question("cyd", Action.INVOKE_QUERY, query="other"), False, None),
-        (Question("cyd", Action.INVOKE_QUERY), False, None),
-        (Question("eve", Action.READ, branch="main"), False, None),
-        (Question("ann", Action.GRAPH_LIST), False, None),
+        (
+            AuthorizationRequest("ann", Action.CHANGE, branch="main", extent=Extent.ALL),
+            False,
+            "no-audit",
+        ),
+        (
+            AuthorizationRequest("cyd", Action.INVOKE_QUERY, query="find_person"),
+            True,
+            "clerks-queries",
+        ),
+        (AuthorizationRequest("cyd", Action.INVOKE_QUERY, query="other"), False, None),
+        (AuthorizationRequest("cyd", Action.INVOKE_QUERY), False, None),
+        (AuthorizationRequest("eve", Action.READ, branch="main"), False, None),
+        (AuthorizationRequest("ann", Action.GRAPH_LIST), False, None),
     ],
 )
 def test_the_answer_is_that_of_the_rules(
-    policy: Policy, question: Question, allowed: bool, rule: str | None
+    policy: Policy, question: AuthorizationRequest, allowed: bool, rule: str | None
 ) -> None:
     decision = policy.decide(question)
     assert decision.allowed is allowed
@@ -112,9 +134,9 @@ def test_a_name_with_quotes_cannot_break_out_of_its_rule() -> None:
     )
     bundle = parse_bundle(text)
     decider = CedarDecider(bundle)
-    assert decider.decide(Question(name, Action.READ)).allowed
-    assert decider.decide(Question("eve", Action.READ)) == Decision(allowed=False)
-    assert not decider.decide(Question(name, Action.ADMIN)).allowed
+    assert decider.decide(AuthorizationRequest(name, Action.READ)).allowed
+    assert decider.decide(AuthorizationRequest("eve", Action.READ)) == Decision(allowed=False)
+    assert not decider.decide(AuthorizationRequest(name, Action.ADMIN)).allowed
 
 
 def test_a_server_bundle_decides_about_the_list_of_graphs() -> None:
@@ -123,5 +145,7 @@ def test_a_server_bundle_decides_about_the_list_of_graphs() -> None:
         "  - {id: list, allow: {actors: {group: ops}, actions: [graph_list]}}\n"
     )
     policy = Policy(bundle, CedarDecider(bundle))
-    assert policy.decide(Question("ann", Action.GRAPH_LIST)) == Decision(allowed=True, rule="list")
-    assert not policy.decide(Question("bob", Action.GRAPH_LIST)).allowed
+    assert policy.decide(AuthorizationRequest("ann", Action.GRAPH_LIST)) == Decision(
+        allowed=True, rule="list"
+    )
+    assert not policy.decide(AuthorizationRequest("bob", Action.GRAPH_LIST)).allowed

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from omnigraph.catalog.model import EntityKind, TypeId
-from omnigraph.changes.compare import Op
-from omnigraph.changes.model import ChangeFilter, Position
+from omnigraph.changes.compare import ChangeOp
+from omnigraph.changes.model import ChangeFilter, ChangePosition
 from omnigraph.changes.tokens import (
     TOKEN_BYTES_MAX,
     CommitToken,
@@ -20,8 +20,8 @@ from omnigraph.changes.tokens import (
 from omnigraph.errors import InvalidInput
 
 CURSOR = FeedCursor("graph", "line", "scope", "commit")
-PAGE = FeedToken("graph", "line", "scope", None, "cut", 3, Position(True, "t", 12))
-COMMIT = CommitToken("graph", "commit", "scope", Position(False, "t", 0))
+PAGE = FeedToken("graph", "line", "scope", None, "cut", 3, ChangePosition(True, "t", 12))
+COMMIT = CommitToken("graph", "commit", "scope", ChangePosition(False, "t", 0))
 
 
 @pytest.mark.parametrize("token", [CURSOR, PAGE, COMMIT])
@@ -59,9 +59,9 @@ def test_a_changed_token_is_rejected() -> None:
         replace(PAGE, commits="many"),
         replace(PAGE, commits=-1),
         replace(PAGE, cut=5),
-        replace(PAGE, after=Position(True, "t", -1)),
-        replace(COMMIT, after=Position(False, "t", 10**30)),
-        replace(COMMIT, after=Position(False, None, 0)),
+        replace(PAGE, after=ChangePosition(True, "t", -1)),
+        replace(COMMIT, after=ChangePosition(False, "t", 10**30)),
+        replace(COMMIT, after=ChangePosition(False, None, 0)),
     ],
 )
 def test_a_token_that_somebody_made_up_is_rejected(forged: Any) -> None:
@@ -79,13 +79,17 @@ def test_a_token_for_something_else_is_rejected_with_what_it_is(text: str, story
 
 
 def test_a_filter_is_bound_by_what_it_wants_and_not_by_its_order() -> None:
-    one = ChangeFilter(types=frozenset({TypeId("a"), TypeId("b")}), ops=frozenset({Op.INSERT}))
-    other = ChangeFilter(types=frozenset({TypeId("b"), TypeId("a")}), ops=frozenset({Op.INSERT}))
+    one = ChangeFilter(
+        types=frozenset({TypeId("a"), TypeId("b")}), ops=frozenset({ChangeOp.INSERT})
+    )
+    other = ChangeFilter(
+        types=frozenset({TypeId("b"), TypeId("a")}), ops=frozenset({ChangeOp.INSERT})
+    )
     assert filter_digest(one) == filter_digest(other)
     different = [
         ChangeFilter(),
         ChangeFilter(kinds=frozenset({EntityKind.NODE})),
-        ChangeFilter(ops=frozenset({Op.INSERT})),
+        ChangeFilter(ops=frozenset({ChangeOp.INSERT})),
         one,
     ]
     assert len({filter_digest(each) for each in different}) == len(different)

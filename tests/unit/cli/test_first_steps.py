@@ -101,7 +101,7 @@ def test_doctor_finds_what_is_bad(
     found = {
         each.check: each for each in (*checkup.check_machine(), *checkup.check_directory(tmp_path))
     }
-    bad = {name for name, each in found.items() if each.state is checkup.State.BAD}
+    bad = {name for name, each in found.items() if each.state is checkup.CheckState.BAD}
     assert bad == {"configuration", "credentials", "hard links"}
     assert all(found[name].remedy for name in bad)
 

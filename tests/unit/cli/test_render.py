@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph.cli.render import Format, Page, Rows, block, plural, render_rows, table
+from omnigraph.cli.render import Format, RenderedPage, Rows, block, plural, render_rows, table
 from omnigraph.cli.terminal import cell_width
 
 ROWS = Rows(
@@ -21,8 +21,8 @@ ROWS = Rows(
 )
 
 
-def lines(layout: Format, page: Page | None = None) -> list[str]:
-    return list(render_rows(ROWS, layout, page or Page()))
+def lines(layout: Format, page: RenderedPage | None = None) -> list[str]:
+    return list(render_rows(ROWS, layout, page or RenderedPage()))
 
 
 def test_a_table_aligns_numbers_right_and_text_left() -> None:
@@ -38,39 +38,39 @@ def test_a_table_aligns_numbers_right_and_text_left() -> None:
 
 def test_a_table_without_rows_shows_its_columns() -> None:
     empty = Rows(("a", "b"), [], {})
-    assert list(render_rows(empty, Format.TABLE, Page())) == ["a  b", "-  -", "(0 rows)"]
+    assert list(render_rows(empty, Format.TABLE, RenderedPage())) == ["a  b", "-  -", "(0 rows)"]
 
 
 def test_csv_quotes_every_kind_of_line_end() -> None:
     odd = Rows(("a", "b"), [("x\ry", "x\r\ny"), ('say "x"', "a,b")], {})
-    shown = list(render_rows(odd, Format.CSV, Page()))
+    shown = list(render_rows(odd, Format.CSV, RenderedPage()))
     read = list(csv.reader(io.StringIO("\n".join(shown) + "\n", newline="")))
     assert read[1:] == [["x\ry", "x\r\ny"], ['say "x"', "a,b"]]
 
 
 def test_a_table_without_columns_is_no_accident() -> None:
-    assert list(table((), [], Page(10))) == ["", ""]
+    assert list(table((), [], RenderedPage(10))) == ["", ""]
 
 
 def test_cells_are_cut_on_a_narrow_page() -> None:
     wide = Rows(("text", "n"), [("x" * 50, 1)], {})
-    shown = list(render_rows(wide, Format.TABLE, Page(columns=20)))
+    shown = list(render_rows(wide, Format.TABLE, RenderedPage(columns=20)))
     assert shown[2] == "x" * 16 + "…  1"
-    ascii_only = list(render_rows(wide, Format.TABLE, Page(columns=20, unicode=False)))
+    ascii_only = list(render_rows(wide, Format.TABLE, RenderedPage(columns=20, unicode=False)))
     assert ascii_only[2] == "x" * 14 + "...  1"
 
 
 def test_a_page_too_narrow_for_columns_shows_records() -> None:
     names = tuple(f"column_{number}" for number in range(9))
     wide = Rows(names, [tuple("y" * 20 for _ in names)], {})
-    shown = list(render_rows(wide, Format.TABLE, Page(columns=40)))
+    shown = list(render_rows(wide, Format.TABLE, RenderedPage(columns=40)))
     assert shown[0] == "-- 1"
     assert shown[1] == f"column_0: {'y' * 20}"
 
 
 def test_a_long_cell_leaves_room_for_its_neighbours() -> None:
     wide = Rows(("text", "n"), [("x" * 500, 1)], {})
-    assert len(list(render_rows(wide, Format.TABLE, Page()))[2]) < 100
+    assert len(list(render_rows(wide, Format.TABLE, RenderedPage()))[2]) < 100
 
 
 cells = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=60))
@@ -86,7 +86,7 @@ cells = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=60))
 )
 def test_a_table_never_exceeds_its_page(rows: list[list[Any]], columns: int) -> None:
     names = [f"c{number}" for number in range(len(rows[0]))]
-    shown = list(table(names, rows, Page(columns)))
+    shown = list(table(names, rows, RenderedPage(columns)))
     assert all(cell_width(line) <= columns for line in shown)
     assert len(shown) == len(rows) + 2
 
@@ -113,20 +113,20 @@ def test_json_lines_begin_with_what_is_known_of_the_rows() -> None:
 
 @pytest.mark.parametrize("layout", [Format.JSON, Format.JSONL])
 def test_json_is_ascii_where_the_page_is(layout: Format) -> None:
-    text = "\n".join(lines(layout, Page(unicode=False)))
+    text = "\n".join(lines(layout, RenderedPage(unicode=False)))
     assert text.isascii()
     assert "Jos\\u00e9" in text
 
 
 def test_a_block_leaves_out_what_is_not_there() -> None:
-    said = block([("graph", "x"), ("id", None), ("format", 2)], Page())
+    said = block([("graph", "x"), ("id", None), ("format", 2)], RenderedPage())
     assert list(said) == ["graph   x", "format  2"]
-    assert list(block([], Page())) == []
+    assert list(block([], RenderedPage())) == []
 
 
 def test_what_a_narrow_block_cannot_hold_beside_its_name_stands_below_it_whole() -> None:
     said = [("format", 2), ("schema", "0123456789abcdef")]
-    assert list(block(said, Page(columns=12))) == [
+    assert list(block(said, RenderedPage(columns=12))) == [
         "format  2",
         "schema",
         "  0123456789",

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.cli.conftest import SCHEMA
 
-from omnigraph.cli.shell.completion import complete, vocabulary_of
+from omnigraph.cli.shell.completion import complete, completion_words_of
 from omnigraph.cli.shell.statements import as_command, as_document, is_complete
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 Cli = Callable[..., Any]
-WORDS = vocabulary_of(SCHEMA, branches=["main", "review"], commands=[":branch", ":help"])
+WORDS = completion_words_of(SCHEMA, branches=["main", "review"], commands=[":branch", ":help"])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.cli.atomic_files import install
+from omnigraph.cli.atomic_files import write_atomically
 from omnigraph.cli.changes import json_list
 from omnigraph.errors import Conflict, InvalidInput
 
@@ -114,17 +114,17 @@ def test_a_file_is_installed_whole_or_not_at_all(tmp_path: Path) -> None:
     def breaking() -> Any:
         yield b"new"
         with pytest.raises(Conflict, match="another process"):
-            install(place, [b"other"])
+            write_atomically(place, [b"other"])
         raise ValueError
 
     with pytest.raises(ValueError):
-        install(place, breaking())
+        write_atomically(place, breaking())
     assert place.read_bytes() == b"old"
-    install(place, [b"a", b"b"])
+    write_atomically(place, [b"a", b"b"])
     assert place.read_bytes() == b"ab"
     assert list(tmp_path.iterdir()) == [place]
     with pytest.raises(InvalidInput, match="cannot write"):
-        install(tmp_path / "nowhere" / "file", [b""])
+        write_atomically(tmp_path / "nowhere" / "file", [b""])
 
 
 # --- merge and its kin ---------------------------------------------------------------------------

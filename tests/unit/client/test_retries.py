@@ -13,7 +13,7 @@ from omnigraph import errors
 from omnigraph.client import connect
 from omnigraph.client.address import Address
 from omnigraph.client.requests import get, post
-from omnigraph.client.retries import ATTEMPTS_MAX, Patience
+from omnigraph.client.retries import ATTEMPTS_MAX, RetryPolicy
 from omnigraph.client.transport import httpx_arguments
 
 if TYPE_CHECKING:
@@ -133,17 +133,17 @@ def test_nobody_there_is_told_as_such() -> None:
 
 def test_the_deadline_travels() -> None:
     address = Address.of("http://here", "people")
-    said = httpx_arguments(address, Patience.begin(get("/status"), 5))
+    said = httpx_arguments(address, RetryPolicy.begin(get("/status"), 5))
     assert 1 <= int(said["headers"]["Omnigraph-Deadline-Ms"]) <= 5_000
     assert said["timeout"].read <= 5
     assert (
         "Omnigraph-Deadline-Ms"
-        not in httpx_arguments(address, Patience.begin(get("/status"), None))["headers"]
+        not in httpx_arguments(address, RetryPolicy.begin(get("/status"), None))["headers"]
     )
 
 
 def test_waiting_grows_and_ends() -> None:
-    patience = Patience.begin(get("/x"), None)
+    patience = RetryPolicy.begin(get("/x"), None)
     pauses = [patience.after_failure(sent=True) for _ in range(ATTEMPTS_MAX)]
     assert pauses[-1] is None
     waited = [pause for pause in pauses if pause is not None]
@@ -152,17 +152,19 @@ def test_waiting_grows_and_ends() -> None:
 
 def test_a_refusal_before_the_work_is_repeated_as_the_server_asks() -> None:
     write = post("/branches", {"name": "x"})
-    patience = Patience.begin(write, 60)
+    patience = RetryPolicy.begin(write, 60)
     assert patience.after_refusal(503, "server.busy", {"retry-after": "2"}) == 2.0
     assert patience.after_refusal(503, "commit.outcome_unknown", {}) is None
     assert (
-        Patience.begin(write, 1).after_refusal(429, "admission.actor_limit", {"retry-after": "60"})
+        RetryPolicy.begin(write, 1).after_refusal(
+            429, "admission.actor_limit", {"retry-after": "60"}
+        )
         is None
     )
-    assert Patience.begin(get("/x"), 60).after_refusal(404, "branch.missing", {}) is None
+    assert RetryPolicy.begin(get("/x"), 60).after_refusal(404, "branch.missing", {}) is None
 
 
 def test_an_answer_that_has_begun_to_stream_is_not_begun_again() -> None:
-    patience = Patience.begin(get("/x"), None)
+    patience = RetryPolicy.begin(get("/x"), None)
     patience.streaming = True
     assert patience.after_failure(sent=True) is None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.compiler.literals import Misfit, compared_with, stored_in, typed
+from omnigraph.compiler.literals import LiteralMismatch, compared_with, stored_in, typed
 from omnigraph.datatypes.types import (
     BOOL,
     DATE,
@@ -61,7 +61,7 @@ def test_a_literal_alone_has_a_type(value: Value, dtype: DataType) -> None:
 
 @pytest.mark.parametrize("value", [2**64, -(2**63) - 1, float("inf"), float("nan")])
 def test_a_number_without_a_type_is_a_misfit(value: float) -> None:
-    assert isinstance(typed(value), Misfit)
+    assert isinstance(typed(value), LiteralMismatch)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_number_out_of_the_domain_keeps_its_own_type(value: float, beside: Dat
     ],
 )
 def test_what_has_no_place_beside_a_type_is_a_misfit(value: Value, beside: DataType) -> None:
-    assert isinstance(compared_with(const(value), beside), Misfit)
+    assert isinstance(compared_with(const(value), beside), LiteralMismatch)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_what_has_no_place_beside_a_type_is_a_misfit(value: Value, beside: DataT
     [(3_000_000_000, I32), (2.5, I32), (-1, U64), (1e300, F32), (NOON, DATE), (MIDNIGHT, DATE)],
 )
 def test_what_a_property_cannot_hold_is_not_stored(value: Value, dtype: DataType) -> None:
-    assert isinstance(stored_in(const(value), dtype), Misfit)
+    assert isinstance(stored_in(const(value), dtype), LiteralMismatch)
 
 
 def test_null_is_stored_with_the_type_of_the_property() -> None:
@@ -130,11 +130,11 @@ def test_a_blob_is_stored_as_its_bytes() -> None:
 
 
 def test_the_closest_member_is_suggested_or_else_the_first_ones() -> None:
-    assert stored_in(const("blu"), COLOUR) == Misfit(
+    assert stored_in(const("blu"), COLOUR) == LiteralMismatch(
         '"blu" is not a member of the enum', "did you mean `blue`?"
     )
     many = EnumType(tuple(f"member{at:02}" for at in range(20)))
     misfit = stored_in(const("x"), many)
-    assert isinstance(misfit, Misfit)
+    assert isinstance(misfit, LiteralMismatch)
     assert misfit.remedy is not None
     assert misfit.remedy.endswith("member11, …")

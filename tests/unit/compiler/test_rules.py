@@ -14,7 +14,7 @@ import pytest
 from omnigraph.catalog.model import Property, PropertyId
 from omnigraph.compiler import check_document
 from omnigraph.compiler.codes import CODES, RETIRED_CODES
-from omnigraph.compiler.literals import Misfit
+from omnigraph.compiler.literals import LiteralMismatch
 from omnigraph.compiler.rules import RULES, literal_value
 from omnigraph.compiler.rules.suggestion import how_to_write, suggest
 from omnigraph.datatypes.types import STRING, EnumType, ListType, Scalar, VectorType
@@ -404,5 +404,5 @@ def test_a_name_is_not_compared_with_those_of_an_empty_schema() -> None:
 def test_a_long_enum_is_not_spelled_out() -> None:
     members = EnumType(tuple(f"member{at:02}" for at in range(40)))
     prop = Property(PropertyId("p"), "kind", "kind", members, nullable=False)
-    found = literal_value.misfit(prop, NO_SPAN, Misfit("not a member"))
+    found = literal_value.misfit(prop, NO_SPAN, LiteralMismatch("not a member"))
     assert found.message == "property `kind`: not a member"

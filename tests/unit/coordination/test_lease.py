@@ -12,7 +12,7 @@ import pytest
 from omnigraph.coordination.lease import Lease
 from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.runtime.clock import SYSTEM_CLOCK
-from omnigraph.testing.faulty import Fault, FaultyObjects, Verb, When
+from omnigraph.testing.faulty import Fault, FaultyObjects, ObjectVerb, When
 from omnigraph.testing.kit import FAST, new_engine, open_engine
 from omnigraph.versioning import layout
 
@@ -123,10 +123,10 @@ def test_a_lease_that_was_pushed_aside_is_not_taken_from_its_new_holder(
     assert engine.root.objects.get(layout.WRITE_LEASE) == body(ELSEWHERE)
 
 
-@pytest.mark.parametrize("verb", list(Verb))
+@pytest.mark.parametrize("verb", list(ObjectVerb))
 @pytest.mark.parametrize("nth", [1, 2])
 def test_storage_that_fails_costs_the_lease_and_nothing_else(
-    nth: int, verb: Verb, tmp_path: Path, engine: Engine
+    nth: int, verb: ObjectVerb, tmp_path: Path, engine: Engine
 ) -> None:
     limits = replace(FAST, lease_wait_seconds=0.2, lease_term_seconds=0.05)
     broken = Fault(verb, nth, When.BEFORE, "__locks", lasting=True)

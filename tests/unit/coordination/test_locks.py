@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import threading
 
-from omnigraph.coordination.locks import Gates, gates_of
+from omnigraph.coordination.locks import LockManager, lock_manager_of
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 
 
 def test_every_opener_of_a_root_shares_its_gates() -> None:
-    assert gates_of("/a") is gates_of("/a")
-    assert gates_of("/a") is not gates_of("/b")
+    assert lock_manager_of("/a") is lock_manager_of("/a")
+    assert lock_manager_of("/a") is not lock_manager_of("/b")
 
 
 def test_two_writers_of_one_table_wait_for_each_other() -> None:
-    gates = Gates()
+    gates = LockManager()
     inside: list[int] = []
     most = 0
 
@@ -36,7 +36,7 @@ def test_two_writers_of_one_table_wait_for_each_other() -> None:
 
 
 def test_writers_that_name_their_tables_in_any_order_do_not_deadlock() -> None:
-    gates = Gates()
+    gates = LockManager()
 
     def write(branch: str, tables: list[str]) -> None:
         for turn in range(50):
@@ -56,7 +56,7 @@ def test_writers_that_name_their_tables_in_any_order_do_not_deadlock() -> None:
 
 
 def test_who_has_waited_long_enough_goes_on_without() -> None:
-    gates = Gates()
+    gates = LockManager()
     with gates.held(branch="a", tables=["t"], wait_seconds=1):
         started = SYSTEM_CLOCK.monotonic()
         with gates.held(branch="b", tables=["t"], wait_seconds=0.05):
@@ -66,7 +66,7 @@ def test_who_has_waited_long_enough_goes_on_without() -> None:
 
 
 def test_switched_off_gates_hold_nobody() -> None:
-    gates = Gates()
+    gates = LockManager()
     gates.enabled = False
     with (
         gates.held(branch="a", tables=["t"], wait_seconds=10),

@@ -12,7 +12,7 @@ import pytest
 from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.datatypes.types import BOOL, DATE, DATETIME, F64, I64, STRING, Scalar, ScalarType
 from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.compare import Constant, Operand, among, compare
+from omnigraph.executor.compare import ColumnOperand, ConstantOperand, among, compare
 from omnigraph.ir.expressions import CompareOp
 from omnigraph.semantics.predicates import contains_item
 from omnigraph.semantics.values import canonical
@@ -42,8 +42,8 @@ PAIRS = [
 ]
 
 
-def column(dtype: Any, values: list[Any], *, kept: bool = False) -> Operand:
-    return Operand(Vector(Column(pa.array(values, arrow_type(dtype)), kept=kept)), dtype)
+def column(dtype: Any, values: list[Any], *, kept: bool = False) -> ColumnOperand:
+    return ColumnOperand(Vector(Column(pa.array(values, arrow_type(dtype)), kept=kept)), dtype)
 
 
 def truths(found: Any) -> list[bool | None]:
@@ -72,10 +72,10 @@ def test_a_column_compares_with_a_constant_as_its_values_do(
     for op, constant in itertools.product(CompareOp, VALUES[right]):
         other = canonical(constant, right)
         expected = [compare_values(op, canonical(value, left), other) for value in VALUES[left]]
-        found = compare(op, values, Constant(other, right), len(VALUES[left]))
+        found = compare(op, values, ConstantOperand(other, right), len(VALUES[left]))
         assert truths(found) == expected, (op, constant)
         mirrored = [compare_values(op, other, canonical(value, left)) for value in VALUES[left]]
-        found = compare(op, Constant(other, right), values, len(VALUES[left]))
+        found = compare(op, ConstantOperand(other, right), values, len(VALUES[left]))
         assert truths(found) == mirrored, (op, constant)
 
 
@@ -89,5 +89,5 @@ def test_membership_is_equality_with_one_of_the_options(left: Any, right: Any) -
 
 
 def test_two_constants_are_compared_once() -> None:
-    found = compare(CompareOp.LT, Constant(1, I64), Constant(2, I64), 3)
+    found = compare(CompareOp.LT, ConstantOperand(1, I64), ConstantOperand(2, I64), 3)
     assert truths(found) == [True, True, True]

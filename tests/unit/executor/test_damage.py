@@ -9,7 +9,7 @@ from omnigraph.errors import StorageFault
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.execute import Call, Executable, execute
 from omnigraph.ir.queries import ReadIR
-from omnigraph.planner import Facts, plan_read
+from omnigraph.planner import PlannerStatistics, plan_read
 from omnigraph.planner.plan import Access
 from omnigraph.testing.memory_tables import MemorySource
 from omnigraph.testing.random_reads import CATALOG, NOW, RandomGraph
@@ -38,7 +38,7 @@ def test_every_way_of_access_refuses_the_edge_and_names_the_node(access: Access,
     ir = compile_source(CATALOG, text)
     assert isinstance(ir, ReadIR)
     tables = {type_id: GRAPH.table(type_id) for type_id in CATALOG.types}
-    plan = plan_read(ir, Facts(CATALOG, GRAPH.counts()))
+    plan = plan_read(ir, PlannerStatistics(CATALOG, GRAPH.counts()))
     call = Call({}, NOW, cache=ByteCache(10**6))
     with pytest.raises(StorageFault, match="nobody") as refused:
         execute(Executable(plan, CATALOG).with_access(access), MemorySource(tables), call)

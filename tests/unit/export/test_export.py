@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 from typing import TYPE_CHECKING, Any
@@ -191,7 +192,7 @@ def test_what_cannot_be_exported_is_said(graph: Graph, tmp_path: Path) -> None:
 def test_a_file_appears_when_it_is_complete(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from omnigraph.export import export as module
+    module = importlib.import_module("omnigraph.export.export")
 
     def fail(*_: Any) -> bytes:
         raise GraphError("storage.injected", "as ordered")

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from omnigraph.changes.compare import Op
-from omnigraph.changes.comparison import Comparison
+from omnigraph.changes.compare import ChangeOp
+from omnigraph.changes.comparison import SnapshotComparison
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.history import diff as diff_module
 from omnigraph.testing.histories import branch_off, state_of, write
 from omnigraph.testing.kit import open_engine
 from omnigraph.testing.kit_between import Between
 from omnigraph.versioning.manifest import WriterKind
-from omnigraph.writer.plan import Prepared, Request, TableEffect
+from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:
     from omnigraph.graph.facade import Graph
     from omnigraph.session.engine import Engine
-    from omnigraph.writer.plan import View
+    from omnigraph.writer.plan import WriteSnapshot
 
 
 def told(found: Any) -> list[tuple[str, str, str]]:
@@ -129,7 +129,7 @@ def test_equal_targets_read_nothing(engine: Engine) -> None:
     branch_off(engine, "same")
     seen = Between(engine.root.tables)
     other = open_engine(engine.root.objects.uri, wrap_tables=lambda _: seen)  # type: ignore[arg-type,return-value]
-    found = Comparison(other.snapshot("main"), other.snapshot("same"))
+    found = SnapshotComparison(other.snapshot("main"), other.snapshot("same"))
     assert list(found.changes()) == []
     assert found.summary() == []
     assert not [path for _, path in seen.calls if path.startswith(("nodes/", "edges/"))]
@@ -141,17 +141,17 @@ class _Rewrite:
     kind = WriterKind.MAINTENANCE
     reprepares = False
 
-    def prepare(self, view: View) -> Prepared | None:
+    def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         entity = view.snapshot.catalog.nodes[0]
         table = view.snapshot.table(entity.id)
         rows = table.scan()
         backwards = rows.take(pa.array(range(rows.num_rows - 1, -1, -1)))
-        return Prepared((TableEffect(entity.id, table.pin, table.stage_overwrite(backwards)),))
+        return PreparedWrite((TableEffect(entity.id, table.pin, table.stage_overwrite(backwards)),))
 
 
 def test_rows_that_only_moved_have_not_changed(engine: Engine, graph: Graph) -> None:
     before = engine.snapshot().commit_id
-    engine.attempts.run(Request("main"), _Rewrite())
+    engine.attempts.run(WriteRequest("main"), _Rewrite())
     assert list(graph.diff(before, "main")) == []
     write(engine, {"Person": {"ada": {"name": "ada", "age": 38}}})
     (change,) = graph.diff(before, "main")
@@ -169,7 +169,7 @@ def test_many_small_commits_leave_only_what_they_changed(engine: Engine, graph: 
         found = list(graph.diff(commits[number - 1], commit_id))
         assert told(found) == [("insert", "Person", f"p{number:02d}")]
     assert len(list(graph.diff(commits[0], commits[-1]))) == 39
-    assert {change.op for change in graph.diff(commits[-1], commits[0])} == {Op.DELETE}
+    assert {change.op for change in graph.diff(commits[-1], commits[0])} == {ChangeOp.DELETE}
 
 
 def test_any_two_branches_can_be_compared(engine: Engine, graph: Graph) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.changes.model import ChangeFilter, Position
+from omnigraph.changes.model import ChangeFilter, ChangePosition
 from omnigraph.changes.tokens import (
     TOKEN_BYTES_MAX,
     FeedCursor,
@@ -266,7 +266,7 @@ def test_a_page_token_does_not_lead_to_another_branch(engine: Engine, graph: Gra
         secret.parent and secret.parent.id,
         secret.id,
         0,
-        Position(False, "", 0),
+        ChangePosition(False, "", 0),
     )
     with pytest.raises(InvalidInput, match="is not in the history of 'main'"):
         graph.changes.poll(page_token=made_up.encode())

@@ -16,11 +16,11 @@ import omnigraph
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
 from omnigraph.errors import AlreadyExists, Conflict, GraphError, NotFound, StorageFault
-from omnigraph.lifecycle.clone.clone import CloneResult, Target, copy_graph
+from omnigraph.lifecycle.clone.clone import CloneResult, CloneTarget, copy_graph
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine, remove
 from omnigraph.testing.kit_between import Between, Interruption, lose_reply
 from omnigraph.testing.kit_steps import age
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import branches, layout, tags
 from omnigraph.versioning.branches import open_branches
@@ -166,7 +166,7 @@ def test_what_recovery_did_comes_along(tmp_path: Path) -> None:
     uri = tmp_path / "source.omni"
     fork(new_engine(uri), "dev")
     doomed = (step("open"), step("arm"))
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         for point, branch in (("attempt.confirmed", "dev"), ("attempt.advanced", "main")):
             write = step("add", ids={"Person": [branch]}, branch=branch)
             crew.run(Script(str(uri), (*doomed, write), f"{point}=kill"))
@@ -357,7 +357,7 @@ def run(
     copy_graph(
         read_only,
         files,
-        Target(objects, LanceTables(str(target))),
+        CloneTarget(objects, LanceTables(str(target))),
         incremental=True,
     )
     return objects
@@ -495,7 +495,7 @@ def test_writers_in_other_processes_are_copied_too(tmp_path: Path) -> None:
         (step("open"), *(step("add", ids={"Person": [f"{b}{n}"]}, branch=b) for n in range(30)))
         for b in (MAIN, "dev")
     ]
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         children = [crew.start(Script(str(uri), steps)) for steps in scripts]
         copies = 0
         while any(child.is_alive() for child in children) and copies < 20:

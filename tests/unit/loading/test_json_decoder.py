@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from omnigraph.loading.json_decoder import Decoder, Trouble
+from omnigraph.loading.json_decoder import Decoder, JsonProblem
 
 
 def decoded(*pieces: bytes) -> list[tuple[Any, int]]:
@@ -16,7 +16,7 @@ def decoded(*pieces: bytes) -> list[tuple[Any, int]]:
         found += decoder.feed(piece, last=at == len(pieces) - 1)
     return [
         (f"{item.value.rule}: {item.value.message}", item.line)
-        if isinstance(item.value, Trouble)
+        if isinstance(item.value, JsonProblem)
         else (item.value, item.line)
         for item in found
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +128,7 @@ def test_a_branch_that_others_wrote_to_is_not_taken_away(graph: Graph, tools: An
 def test_a_branch_that_appears_meanwhile_is_used(
     graph: Graph, tools: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from omnigraph.loading import load as run
+    run = importlib.import_module("omnigraph.loading.load")
 
     made = run.create_branch
 

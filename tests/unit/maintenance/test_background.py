@@ -9,7 +9,7 @@ import pytest
 
 from omnigraph.graph.open import init_graph
 from omnigraph.maintenance import background as upkeep_module
-from omnigraph.maintenance.background import upkeep
+from omnigraph.maintenance.background import maintain_slice
 from omnigraph.maintenance.indexes import MAINTENANCE, list_indexes
 
 if TYPE_CHECKING:
@@ -48,22 +48,22 @@ def _uncovered(graph: Graph) -> dict[tuple[str, str, str], int]:
 
 def test_little_is_no_reason_for_a_commit(graph: Graph) -> None:
     _load(graph, FEW - 1)
-    assert upkeep(graph.engine) is None
+    assert maintain_slice(graph.engine) is None
     assert graph.commits.list().commits[0].kind == "load"
 
 
 def test_what_is_looked_up_gets_its_index_and_nothing_dearer(graph: Graph) -> None:
     _load(graph, FEW)
-    done = upkeep(graph.engine)
+    done = maintain_slice(graph.engine)
     assert done is not None
     assert done.commit is not None
     assert (done.commit.kind, done.commit.actor) == ("maintenance", MAINTENANCE)
     uncovered = _uncovered(graph)
     assert uncovered["Person", "name", "order"] == 0
     assert uncovered["Person", "bio", "words"] == FEW
-    assert upkeep(graph.engine) is None
+    assert maintain_slice(graph.engine) is None
     _load(graph, FEW, "q")
-    assert upkeep(graph.engine) is not None
+    assert maintain_slice(graph.engine) is not None
     assert _uncovered(graph)["Person", "name", "order"] == 0
 
 
@@ -74,11 +74,11 @@ def test_the_table_that_needs_it_most_is_first_and_the_largest_are_left(
     ends = pa.array([f"p{number}" for number in range(FEW)])
     edges = pa.concat_tables([pa.table({"from": ends, "to": ends})] * 2)
     graph.load({"Knows": edges}, mode="append")
-    first, second = upkeep(graph.engine), upkeep(graph.engine)
+    first, second = maintain_slice(graph.engine), maintain_slice(graph.engine)
     assert [{each.type for each in done.outcomes} for done in (first, second) if done] == [
         {"Knows"},
         {"Person"},
     ]
     monkeypatch.setattr(upkeep_module, "_SLICE_ROWS_MAX", FEW)
     _load(graph, FEW + 1, "more")
-    assert upkeep(graph.engine) is None
+    assert maintain_slice(graph.engine) is None

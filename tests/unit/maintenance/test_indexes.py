@@ -8,10 +8,10 @@ import pytest
 
 from omnigraph.errors import NotFound
 from omnigraph.graph.open import init_graph
-from omnigraph.maintenance.index_plan import Action, declared_indexes, plan_step
+from omnigraph.maintenance.index_plan import IndexAction, declared_indexes, plan_step
 from omnigraph.maintenance.indexes import MAINTENANCE, ensure_indices, list_indexes
 from omnigraph.ports.indexes import IndexInfo, IndexKind, IndexSegment
-from omnigraph.ports.tables import Part
+from omnigraph.ports.tables import Fragment
 from omnigraph.testing.kit import catalog_of
 from omnigraph.versioning.manifest import WriterKind
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from omnigraph.graph.facade import Graph
-    from omnigraph.maintenance.index_plan import Declared, Step
+    from omnigraph.maintenance.index_plan import DeclaredIndex, IndexStep
 
 SCHEMA = """
 node Doc {
@@ -71,14 +71,14 @@ def test_an_edge_type_declares_its_endpoints() -> None:
 # --- plans ---
 
 
-def body_words() -> Declared:
+def body_words() -> DeclaredIndex:
     [doc] = catalog_of(SCHEMA).nodes
     return next(each for each in declared_indexes(doc) if each.spec.kind is IndexKind.WORDS)
 
 
-def planned(parts: list[int], covered: int | None, *, force: bool = False) -> Step:
+def planned(parts: list[int], covered: int | None, *, force: bool = False) -> IndexStep:
     """The step for a table of such parts, of which the first ones are covered."""
-    rows = [Part(f"p{place}", size, size) for place, size in enumerate(parts)]
+    rows = [Fragment(f"p{place}", size, size) for place, size in enumerate(parts)]
     index = None
     if covered is not None:
         index = IndexInfo(
@@ -96,21 +96,21 @@ def planned(parts: list[int], covered: int | None, *, force: bool = False) -> St
 @pytest.mark.parametrize(
     ("parts", "covered", "force", "action", "places"),
     [
-        ([], None, True, Action.SKIP, ()),
-        ([10], None, False, Action.SKIP, ()),
-        ([10], None, True, Action.BUILD, (0,)),
-        ([10_000, 0, 5], None, False, Action.BUILD, (0, 2)),
-        ([10_000], 1, False, Action.SKIP, ()),
-        ([10_000, 5], 1, False, Action.SKIP, ()),
-        ([10_000, 5], 1, True, Action.EXTEND, (1,)),
-        ([10_000, 5_000], 1, False, Action.EXTEND, (1,)),
-        ([100_000, *[5] * 20], 1, False, Action.EXTEND, tuple(range(1, 21))),
-        ([10_000, 50_000], 1, False, Action.REBUILD, (0, 1)),
-        ([10_000, 0], 1, True, Action.SKIP, ()),
+        ([], None, True, IndexAction.SKIP, ()),
+        ([10], None, False, IndexAction.SKIP, ()),
+        ([10], None, True, IndexAction.BUILD, (0,)),
+        ([10_000, 0, 5], None, False, IndexAction.BUILD, (0, 2)),
+        ([10_000], 1, False, IndexAction.SKIP, ()),
+        ([10_000, 5], 1, False, IndexAction.SKIP, ()),
+        ([10_000, 5], 1, True, IndexAction.EXTEND, (1,)),
+        ([10_000, 5_000], 1, False, IndexAction.EXTEND, (1,)),
+        ([100_000, *[5] * 20], 1, False, IndexAction.EXTEND, tuple(range(1, 21))),
+        ([10_000, 50_000], 1, False, IndexAction.REBUILD, (0, 1)),
+        ([10_000, 0], 1, True, IndexAction.SKIP, ()),
     ],
 )
 def test_an_index_is_built_extended_or_left_alone(
-    parts: list[int], covered: int | None, force: bool, action: Action, places: tuple[int, ...]
+    parts: list[int], covered: int | None, force: bool, action: IndexAction, places: tuple[int, ...]
 ) -> None:
     step = planned(parts, covered, force=force)
     assert (step.action, step.parts) == (action, places)
@@ -135,7 +135,9 @@ def test_all_indexes_are_one_commit_of_maintenance(graph: Graph) -> None:
     assert (done.commit.kind, done.commit.actor) == (WriterKind.MAINTENANCE, MAINTENANCE)
     assert done.commit.parent is not None
     assert done.commit.parent.id == before["graph_commit_id"]
-    built = {(each.property, each.kind) for each in done.outcomes if each.action is Action.BUILD}
+    built = {
+        (each.property, each.kind) for each in done.outcomes if each.action is IndexAction.BUILD
+    }
     assert ("body", IndexKind.WORDS) in built
     covered = {each.property: each.covered_rows for each in graph.indexes() if each.lance_type}
     assert set(covered.values()) == {2}
@@ -146,14 +148,17 @@ def test_there_is_no_commit_when_there_is_nothing_to_do(graph: Graph) -> None:
     graph.ensure_indices(force=True)
     again = graph.ensure_indices(force=True)
     assert again.commit is None
-    assert {each.action for each in again.outcomes} == {Action.SKIP}
+    assert {each.action for each in again.outcomes} == {IndexAction.SKIP}
 
 
 def test_a_vector_index_waits_for_a_vector(graph: Graph) -> None:
     [vector] = [
         each for each in graph.ensure_indices(force=True).outcomes if each.kind is IndexKind.VECTOR
     ]
-    assert (vector.action, vector.reason) == (Action.SKIP, "there is no vector with a direction")
+    assert (vector.action, vector.reason) == (
+        IndexAction.SKIP,
+        "there is no vector with a direction",
+    )
 
 
 def test_new_rows_are_covered_by_the_next_run(graph: Graph) -> None:

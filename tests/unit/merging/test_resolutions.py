@@ -9,12 +9,12 @@ import pytest
 
 from omnigraph.errors import Conflict as StaleConflict
 from omnigraph.errors import InvalidInput
-from omnigraph.merging.conflicts import Conflict, ConflictKind
+from omnigraph.merging.conflicts import ConflictKind, EntityConflict
 from omnigraph.merging.resolutions import Take, Values, parse_choices
 from omnigraph.testing.kit import SCHEMA, catalog_of
 
 PERSON = catalog_of(SCHEMA).nodes[0]
-CONFLICT = Conflict(
+CONFLICT = EntityConflict(
     ConflictKind.DIVERGENT_UPDATE, PERSON, "a", "story", ("p",), {"p": 1}, {"p": 2}, {"p": 3}
 )
 

@@ -7,8 +7,8 @@ import pytest
 from omnigraph.merging.conflicts import ConflictKind
 from omnigraph.merging.three_way import (
     Disagreement,
+    Resolved,
     Row,
-    Settled,
     Verdict,
     decide,
     differing,
@@ -40,7 +40,7 @@ A: Row = {"p": 1, "q": 1}
 def test_a_change_of_one_side_is_taken(
     base: Row | None, ours: Row | None, theirs: Row | None, result: Row | None
 ) -> None:
-    assert decide(base, ours, theirs) == Settled(result)
+    assert decide(base, ours, theirs) == Resolved(result)
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def reconsidered(bases: list[Row | None], ours: Row | None, theirs: Row | None) 
 
 def test_another_base_tells_who_really_changed_a_property() -> None:
     bases: list[Row | None] = [{"p": 0}, {"p": 1}]
-    assert reconsidered(bases, {"p": 3}, {"p": 1}) == Settled({"p": 3})
-    assert reconsidered(bases, {"p": 1}, {"p": 3}) == Settled({"p": 3})
+    assert reconsidered(bases, {"p": 3}, {"p": 1}) == Resolved({"p": 3})
+    assert reconsidered(bases, {"p": 1}, {"p": 3}) == Resolved({"p": 3})
 
 
 def test_bases_that_contradict_each_other_leave_it_disputed() -> None:
@@ -97,8 +97,8 @@ def test_bases_that_contradict_each_other_leave_it_disputed() -> None:
 
 
 def test_another_base_tells_who_inserted_or_deleted() -> None:
-    assert reconsidered([None, {"p": 1}], {"p": 2}, {"p": 1}) == Settled({"p": 2})
-    assert reconsidered([{"p": 0}, {"p": 1}], None, {"p": 1}) == Settled(None)
+    assert reconsidered([None, {"p": 1}], {"p": 2}, {"p": 1}) == Resolved({"p": 2})
+    assert reconsidered([{"p": 0}, {"p": 1}], None, {"p": 1}) == Resolved(None)
 
 
 def test_only_what_stays_disputed_is_told() -> None:

@@ -12,7 +12,7 @@ from omnigraph.changeset.rows import from_arrow
 from omnigraph.compiler import bind_params
 from omnigraph.graph.open import init_graph
 from omnigraph.ir.queries import Delete, MutationIR
-from omnigraph.mutation.predicates import Allowance, Matching
+from omnigraph.mutation.predicates import Allowance, PredicateMatcher
 from omnigraph.semantics.predicates import matches
 from omnigraph.session.query import QueryRequest, compile_on
 
@@ -86,7 +86,7 @@ def agrees(graph: Graph, condition: str) -> set[str]:
     assert isinstance(statement, Delete)
     params = bind_params(ir, used)
     entity = snapshot.catalog.nodes[0]
-    found = Matching(snapshot, params, NOW, Allowance(1000, 10**6)).find(
+    found = PredicateMatcher(snapshot, params, NOW, Allowance(1000, 10**6)).find(
         entity, statement.where, ["id"]
     )
     stored = from_arrow(entity, snapshot.table(entity.id).scan())

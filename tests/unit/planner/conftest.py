@@ -12,7 +12,7 @@ from omnigraph.compiler import compile_source
 from omnigraph.ir.queries import ReadIR
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
-from omnigraph.planner import Facts, plan_read
+from omnigraph.planner import PlannerStatistics, plan_read
 from omnigraph.planner.plan import walk
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class Planning:
 
     catalog: Catalog
 
-    def facts(self, rows: Mapping[str, int] = ROWS) -> Facts:
+    def facts(self, rows: Mapping[str, int] = ROWS) -> PlannerStatistics:
         by_id = {entity.id: rows.get(entity.name, 0) for entity in self.catalog.types.values()}
-        return Facts(self.catalog, by_id)
+        return PlannerStatistics(self.catalog, by_id)
 
     def compile(self, body: str, params: str = "") -> ReadIR:
         compiled = compile_source(self.catalog, f"query q({params}) {{ {body} }}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from omnigraph.planner.access import Choice
+from omnigraph.planner.access import AccessChoice
 from omnigraph.planner.explain import Explained, explain, render, with_measures
 from omnigraph.planner.plan import Access
 
@@ -54,7 +54,7 @@ def told(
     planning: Planning, access: Access, body: str = QUERY, params: str = "$h: String"
 ) -> Explained:
     plan = planning.plan(body, params)
-    return explain(plan, planning.facts(), Choice(access, "a test"), Nothing())
+    return explain(plan, planning.facts(), AccessChoice(access, "a test"), Nothing())
 
 
 def test_the_tree_shows_every_operator_with_what_it_does(planning: Planning) -> None:
@@ -64,7 +64,7 @@ def test_the_tree_shows_every_operator_with_what_it_does(planning: Planning) -> 
         "access: lookups",
         "mode: indexed",
         "because: a test",
-        "Page 5",
+        "Limit 5",
         "Sort q.age desc, p.id, q.id, the first 5",
         "SemiJoin rows that have no match of q",
         "Filter q.age > 30",
@@ -119,14 +119,14 @@ def test_the_json_has_the_same_tree(planning: Planning) -> None:
     body = told(planning, Access.RESIDENT).to_json()
     assert json.loads(json.dumps(body)) == body
     assert body["operator"] == "Return"
-    assert body["inputs"][0]["operator"] == "Page"
+    assert body["inputs"][0]["operator"] == "Limit"
     assert body["inputs"][0]["estimated_rows"] <= 5
 
 
 def test_measurements_stand_beside_the_estimates(planning: Planning) -> None:
     plan = planning.plan("match { $p: Person } return { count(*) as n }")
     measured = {"runs": 2, "rows": 1, "seconds": 0.0015, "bytes": 2048}
-    told = explain(plan, planning.facts(), Choice(Access.RESIDENT, "x"), Nothing())
+    told = explain(plan, planning.facts(), AccessChoice(Access.RESIDENT, "x"), Nothing())
     text = render(with_measures(told, plan.root, lambda _: measured))
     assert "1 rows in 2 runs, expected ~1; 1.500 ms; 2 KB" in text
 
@@ -176,7 +176,7 @@ def test_an_index_is_told_only_where_a_scan_asks_it(
     plan = planning.plan(f"match {{ $p: Person  {condition} }} return {{ $p.handle }}", "")
     (person,) = (each for each in planning.facts().catalog.nodes if each.name == "Person")
     memory = Nothing(*(prop.id for prop in person.properties if prop.name in indexed))
-    scan = explain(plan, planning.facts(), Choice(Access.LOOKED_UP, "a test"), memory)
+    scan = explain(plan, planning.facts(), AccessChoice(Access.LOOKED_UP, "a test"), memory)
     while scan.inputs:
         (scan,) = scan.inputs
     assert scan.notes["index"] == expected

@@ -13,18 +13,18 @@ from omnigraph.ir.expressions import Compare, CompareOp, Const, IsNull, Property
 from omnigraph.ir.queries import EntitySlot, OrderKey, Projection, ReadIR, ResultColumn
 from omnigraph.planner import plan_read
 from omnigraph.planner.plan import (
-    Counted,
     EdgeEnds,
     Expand,
     Filter,
-    Given,
     Group,
     Join,
-    Keep,
-    Page,
+    Limit,
+    MetadataCount,
+    Project,
     Scan,
     SemiJoin,
     Sort,
+    Values,
     walk,
 )
 
@@ -184,7 +184,7 @@ def test_a_component_whose_rows_do_not_matter_is_reduced_to_its_existence(
     nodes = planning.nodes(
         "match { $p: Person  $d: Paper  $d.pages > 3 } return { max($p.age) as n }"
     )
-    (keep,) = [node for node in nodes if isinstance(node, Keep)]
+    (keep,) = [node for node in nodes if isinstance(node, Project)]
     assert keep.slots == ()
     assert keep.distinct
 
@@ -229,7 +229,7 @@ def test_an_inner_block_starts_from_the_rows_around_it_when_they_are_few(
     nodes = planning.nodes(
         'match { $p: Person { handle: "a" }  exists { $p wrote $d } } return { $p.handle }'
     )
-    (given,) = [node for node in nodes if isinstance(node, Given)]
+    (given,) = [node for node in nodes if isinstance(node, Values)]
     assert len(given.slots) == 1
 
 
@@ -237,7 +237,7 @@ def test_an_inner_block_starts_by_itself_when_that_is_less(planning: Planning) -
     nodes = planning.nodes(
         'match { $p: Person  exists { $p wrote $d  $d.doi = "x" } } return { $p.handle }'
     )
-    assert not [node for node in nodes if isinstance(node, Given)]
+    assert not [node for node in nodes if isinstance(node, Values)]
     assert {scan.slot.name for scan in scans(nodes)} == {"p", "d"}
 
 
@@ -265,12 +265,12 @@ def counting(planning: Planning, *, ordered: bool) -> ReadIR:
 
 def test_a_count_that_is_only_shown_is_computed_for_the_page(planning: Planning) -> None:
     plan = plan_read(counting(planning, ordered=False), planning.facts())
-    assert kinds(list(walk(plan.root)))[1:4] == ["Apply", "Page", "Sort"]
+    assert kinds(list(walk(plan.root)))[1:4] == ["Apply", "Limit", "Sort"]
 
 
 def test_a_count_that_orders_is_computed_before_the_sort(planning: Planning) -> None:
     plan = plan_read(counting(planning, ordered=True), planning.facts())
-    assert kinds(list(walk(plan.root)))[1:4] == ["Page", "Sort", "Apply"]
+    assert kinds(list(walk(plan.root)))[1:4] == ["Limit", "Sort", "Apply"]
 
 
 # --- fewer rows --------------------------------------------------------------------------------
@@ -319,20 +319,20 @@ def test_what_only_a_condition_needed_is_dropped_after_it(planning: Planning) ->
         """match { $p: Person { handle: "x" }  $p knows $q  $q.age > $p.age  $q wrote $d }
         return distinct { $d.title }"""
     )
-    assert any(isinstance(node, Keep) for node in nodes)
+    assert any(isinstance(node, Project) for node in nodes)
 
 
 @pytest.mark.parametrize("counted", ["*", "$p", "distinct $p"])
 def test_all_entities_of_a_type_are_counted_by_the_pin(planning: Planning, counted: str) -> None:
     nodes = planning.nodes(f"match {{ $p: Person }} return {{ count({counted}) as n }}")
-    assert kinds(nodes) == ["Counted"]
-    assert isinstance(nodes[0], Counted)
+    assert kinds(nodes) == ["MetadataCount"]
+    assert isinstance(nodes[0], MetadataCount)
 
 
 @pytest.mark.parametrize("counted", ["$p.age", "distinct $p.city"])
 def test_values_are_counted_by_looking_at_them(planning: Planning, counted: str) -> None:
     nodes = planning.nodes(f"match {{ $p: Person }} return {{ count({counted}) as n }}")
-    assert not any(isinstance(node, Counted) for node in nodes)
+    assert not any(isinstance(node, MetadataCount) for node in nodes)
 
 
 def test_a_page_tells_the_sort_how_many_rows_it_shows(planning: Planning) -> None:
@@ -348,7 +348,7 @@ def test_a_page_tells_the_sort_how_many_rows_it_shows(planning: Planning) -> Non
 
 def test_one_row_is_not_sorted_and_everything_is_no_page(planning: Planning) -> None:
     nodes = planning.nodes("match { $p: Person  $p.age > 3 } return { count(*) as n }")
-    assert not any(isinstance(node, Sort | Page) for node in nodes)
+    assert not any(isinstance(node, Sort | Limit) for node in nodes)
 
 
 # --- columns -----------------------------------------------------------------------------------

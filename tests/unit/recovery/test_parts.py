@@ -16,7 +16,7 @@ from omnigraph.catalog.model import TypeId
 from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.errors import StorageFault
 from omnigraph.ports.tables import Pin
-from omnigraph.recovery.audit import AuditRow, Outcome
+from omnigraph.recovery.audit import AuditRow, RecoveryOutcome
 from omnigraph.recovery.intents import Intent, IntentKeys, PlannedTable
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import CommitId, new_ulid
@@ -24,7 +24,7 @@ from omnigraph.testing.kit import new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption
 from omnigraph.versioning import layout
 from omnigraph.versioning.manifest import CommitRef, Counts, WriterKind
-from omnigraph.versioning.publish import Draft, Publication
+from omnigraph.versioning.publish import ManifestDraft, Publication
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PIN = Pin("nodes/x", 3, "f", 7)
 INTENT = Intent(
     Publication(
-        Draft(
+        ManifestDraft(
             new_ulid(),
             "main",
             WriterKind.MERGE,
@@ -159,7 +159,14 @@ def test_every_heartbeat_differs_from_the_last(engine: Engine) -> None:
 
 def test_a_row_is_recorded_once_and_comes_back(engine: Engine) -> None:
     row = AuditRow(
-        "op", Outcome.ROLLED_BACK, 1, "main", "load", "ada", ({"type_id": "t", "from": 1},), "n"
+        "op",
+        RecoveryOutcome.ROLLED_BACK,
+        1,
+        "main",
+        "load",
+        "ada",
+        ({"type_id": "t", "from": 1},),
+        "n",
     )
     assert engine.recovery.audit.rows() == []
     engine.recovery.audit.record(row)
@@ -168,8 +175,8 @@ def test_a_row_is_recorded_once_and_comes_back(engine: Engine) -> None:
 
 
 def test_two_recoverers_at_once_both_get_their_rows_in(tmp_path: Path, engine: Engine) -> None:
-    mine = AuditRow("mine", Outcome.ROLLED_BACK, 1)
-    theirs = AuditRow("theirs", Outcome.ROLLED_FORWARD, 1)
+    mine = AuditRow("mine", RecoveryOutcome.ROLLED_BACK, 1)
+    theirs = AuditRow("theirs", RecoveryOutcome.ROLLED_FORWARD, 1)
     race = Interruption(
         "swap", lambda: engine.recovery.audit.record(theirs), prefix=layout.AUDIT_TABLE
     )

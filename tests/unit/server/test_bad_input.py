@@ -13,7 +13,7 @@ import pytest
 from tests.unit.server.conftest import POLICY, TOKENS, G, Serve, bearer
 
 from omnigraph.server.serve import ServeRequest, make_server, serving
-from omnigraph.server.settings import Limits
+from omnigraph.server.settings import ServerLimits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,7 +141,7 @@ def test_huge_parameters_are_refused_or_answered_typed(still_server: httpx.Clien
 
 
 def test_a_slow_body_is_given_up(people: Path) -> None:
-    limits = Limits(body_idle_seconds=0.2, body_seconds_max=0.4)
+    limits = ServerLimits(body_idle_seconds=0.2, body_seconds_max=0.4)
     request = ServeRequest([str(people)], unauthenticated=True, limits=limits)
     with serving(make_server(request, {})) as url, httpx.Client(base_url=url) as client:
         head = f"POST {G}/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -158,7 +158,7 @@ def test_a_slow_body_is_given_up(people: Path) -> None:
 
 
 def test_a_load_that_trickles_in_is_given_up(people: Path) -> None:
-    limits = Limits(body_seconds_max=0.3, body_bytes_per_second_min=1_000)
+    limits = ServerLimits(body_seconds_max=0.3, body_bytes_per_second_min=1_000)
     request = ServeRequest([str(people)], unauthenticated=True, limits=limits)
     with serving(make_server(request, {})) as url, httpx.Client(base_url=url) as client:
         head = f"POST {G}/load/ndjson HTTP/1.1\r\nHost: localhost\r\n"
@@ -172,7 +172,7 @@ def test_a_load_that_trickles_in_is_given_up(people: Path) -> None:
 
 
 def test_headers_without_an_end_are_given_up(people: Path) -> None:
-    limits = Limits(idle_connection_seconds=1)
+    limits = ServerLimits(idle_connection_seconds=1)
     request = ServeRequest([str(people)], unauthenticated=True, limits=limits)
     with serving(make_server(request, {})) as url, httpx.Client(base_url=url) as client:
         address = (client.base_url.host, client.base_url.port or 80)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.unit.server.conftest import TOKENS, G, Serve
 
-from omnigraph.server.settings import Limits
+from omnigraph.server.settings import ServerLimits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import httpx
 
 MIB = 2**20
-SMALL = Limits(load_bytes_max=MIB, idle_connection_seconds=2)
+SMALL = ServerLimits(load_bytes_max=MIB, idle_connection_seconds=2)
 NDJSON = {"Content-Type": "application/x-ndjson"}
 RECORD = b'{"type": "Person", "data": {"name": "Emmy"}}\n'
 

@@ -16,7 +16,7 @@ from tests.unit.server.conftest import TOKENS, G, Serve, bearer
 import omnigraph
 from omnigraph.adapters.lance.blobs import LanceBlob
 from omnigraph.server.serve import ServeRequest, make_server, serving
-from omnigraph.server.settings import Limits
+from omnigraph.server.settings import ServerLimits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -197,7 +197,7 @@ def test_a_deadline_stops_a_query(open_server: httpx.Client) -> None:
 
 
 def test_a_write_that_cannot_begin_before_its_deadline_is_not_begun(people: Path) -> None:
-    limits = Limits(write_threads=1)
+    limits = ServerLimits(write_threads=1)
     server = make_server(ServeRequest([str(people)], unauthenticated=True, limits=limits), {})
     with serving(server) as url, httpx.Client(base_url=url) as client:
         hold = threading.Event()
@@ -217,7 +217,9 @@ def test_an_actor_with_too_many_writes_is_told_to_wait_and_others_are_not(
 ) -> None:
     environment = {"OMNIGRAPH_SERVER_BEARER_TOKENS_JSON": json.dumps(TOKENS)}
     request = ServeRequest(
-        [str(people)], policy="preset:team", limits=Limits(actor_writes_max=2, write_threads=2)
+        [str(people)],
+        policy="preset:team",
+        limits=ServerLimits(actor_writes_max=2, write_threads=2),
     )
     server = make_server(request, environment)
     with serving(server) as url, httpx.Client(base_url=url) as client:
@@ -244,7 +246,7 @@ def test_an_actor_with_too_many_writes_is_told_to_wait_and_others_are_not(
 
 
 def test_a_full_queue_answers_503_with_a_time_to_come_back(people: Path) -> None:
-    limits = Limits(read_threads=1, queue_max=1)
+    limits = ServerLimits(read_threads=1, queue_max=1)
     server = make_server(ServeRequest([str(people)], unauthenticated=True, limits=limits), {})
     with serving(server) as url, httpx.Client(base_url=url) as client:
         hold = threading.Event()
@@ -338,7 +340,7 @@ def test_a_write_with_a_condition_runs_only_while_the_branch_is_there(
 
 def test_a_load_larger_than_a_server_takes_is_shown_the_way_to_spark(people: Path) -> None:
     request = ServeRequest(
-        [str(people)], unauthenticated=True, limits=Limits(load_bytes_max=100_000)
+        [str(people)], unauthenticated=True, limits=ServerLimits(load_bytes_max=100_000)
     )
     with (
         serving(make_server(request, {})) as url,

@@ -5,26 +5,26 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from omnigraph.server.response_stream import Abandoned, Outflow
-from omnigraph.server.settings import Limits
+from omnigraph.server.response_stream import ClientDisconnected, ResponseStream
+from omnigraph.server.settings import ServerLimits
 
-LIMITS = Limits(chunk_bytes=10, chunks_ahead=2)
+LIMITS = ServerLimits(chunk_bytes=10, chunks_ahead=2)
 
 
 def test_every_write_after_the_reader_has_gone_fails_at_once() -> None:
     """A writer may write more than once on its way out: the footer of a file, a last buffer."""
 
-    def write_all(outflow: Outflow) -> int:
+    def write_all(outflow: ResponseStream) -> int:
         failed = 0
         for _ in range(20):
             try:
                 outflow.write(b"x" * 25)
-            except Abandoned:
+            except ClientDisconnected:
                 failed += 1
         return failed
 
     async def run() -> int:
-        outflow = Outflow(LIMITS)
+        outflow = ResponseStream(LIMITS)
         with ThreadPoolExecutor(1) as pool:
             writing = asyncio.wrap_future(pool.submit(write_all, outflow))
             assert await outflow.take() == b"x" * 10
@@ -43,7 +43,7 @@ def test_every_write_after_the_reader_has_gone_fails_at_once() -> None:
 
 def test_a_writer_waits_for_its_reader() -> None:
     async def run() -> list[bytes | None]:
-        outflow = Outflow(LIMITS)
+        outflow = ResponseStream(LIMITS)
         with ThreadPoolExecutor(1) as pool:
             writing = asyncio.wrap_future(pool.submit(outflow.write, b"0123456789" * 5))
             await asyncio.sleep(0.05)

@@ -13,7 +13,7 @@ import pytest
 from omnigraph.errors import InvalidInput
 from omnigraph.server.app import choose_access
 from omnigraph.server.aws import Credentials, sign
-from omnigraph.server.service import Access
+from omnigraph.server.service import ServerAccess
 from omnigraph.server.tokens import Tokens, read_tokens
 
 if TYPE_CHECKING:
@@ -112,9 +112,9 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tokens", "policy", "unauthenticated", "outcome"),
     [
-        (False, False, True, Access.OPEN),
-        (True, False, False, Access.DEFAULT_DENY),
-        (True, True, False, Access.POLICY),
+        (False, False, True, ServerAccess.OPEN),
+        (True, False, False, ServerAccess.DEFAULT_DENY),
+        (True, True, False, ServerAccess.POLICY),
         (False, False, False, "serve.no_tokens"),
         (False, True, False, "serve.policy_without_tokens"),
         (False, True, True, "serve.policy_without_tokens"),
@@ -123,9 +123,9 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_the_state_follows_from_tokens_and_policy(
-    tokens: bool, policy: bool, unauthenticated: bool, outcome: Access | str
+    tokens: bool, policy: bool, unauthenticated: bool, outcome: ServerAccess | str
 ) -> None:
-    if isinstance(outcome, Access):
+    if isinstance(outcome, ServerAccess):
         assert (
             choose_access(tokens=tokens, policy=policy, unauthenticated=unauthenticated) is outcome
         )

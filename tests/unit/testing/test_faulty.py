@@ -9,7 +9,7 @@ import pytest
 from omnigraph.adapters.objects import open_objects
 from omnigraph.errors import StorageFault
 from omnigraph.testing.counting import CountingObjects
-from omnigraph.testing.faulty import Fault, FaultyObjects, Verb, When
+from omnigraph.testing.faulty import Fault, FaultyObjects, ObjectVerb, When
 
 if TYPE_CHECKING:
     from omnigraph.ports.objects import ObjectStore
@@ -36,17 +36,17 @@ def test_requests_are_counted_as_a_bucket_would(inner: ObjectStore) -> None:
 
 
 def test_the_nth_request_fails_and_only_it(inner: ObjectStore) -> None:
-    objects = FaultyObjects(inner, Fault(Verb.PUT, nth=2))
+    objects = FaultyObjects(inner, Fault(ObjectVerb.PUT, nth=2))
     objects.put("1", b"")
     with pytest.raises(StorageFault):
         objects.put("2", b"")
     objects.put("3", b"")
     assert inner.list("") == ["1", "3"]
-    assert objects.hits == [(Verb.PUT, "2")]
+    assert objects.hits == [(ObjectVerb.PUT, "2")]
 
 
 def test_a_lasting_fault_lasts_until_it_is_healed(inner: ObjectStore) -> None:
-    objects = FaultyObjects(inner, Fault(Verb.LIST, lasting=True))
+    objects = FaultyObjects(inner, Fault(ObjectVerb.LIST, lasting=True))
     for _ in range(3):
         with pytest.raises(StorageFault):
             objects.list("")
@@ -55,7 +55,7 @@ def test_a_lasting_fault_lasts_until_it_is_healed(inner: ObjectStore) -> None:
 
 
 def test_a_lost_reply_has_happened(inner: ObjectStore) -> None:
-    objects = FaultyObjects(inner, Fault(Verb.PUT, when=When.AFTER))
+    objects = FaultyObjects(inner, Fault(ObjectVerb.PUT, when=When.AFTER))
     with pytest.raises(StorageFault):
         objects.put_if_absent("lock", b"nonce")
     assert inner.get("lock") == b"nonce"
@@ -63,7 +63,7 @@ def test_a_lost_reply_has_happened(inner: ObjectStore) -> None:
 
 def test_a_fault_can_be_kept_to_a_prefix(inner: ObjectStore) -> None:
     objects = FaultyObjects(inner)
-    objects.add(Fault(Verb.DELETE, prefix="__recovery/"))
+    objects.add(Fault(ObjectVerb.DELETE, prefix="__recovery/"))
     objects.delete("other")
     with pytest.raises(StorageFault):
         objects.delete("__recovery/1")

@@ -7,7 +7,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from omnigraph.testing.kit import new_engine
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def test_outcomes_come_one_by_one_and_end_with_the_child(tmp_path: Path) -> None:
     steps = (step("init"), step("add", ids={"Person": ["a"]}), step("ids"))
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         child = crew.start(Script(str(tmp_path / "graph"), steps))
         assert [outcome.step.verb for outcome in child.join()] == ["init", "add", "ids"]
         assert child.outcomes[-1].value == ["a"]
@@ -28,7 +28,7 @@ def test_outcomes_come_one_by_one_and_end_with_the_child(tmp_path: Path) -> None
 def test_a_failing_step_is_an_outcome_and_a_killed_child_has_fewer(tmp_path: Path) -> None:
     new_engine(tmp_path / "graph")
     steps = (step("init"), step("open"), step("add", ids={"Person": ["a"]}))
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         child = crew.start(Script(str(tmp_path / "graph"), steps, "attempt.armed=kill"))
         outcomes = child.join()
         assert [(outcome.ending, outcome.code) for outcome in outcomes] == [
@@ -43,7 +43,7 @@ def test_a_child_that_has_ended_is_never_signalled_by_its_number(
 ) -> None:
     """Its number may belong to somebody else by now."""
     sent: list[tuple[int, int]] = []
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         child = crew.start(Script(str(tmp_path / "graph"), (step("init"),)))
         child.join()
         monkeypatch.setattr(os, "kill", lambda pid, number: sent.append((pid, number)))
@@ -56,7 +56,7 @@ def test_a_child_that_has_ended_is_never_signalled_by_its_number(
 def test_a_crew_leaves_nobody_behind(tmp_path: Path) -> None:
     new_engine(tmp_path / "graph")
     steps = (step("open"), step("add", ids={"Person": ["a"]}))
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         stopped = crew.start(Script(str(tmp_path / "graph"), steps, "attempt.armed=stop"))
         waiting = crew.start(Script(str(tmp_path / "graph"), (step("wait"),)))
         stopped.await_stop()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
-from omnigraph.recovery.audit import AuditRow, Outcome
+from omnigraph.recovery.audit import AuditRow, RecoveryOutcome
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.testing.kit import add, new_engine, open_engine, table_of
 from omnigraph.testing.verify import check_graph, require_whole
@@ -223,16 +223,16 @@ def test_a_tag_of_another_commit_is_found(path: Path) -> None:
 @pytest.mark.parametrize(
     ("outcome", "complaint"),
     [
-        (Outcome.ROLLED_FORWARD, "was rolled forward but is not in history"),
-        (Outcome.ROLLED_BACK, "was rolled back but is in history"),
+        (RecoveryOutcome.ROLLED_FORWARD, "was rolled forward but is not in history"),
+        (RecoveryOutcome.ROLLED_BACK, "was rolled back but is in history"),
     ],
 )
 def test_an_audit_that_tells_another_story_is_found(
-    outcome: Outcome, complaint: str, path: Path
+    outcome: RecoveryOutcome, complaint: str, path: Path
 ) -> None:
     engine = open_engine(path)
     known = engine.resolver.resolve("main").commit.id
-    operation = known if outcome is Outcome.ROLLED_BACK else new_ulid()
+    operation = known if outcome is RecoveryOutcome.ROLLED_BACK else new_ulid()
     engine.recovery.audit.record(AuditRow(operation, outcome, 1))
     assert any(complaint in problem for problem in check_graph(engine))
 

@@ -17,7 +17,7 @@ from omnigraph.errors import (
     StorageFault,
 )
 from omnigraph.ports.tables import Pin
-from omnigraph.recovery.fence import Fate, fate_of, fence
+from omnigraph.recovery.fence import OperationStatus, fence, operation_status
 from omnigraph.runtime.ids import CommitId, new_ulid
 from omnigraph.testing.kit import add, catalog_of, history, new_engine, wide_schema
 from omnigraph.testing.verify import require_whole
@@ -25,7 +25,7 @@ from omnigraph.versioning import layout
 from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.publish import (
     PRECONDITIONS,
-    Draft,
+    ManifestDraft,
     OperationPublished,
     Publication,
     draft_ahead,
@@ -47,7 +47,7 @@ def engine(tmp_path: Path) -> Engine:
 
 def publication(engine: Engine, **changes: object) -> Publication:
     head = engine.resolver.resolve("main")
-    draft = Draft(new_ulid(), "main", WriterKind.MUTATION)
+    draft = ManifestDraft(new_ulid(), "main", WriterKind.MUTATION)
     plain = Publication(draft, head.incarnation, head.commit.ref, head.commit.schema)
     return replace(plain, **changes)  # type: ignore[arg-type]
 
@@ -107,7 +107,7 @@ def test_a_draft_is_left_when_pins_came_out_otherwise(engine: Engine) -> None:
 def test_a_tombstone_is_the_end(engine: Engine) -> None:
     publish(engine.root, engine.heads, publication(engine, tombstone=True))
     head = engine.heads.of_incarnation(engine.root.refs.incarnations()[0])
-    draft = Draft(new_ulid(), "main", WriterKind.MUTATION)
+    draft = ManifestDraft(new_ulid(), "main", WriterKind.MUTATION)
     late = Publication(draft, head.incarnation, head.commit.ref, head.commit.schema)
     with pytest.raises(Conflict) as told:
         publish(engine.root, engine.heads, late)
@@ -140,7 +140,7 @@ def test_a_condition_on_the_head_is_a_compare_and_swap(engine: Engine) -> None:
 
 
 def test_an_idempotency_key_that_was_used_since_capture_is_refused(engine: Engine) -> None:
-    draft = Draft(new_ulid(), "main", WriterKind.MUTATION, idempotency_key="k")
+    draft = ManifestDraft(new_ulid(), "main", WriterKind.MUTATION, idempotency_key="k")
     mine = publication(engine, draft=draft)
     theirs = publication(engine, draft=replace(draft, id=new_ulid()))
     landed = publish(engine.root, engine.heads, theirs)
@@ -158,11 +158,11 @@ def test_a_fence_may_not_follow_what_it_voids(engine: Engine) -> None:
 
 def test_a_void_operation_is_refused_for_as_long_as_it_is_remembered(engine: Engine) -> None:
     wanted = publication(engine)
-    assert fence(engine.root, engine.heads, engine.lineage, wanted) is Fate.VOID
+    assert fence(engine.root, engine.heads, engine.lineage, wanted) is OperationStatus.VOID
     for number in range(3):
         add(engine, [f"more-{number}"])
     refused(engine, wanted, OperationVoid)
-    assert fence(engine.root, engine.heads, engine.lineage, wanted) is Fate.VOID
+    assert fence(engine.root, engine.heads, engine.lineage, wanted) is OperationStatus.VOID
     kinds = [commit.kind for commit in history(engine)]
     assert kinds.count(WriterKind.RECOVERY) == 1, "voiding twice is voiding once"
     require_whole(engine)
@@ -171,15 +171,18 @@ def test_a_void_operation_is_refused_for_as_long_as_it_is_remembered(engine: Eng
 def test_what_was_published_cannot_be_voided(engine: Engine) -> None:
     wanted = publication(engine)
     publish(engine.root, engine.heads, wanted)
-    assert fence(engine.root, engine.heads, engine.lineage, wanted) is Fate.PUBLISHED
-    assert fate_of(engine.root, engine.heads, engine.lineage, wanted) is Fate.PUBLISHED
+    assert fence(engine.root, engine.heads, engine.lineage, wanted) is OperationStatus.PUBLISHED
+    assert (
+        operation_status(engine.root, engine.heads, engine.lineage, wanted)
+        is OperationStatus.PUBLISHED
+    )
 
 
 def test_voids_are_forgotten_after_their_time(engine: Engine) -> None:
     fence(engine.root, engine.heads, engine.lineage, publication(engine))
     assert len(engine.resolver.resolve("main").voids) == 1
     engine.root.limits = replace(engine.root.limits, void_memory_seconds=0.0)
-    draft = Draft(CommitId("7ZZZZZZZZZ" + "0" * 16), "main", WriterKind.MUTATION)
+    draft = ManifestDraft(CommitId("7ZZZZZZZZZ" + "0" * 16), "main", WriterKind.MUTATION)
     publish(engine.root, engine.heads, publication(engine, draft=draft))
     assert engine.resolver.resolve("main").voids == ()
 

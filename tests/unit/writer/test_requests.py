@@ -11,7 +11,7 @@ from omnigraph.errors import InvalidInput, PreconditionFailed
 from omnigraph.graph.facade import Graph
 from omnigraph.testing.kit import Add, add, history, new_engine
 from omnigraph.versioning.branches import create_branch, delete_branch
-from omnigraph.writer.plan import Request
+from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,14 +44,14 @@ def test_what_a_commit_cannot_keep_is_refused_before_anything_is_written(
 ) -> None:
     run = engine.attempts.run_long if long else engine.attempts.run
     with pytest.raises(InvalidInput) as told:
-        run(replace(Request("main"), **wrong), Add({"Person": ["a"]}))
+        run(replace(WriteRequest("main"), **wrong), Add({"Person": ["a"]}))
     assert told.value.code == code
     assert len(history(engine)) == 1
     assert engine.recovery.pending() == []
 
 
 def test_the_longest_texts_come_back_as_they_were_said(engine: Engine) -> None:
-    said = Request("main", actor="é" * 255, message="\n" + "x" * 65_535)
+    said = WriteRequest("main", actor="é" * 255, message="\n" + "x" * 65_535)
     manifest = engine.attempts.run(said, Add({"Person": ["a"]}))
     assert manifest is not None
     commit = engine.lineage.get(manifest.commit.id)
@@ -61,7 +61,7 @@ def test_the_longest_texts_come_back_as_they_were_said(engine: Engine) -> None:
 def test_if_commit_takes_the_commit_itself_and_its_id_in_either_case(engine: Engine) -> None:
     for number, spelled in enumerate([lambda c: c, lambda c: c.ref, lambda c: c.id.lower()]):
         head = engine.snapshot().manifest.commit
-        request: Any = replace(Request("main"), if_commit=spelled(head))
+        request: Any = replace(WriteRequest("main"), if_commit=spelled(head))
         assert engine.attempts.run(request, Add({"Person": [str(number)]})) is not None
         with pytest.raises(PreconditionFailed):
             engine.attempts.run(request, Add({"Person": ["late"]}))

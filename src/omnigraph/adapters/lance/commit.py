@@ -21,8 +21,8 @@ from omnigraph.errors import Conflict, StorageFault
 from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
-    from omnigraph.adapters.lance.handles import Handles
-    from omnigraph.adapters.lance.versions import Versions
+    from omnigraph.adapters.lance.handles import HandleCache
+    from omnigraph.adapters.lance.versions import VersionHistory
     from omnigraph.ports.tables import Pin
 
 __all__ = ["Committed", "Committer"]
@@ -41,7 +41,7 @@ class Committed:
 class Committer:
     """Commits to the tables below one root."""
 
-    def __init__(self, handles: Handles, versions: Versions, *, movable: bool) -> None:
+    def __init__(self, handles: HandleCache, versions: VersionHistory, *, movable: bool) -> None:
         self._handles = handles
         self._versions = versions
         # A local directory can be moved away under a writer; Lance would re-create it.

@@ -22,11 +22,11 @@ from omnigraph.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-__all__ = ["Shape", "field_numbers", "reshape"]
+__all__ = ["FieldLayout", "field_numbers", "reshape"]
 
 
 @frozen
-class Shape:
+class FieldLayout:
     """A schema with its numbers, in a form that crosses processes."""
 
     metadata: str
@@ -37,8 +37,10 @@ class Shape:
         return {"metadata": self.metadata, "fields": stored}
 
     @staticmethod
-    def from_json(body: Mapping[str, Any]) -> Shape:
-        return Shape(body["metadata"], tuple(base64.b64decode(field) for field in body["fields"]))
+    def from_json(body: Mapping[str, Any]) -> FieldLayout:
+        return FieldLayout(
+            body["metadata"], tuple(base64.b64decode(field) for field in body["fields"])
+        )
 
     def to_lance(self) -> Any:
         schema = load_lance().schema.LanceSchema
@@ -47,7 +49,7 @@ class Shape:
 
 def reshape(
     dataset: Any, schema: pa.Schema, *, kept: Collection[str], first: Sequence[str]
-) -> tuple[Shape, dict[str, tuple[int, ...]]]:
+) -> tuple[FieldLayout, dict[str, tuple[int, ...]]]:
     """The shape that ``schema`` takes on top of a dataset, and the numbers of its new columns.
 
     ``kept`` columns stay what they are. The others are new, whatever the dataset calls so; those in
@@ -58,7 +60,7 @@ def reshape(
     metadata, stored = _take_apart(dataset.lance_schema)
     made, numbers = _numbered_from(dataset.max_field_id + 1, fresh)
     fields = [field for name in schema.names for field in (stored if name in kept else made)[name]]
-    return Shape(metadata, tuple(fields)), numbers
+    return FieldLayout(metadata, tuple(fields)), numbers
 
 
 def field_numbers(schema: Any) -> dict[str, tuple[int, ...]]:

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.adapters.lance.indexes import segment_directory
-from omnigraph.adapters.lance.operations import Kind
+from omnigraph.adapters.lance.operations import OperationKind
 from omnigraph.errors import Conflict, NotFound
 from omnigraph.ports.tables import Staged, StagedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from omnigraph.adapters.lance.operations import Operation
+    from omnigraph.adapters.lance.operations import TableOperation
     from omnigraph.ports.objects import ObjectStore
 
 __all__ = ["fragment_files", "require_files", "staged_files"]
 
 
 def staged_files(
-    objects: ObjectStore, path: str, operation: Operation, *, blobs: bool
+    objects: ObjectStore, path: str, operation: TableOperation, *, blobs: bool
 ) -> tuple[StagedFile, ...]:
     """What must be there, with these sizes, when the change is committed."""
     files = [
@@ -42,9 +42,9 @@ def staged_files(
     return tuple(files)
 
 
-def _is_staged(file: Mapping[str, Any], operation: Operation) -> bool:
+def _is_staged(file: Mapping[str, Any], operation: TableOperation) -> bool:
     """A reshape adds files to fragments that exist; it wrote those of its own fields."""
-    if operation.kind is not Kind.RESHAPE:
+    if operation.kind is not OperationKind.RESHAPE:
         return True
     written = operation.fields or {}
     return all(str(field) in written for field in file["fields"])

@@ -23,20 +23,20 @@ from omnigraph.ports.tables import Pin
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from omnigraph.adapters.lance.versions import Versions
+    from omnigraph.adapters.lance.versions import VersionHistory
 
-__all__ = ["Handles"]
+__all__ = ["HandleCache"]
 
 _CACHED_HANDLES_MAX = 512
 _INDEX_CACHE_BYTES = 256 * 2**20
 _METADATA_CACHE_BYTES = 128 * 2**20
 
 
-class Handles:
+class HandleCache:
     """Datasets below one root. A handle is immutable and shared between threads."""
 
     def __init__(
-        self, root: str, versions: Versions, storage_options: Mapping[str, str] | None
+        self, root: str, versions: VersionHistory, storage_options: Mapping[str, str] | None
     ) -> None:
         self._root = root
         self._versions = versions

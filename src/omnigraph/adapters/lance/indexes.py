@@ -18,7 +18,7 @@ from omnigraph.ports.indexes import IndexInfo, IndexKind, IndexSegment, IndexSpe
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from omnigraph.ports.tables import Part
+    from omnigraph.ports.tables import Fragment
 
 __all__ = [
     "IndexChange",
@@ -89,14 +89,14 @@ def index_type(kind: IndexKind, values: int) -> tuple[str, dict[str, Any]]:
     return _TYPES[kind], options
 
 
-def describe_indexes(dataset: Any, parts: Sequence[Part]) -> tuple[IndexInfo, ...]:
+def describe_indexes(dataset: Any, parts: Sequence[Fragment]) -> tuple[IndexInfo, ...]:
     """All indexes of a version, with what they cover."""
     places = {each.fragment_id: place for place, each in enumerate(dataset.get_fragments())}
     found = [_describe(index, places, parts) for index in dataset.describe_indices()]
     return tuple(sorted(found, key=lambda index: index.name))
 
 
-def _describe(index: Any, places: Mapping[int, int], parts: Sequence[Part]) -> IndexInfo:
+def _describe(index: Any, places: Mapping[int, int], parts: Sequence[Fragment]) -> IndexInfo:
     segments = tuple(
         IndexSegment(
             each.uuid, tuple(sorted(places[part] for part in each.fragment_ids if part in places))

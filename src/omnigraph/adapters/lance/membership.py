@@ -26,7 +26,7 @@ from omnigraph.adapters.lance.handle_metadata import FragmentInfo, file_names, f
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["PRESENCE", "Presence"]
+__all__ = ["PRESENCE", "MembershipFilter"]
 
 _log = logging.getLogger("omnigraph.adapters")
 
@@ -50,7 +50,7 @@ _Hashes = frozenset[int] | np.ndarray
 _Placed = tuple[int, FragmentInfo]
 
 
-class Presence:
+class MembershipFilter:
     """The texts in columns of data files, as hashes. Thread-safe."""
 
     def __init__(self, bytes_max: int = _BYTES_MAX) -> None:
@@ -195,4 +195,4 @@ def _weight(hashes: _Hashes) -> int:
     return hashes.nbytes
 
 
-PRESENCE = Presence()
+PRESENCE = MembershipFilter()

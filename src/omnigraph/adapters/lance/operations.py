@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from omnigraph.adapters.lance.field_layout import Shape
+from omnigraph.adapters.lance.field_layout import FieldLayout
 from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.adapters.lance.indexes import IndexChange
 from omnigraph.errors import Conflict
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from omnigraph.ports.tables import Pin
 
 __all__ = [
-    "Kind",
-    "Operation",
+    "OperationKind",
+    "TableOperation",
     "fragment_body",
     "require_applicable",
     "rows_after",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-class Kind(StrEnum):
+class OperationKind(StrEnum):
     APPEND = "append"
     DELETE = "delete"
     UPDATE = "update"
@@ -46,10 +46,10 @@ class Kind(StrEnum):
 
 
 @frozen
-class Operation:
+class TableOperation:
     """A change in terms of fragments, each as Lance's own JSON."""
 
-    kind: Kind
+    kind: OperationKind
     base_fingerprint: str
     new: tuple[Mapping[str, Any], ...] = ()
     updated: tuple[Mapping[str, Any], ...] = ()
@@ -59,13 +59,13 @@ class Operation:
     # The new schema of an overwrite, in Arrow's IPC form.
     schema: str | None = None
     # The new schema of a reshape; ``fields`` are then those that were written.
-    shape: Shape | None = None
+    shape: FieldLayout | None = None
     indexes: IndexChange | None = None
 
     @property
     def keeps_columns(self) -> bool:
         """Whether the table has the same columns afterwards."""
-        return self.kind not in (Kind.OVERWRITE, Kind.RESHAPE)
+        return self.kind not in (OperationKind.OVERWRITE, OperationKind.RESHAPE)
 
     def to_text(self) -> str:
         return json.dumps(
@@ -84,17 +84,17 @@ class Operation:
         )
 
     @staticmethod
-    def from_text(text: str) -> Operation:
+    def from_text(text: str) -> TableOperation:
         body = json.loads(text)
-        return Operation(
-            kind=Kind(body["kind"]),
+        return TableOperation(
+            kind=OperationKind(body["kind"]),
             base_fingerprint=body["base_fingerprint"],
             new=tuple(body["new"]),
             updated=tuple(body["updated"]),
             removed=tuple(body["removed"]),
             fields=body["fields"],
             schema=body["schema"],
-            shape=Shape.from_json(body["shape"]) if body.get("shape") else None,
+            shape=FieldLayout.from_json(body["shape"]) if body.get("shape") else None,
             indexes=IndexChange.from_json(body["indexes"]) if body.get("indexes") else None,
         )
 
@@ -103,11 +103,11 @@ class Operation:
         lance_operation = load_lance().LanceOperation
         new, updated = _fragments(self.new), _fragments(self.updated)
         match self.kind:
-            case Kind.APPEND:
+            case OperationKind.APPEND:
                 return lance_operation.Append(new)
-            case Kind.DELETE:
+            case OperationKind.DELETE:
                 return lance_operation.Delete(updated, list(self.removed), "")
-            case Kind.UPDATE:
+            case OperationKind.UPDATE:
                 return lance_operation.Update(
                     removed_fragment_ids=list(self.removed),
                     updated_fragments=updated,
@@ -117,11 +117,11 @@ class Operation:
                     fields_for_preserving_frag_bitmap=[int(field) for field in self.fields or ()],
                     update_mode="rewrite_rows",
                 )
-            case Kind.OVERWRITE:
+            case OperationKind.OVERWRITE:
                 return lance_operation.Overwrite(_decode_schema(self.schema or ""), new)
-            case Kind.RESHAPE:
+            case OperationKind.RESHAPE:
                 return self._to_reshaping(new)
-            case Kind.INDEX:
+            case OperationKind.INDEX:
                 return (self.indexes or IndexChange(())).to_lance()
 
     def _to_reshaping(self, fragments: list[Any]) -> Any:
@@ -188,13 +188,13 @@ def _file_body(file: Any) -> dict[str, Any]:
     return body
 
 
-def require_applicable(operation: Operation, pin: Pin, base_fields: Mapping[str, str]) -> None:
+def require_applicable(operation: TableOperation, pin: Pin, base_fields: Mapping[str, str]) -> None:
     """Refuse a change that would mean something else on this base than where it was staged."""
     # What an index covers is told by numbers of fragments, which other versions use otherwise.
-    bound = operation.kind in (Kind.RESHAPE, Kind.INDEX)
+    bound = operation.kind in (OperationKind.RESHAPE, OperationKind.INDEX)
     if operation.updated or operation.removed or bound:
         _require_same_base(operation, pin)
-    if operation.kind is Kind.OVERWRITE or bound:
+    if operation.kind is OperationKind.OVERWRITE or bound:
         return
     written = {str(field) for fragment in operation.new for field in _fields_of(fragment)}
     staged_fields = operation.fields or {}
@@ -213,12 +213,12 @@ def require_applicable(operation: Operation, pin: Pin, base_fields: Mapping[str,
         )
 
 
-def rows_after(operation: Operation, pin: Pin, dataset: Any) -> int:
+def rows_after(operation: TableOperation, pin: Pin, dataset: Any) -> int:
     """How many rows a pin will have, told from the fragments that the operation names."""
     new = sum(fragment["physical_rows"] for fragment in operation.new)
-    if operation.kind is Kind.OVERWRITE:
+    if operation.kind is OperationKind.OVERWRITE:
         return int(new)
-    if operation.kind in (Kind.RESHAPE, Kind.INDEX):
+    if operation.kind in (OperationKind.RESHAPE, OperationKind.INDEX):
         return pin.rows
     kept = {fragment["id"]: _live_rows(fragment) for fragment in operation.updated}
     touched = (dataset.get_fragment(each) for each in (*kept, *operation.removed))
@@ -232,7 +232,7 @@ def _live_rows(fragment: Mapping[str, Any]) -> int:
     return int(fragment["physical_rows"] - deletions.get("num_deleted_rows", 0))
 
 
-def _require_same_base(operation: Operation, pin: Pin) -> None:
+def _require_same_base(operation: TableOperation, pin: Pin) -> None:
     # Deletion vectors replace those of the base whole: on another version they would undelete.
     if operation.base_fingerprint != pin.fingerprint:
         raise Conflict(

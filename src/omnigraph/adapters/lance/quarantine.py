@@ -14,8 +14,8 @@ from omnigraph.errors import Conflict, StorageFault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from omnigraph.adapters.lance.handles import Handles
-    from omnigraph.adapters.lance.versions import Versions
+    from omnigraph.adapters.lance.handles import HandleCache
+    from omnigraph.adapters.lance.versions import VersionHistory
     from omnigraph.ports.objects import ObjectStore
 
 __all__ = ["quarantine_torn"]
@@ -23,8 +23,8 @@ __all__ = ["quarantine_torn"]
 
 def quarantine_torn(
     objects: ObjectStore,
-    handles: Handles,
-    versions: Versions,
+    handles: HandleCache,
+    versions: VersionHistory,
     path: str,
     version: int,
     *,
@@ -54,7 +54,7 @@ def quarantine_torn(
     return aside
 
 
-def _require_newest(versions: Versions, path: str, version: int) -> None:
+def _require_newest(versions: VersionHistory, path: str, version: int) -> None:
     present = versions.list(path)
     if not present:
         raise table_missing(path)
@@ -64,7 +64,7 @@ def _require_newest(versions: Versions, path: str, version: int) -> None:
         raise _refusal(path, version, f"version {present[-1]} is newer")
 
 
-def _is_torn(handles: Handles, path: str, version: int) -> bool:
+def _is_torn(handles: HandleCache, path: str, version: int) -> bool:
     try:
         handles.at(path, version)
     except StorageFault as fault:

@@ -11,11 +11,11 @@ from omnigraph.frozen import frozen
 if TYPE_CHECKING:
     from omnigraph.ports.objects import ObjectStore
 
-__all__ = ["Root"]
+__all__ = ["LanceRoot"]
 
 
 @frozen
-class Root:
+class LanceRoot:
     """A directory or a prefix in a bucket, and its files as objects."""
 
     uri: str

@@ -21,7 +21,7 @@ from omnigraph.ports.tables import ROW_ADDRESS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FRAGMENT_ROWS_MAX", "Tail", "find_tail"]
+__all__ = ["FRAGMENT_ROWS_MAX", "SmallFragments", "find_small_fragments"]
 
 FRAGMENT_ROWS_MAX = 1_024
 FRAGMENTS_MIN = 16
@@ -30,7 +30,7 @@ FRAGMENTS_MAX = 64
 
 
 @dataclass(frozen=True)
-class Tail:
+class SmallFragments:
     """The live rows of the small fragments, with their addresses."""
 
     fragment_ids: tuple[int, ...]
@@ -42,7 +42,7 @@ class Tail:
         return self.rows.filter(~np.isin(self.addresses, gone))
 
 
-def find_tail(dataset: Any, written_rows: int) -> Tail | None:
+def find_small_fragments(dataset: Any, written_rows: int) -> SmallFragments | None:
     """The tail, when a write of so many rows should take it along."""
     if not 0 < written_rows <= FRAGMENT_ROWS_MAX or has_blobs(schema_of(dataset)):
         return None
@@ -57,7 +57,7 @@ def find_tail(dataset: Any, written_rows: int) -> Tail | None:
     rows = dataset.scanner(
         fragments=fragments, with_row_address=True, scan_in_order=True
     ).to_table()
-    return Tail(
+    return SmallFragments(
         tuple(fragment.fragment_id for fragment in fragments),
         rows.select(schema_of(dataset).names),
         rows.column(ROW_ADDRESS).to_numpy().astype(np.uint64),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.adapters.lance.operations import Kind, Operation
+from omnigraph.adapters.lance.operations import OperationKind, TableOperation
 from omnigraph.errors import InvalidInput
 from omnigraph.ports.tables import Staged
 
@@ -25,9 +25,9 @@ def combine(pin: Pin, parts: Iterable[Staged]) -> Staged | None:
     given = list(parts)
     if not given:
         return None
-    operations = [Operation.from_text(part.operation) for part in given]
+    operations = [TableOperation.from_text(part.operation) for part in given]
     _require_compatible(pin, given, operations)
-    combined = Operation(
+    combined = TableOperation(
         _kind(operations),
         pin.fingerprint,
         new=tuple(fragment for part in operations for fragment in part.new),
@@ -40,18 +40,18 @@ def combine(pin: Pin, parts: Iterable[Staged]) -> Staged | None:
     return Staged(pin.path, pin.version, combined.to_text(), files)
 
 
-def _kind(operations: Sequence[Operation]) -> Kind:
+def _kind(operations: Sequence[TableOperation]) -> OperationKind:
     kinds = {part.kind for part in operations}
-    if kinds == {Kind.OVERWRITE}:
-        return Kind.OVERWRITE
-    if Kind.OVERWRITE in kinds or Kind.RESHAPE in kinds:
+    if kinds == {OperationKind.OVERWRITE}:
+        return OperationKind.OVERWRITE
+    if OperationKind.OVERWRITE in kinds or OperationKind.RESHAPE in kinds:
         raise InvalidInput("table.parts", "an overwrite or a reshape is no part of another change")
     if not any(part.updated or part.removed for part in operations):
-        return Kind.APPEND
-    return Kind.UPDATE if any(part.new for part in operations) else Kind.DELETE
+        return OperationKind.APPEND
+    return OperationKind.UPDATE if any(part.new for part in operations) else OperationKind.DELETE
 
 
-def _require_compatible(pin: Pin, parts: list[Staged], operations: list[Operation]) -> None:
+def _require_compatible(pin: Pin, parts: list[Staged], operations: list[TableOperation]) -> None:
     touched: set[int] = set()
     fields = schema = None
     for part, operation in zip(parts, operations, strict=True):

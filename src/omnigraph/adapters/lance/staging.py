@@ -23,13 +23,13 @@ from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.adapters.lance.indexes import IndexChange, index_type, segment_records, to_record
 from omnigraph.adapters.lance.membership import PRESENCE
 from omnigraph.adapters.lance.operations import (
-    Kind,
-    Operation,
+    OperationKind,
+    TableOperation,
     encode_schema_text,
     fragment_body,
 )
 from omnigraph.adapters.lance.small_files import is_small, write_small
-from omnigraph.adapters.lance.small_fragments import find_tail
+from omnigraph.adapters.lance.small_fragments import find_small_fragments
 from omnigraph.datatypes.arrow import PROPERTY
 from omnigraph.errors import InvalidInput, StorageFault
 from omnigraph.ports.indexes import IndexKind
@@ -59,15 +59,17 @@ _FRAGMENT_SHIFT = np.uint64(32)
 _OFFSET_MASK = np.uint64(0xFFFFFFFF)
 
 
-def stage_append(dataset: Any, rows: pa.Table, *, path: str, fingerprint: str) -> Operation:
+def stage_append(dataset: Any, rows: pa.Table, *, path: str, fingerprint: str) -> TableOperation:
     """New rows."""
     new = write_rows(dataset, _require_columns(rows, schema_of(dataset), path), path=path)
-    return Operation(Kind.APPEND, fingerprint, new=_bodies(new), fields=field_names(dataset))
+    return TableOperation(
+        OperationKind.APPEND, fingerprint, new=_bodies(new), fields=field_names(dataset)
+    )
 
 
 def stage_overwrite(
     dataset: Any, rows: pa.Table, schema: pa.Schema, *, path: str, fingerprint: str
-) -> Operation:
+) -> TableOperation:
     """Rows, with a schema of their own, instead of all others."""
     new: list[Any] = []
     if rows.num_rows:
@@ -75,8 +77,8 @@ def stage_overwrite(
             new = load_lance().fragment.write_fragments(
                 encode_rows(rows, schema), dataset, schema=schema, mode="overwrite"
             )
-    return Operation(
-        Kind.OVERWRITE, fingerprint, new=_bodies(new), schema=encode_schema_text(schema)
+    return TableOperation(
+        OperationKind.OVERWRITE, fingerprint, new=_bodies(new), schema=encode_schema_text(schema)
     )
 
 
@@ -88,7 +90,7 @@ def stage_change(
     delete: np.ndarray | None,
     replace: tuple[np.ndarray, np.ndarray | None, pa.Table] | None,
     insert: pa.Table | None,
-) -> Operation | None:
+) -> TableOperation | None:
     """Deletes, replacements and inserts as one operation; replacements keep given row ids."""
     deleted = _addresses(delete)
     replaced = _addresses(replace[0] if replace is not None else None)
@@ -97,7 +99,9 @@ def stage_change(
         raise InvalidInput("table.replace", f"table {path}: a row is replaced and gone, or twice")
     plain, identified = _by_identity(replace, insert, path)
     written = sum(rows.num_rows for rows in plain)
-    tail = find_tail(dataset, written_rows=written + (len(identified[0]) if identified else 0))
+    tail = find_small_fragments(
+        dataset, written_rows=written + (len(identified[0]) if identified else 0)
+    )
     if not gone.size and tail is None:
         return (
             stage_append(dataset, plain[0], path=path, fingerprint=fingerprint) if written else None
@@ -115,8 +119,8 @@ def stage_change(
     updated, removed = _hide(dataset, hidden, path)
     if tail is not None:
         removed = (*removed, *tail.fragment_ids)
-    return Operation(
-        Kind.UPDATE if new else Kind.DELETE,
+    return TableOperation(
+        OperationKind.UPDATE if new else OperationKind.DELETE,
         fingerprint,
         new=_bodies(new),
         updated=_bodies(updated),
@@ -142,7 +146,7 @@ def _by_identity(
 
 def stage_reshape(
     dataset: Any, schema: pa.Schema, filling: Filling | None, *, path: str, fingerprint: str
-) -> Operation | None:
+) -> TableOperation | None:
     """Another schema for the same rows; data files only for the columns that are filled."""
     filled = filling.columns if filling is not None else ()
     kept = {
@@ -155,7 +159,9 @@ def stage_reshape(
     if filling is not None:
         new = [_fill(each, filling, numbers, path) for each in dataset.get_fragments()]
     written = {str(number): name for name in filled for number in numbers[name]}
-    return Operation(Kind.RESHAPE, fingerprint, new=_bodies(new), fields=written, shape=shape)
+    return TableOperation(
+        OperationKind.RESHAPE, fingerprint, new=_bodies(new), fields=written, shape=shape
+    )
 
 
 def _stays(before: pa.Schema, after: pa.Schema, name: str) -> bool:
@@ -194,7 +200,7 @@ def stage_part(
     hide: np.ndarray | None,
     replace: tuple[np.ndarray, pa.Table] | None,
     insert: pa.Table | None,
-) -> Operation | None:
+) -> TableOperation | None:
     """What one of many processes adds to a change; ``combine`` puts the parts together.
 
     Small fragments are left alone here: who sees only a part cannot know whether it is small.
@@ -207,8 +213,8 @@ def stage_part(
     updated, removed = _hide(dataset, np.unique(_addresses(hide)), path)
     if not (new or updated or removed):
         return None
-    return Operation(
-        Kind.UPDATE if new else Kind.DELETE,
+    return TableOperation(
+        OperationKind.UPDATE if new else OperationKind.DELETE,
         fingerprint,
         new=_bodies(new),
         updated=_bodies(updated),

@@ -12,12 +12,12 @@ from omnigraph.adapters.lance.files import staged_files
 from omnigraph.adapters.lance.handle_metadata import fragments_of, schema_of
 from omnigraph.adapters.lance.indexes import describe_indexes, notes_key
 from omnigraph.adapters.lance.membership import PRESENCE
-from omnigraph.adapters.lance.operations import Kind, Operation
+from omnigraph.adapters.lance.operations import OperationKind, TableOperation
 from omnigraph.adapters.lance.search import find, search_vector, search_words
 from omnigraph.adapters.lance.shared_files import read_rows
 from omnigraph.adapters.lance.staged_parts import combine
 from omnigraph.errors import NotFound
-from omnigraph.ports.tables import Part, Staged
+from omnigraph.ports.tables import Fragment, Staged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from omnigraph.adapters.lance.blobs import LanceBlob
-    from omnigraph.adapters.lance.root import Root
+    from omnigraph.adapters.lance.root import LanceRoot
     from omnigraph.ports.indexes import IndexInfo, IndexSegment, NewSegment
     from omnigraph.ports.tables import Filling, Pin, RowSet
 
@@ -36,7 +36,7 @@ __all__ = ["LanceTable"]
 class LanceTable:
     """One version of one Lance dataset."""
 
-    def __init__(self, pin: Pin, dataset: Any, root: Root) -> None:
+    def __init__(self, pin: Pin, dataset: Any, root: LanceRoot) -> None:
         self._pin = pin
         self._dataset = dataset
         self._root = root
@@ -78,10 +78,10 @@ class LanceTable:
                 fragments=self._fragments(parts),
             ).to_table()
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Fragment, ...]:
         with reading(self._pin.path):
             return tuple(
-                Part(each.name, each.rows, each.physical_rows)
+                Fragment(each.name, each.rows, each.physical_rows)
                 for each in fragments_of(self._dataset)
             )
 
@@ -229,7 +229,9 @@ class LanceTable:
             if wanted.notes is not None:
                 key = notes_key(self._pin.path, made["uuid"])
                 self._root.objects.put_if_absent(key, wanted.notes)
-        return self._staged(Operation(Kind.INDEX, self._pin.fingerprint, indexes=change))
+        return self._staged(
+            TableOperation(OperationKind.INDEX, self._pin.fingerprint, indexes=change)
+        )
 
     def _fragments(self, parts: Sequence[int] | None) -> list[Any] | None:
         if parts is None:
@@ -242,7 +244,7 @@ class LanceTable:
             options["blob_handling"] = "all_binary"
         return self._dataset.scanner(columns=None if columns is None else list(columns), **options)
 
-    def _staged(self, operation: Operation, *, blobs: bool | None = None) -> Staged:
+    def _staged(self, operation: TableOperation, *, blobs: bool | None = None) -> Staged:
         with_blobs = self._blobs if blobs is None else blobs
         files = staged_files(self._root.objects, self._pin.path, operation, blobs=with_blobs)
         return Staged(self._pin.path, self._pin.version, operation.to_text(), files)

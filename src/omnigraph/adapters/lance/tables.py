@@ -13,22 +13,22 @@ from omnigraph.adapters.lance.failures import reading, table_missing, table_race
 from omnigraph.adapters.lance.files import fragment_files, require_files
 from omnigraph.adapters.lance.fingerprint import new_fingerprint, operation_of
 from omnigraph.adapters.lance.handle_metadata import field_names, inherit
-from omnigraph.adapters.lance.handles import Handles
+from omnigraph.adapters.lance.handles import HandleCache
 from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.adapters.lance.indexes import segment_directory
 from omnigraph.adapters.lance.operations import (
-    Kind,
-    Operation,
+    OperationKind,
+    TableOperation,
     require_applicable,
     rows_after,
     with_plain_paths,
 )
 from omnigraph.adapters.lance.quarantine import quarantine_torn
-from omnigraph.adapters.lance.root import Root
+from omnigraph.adapters.lance.root import LanceRoot
 from omnigraph.adapters.lance.shared_files import all_rows, unshared_rows
 from omnigraph.adapters.lance.sync import NoSync, TableSync
 from omnigraph.adapters.lance.table import LanceTable
-from omnigraph.adapters.lance.versions import Versions
+from omnigraph.adapters.lance.versions import VersionHistory
 from omnigraph.adapters.objects import open_objects
 from omnigraph.adapters.objects.options import bucket_options
 from omnigraph.adapters.objects.uris import Scheme, parse_uri
@@ -67,9 +67,9 @@ class LanceTables:
         local = location.scheme is Scheme.LOCAL
         options = None if local else bucket_options(storage_options).lance
         self._objects = open_objects(root_uri, storage_options, durable=durable)
-        self._root = Root(location.uri, local, self._objects)
-        self._versions = Versions(self._objects)
-        self._handles = Handles(location.uri, self._versions, options)
+        self._root = LanceRoot(location.uri, local, self._objects)
+        self._versions = VersionHistory(self._objects)
+        self._handles = HandleCache(location.uri, self._versions, options)
         self._committer = Committer(self._handles, self._versions, movable=local)
         self._sync = TableSync(location.uri) if durable and local else NoSync()
         # The manifest versions that this process swapped in last, still open and synced already:
@@ -108,7 +108,7 @@ class LanceTables:
     def foresee(self, pin: Pin, staged: Staged) -> Pin | None:
         if self._versions.has(pin.path, pin.version + 1):
             return None
-        operation = Operation.from_text(staged.operation)
+        operation = TableOperation.from_text(staged.operation)
         rows = rows_after(operation, pin, self._handles.pinned(pin))
         return Pin(pin.path, pin.version + 1, new_fingerprint(), rows)
 
@@ -116,13 +116,13 @@ class LanceTables:
         self, pin: Pin, staged: Staged, *, operation_id: str, hoped: Pin | None = None
     ) -> Pin:
         self._root.require_present()
-        operation = Operation.from_text(staged.operation)
+        operation = TableOperation.from_text(staged.operation)
         require_applicable(operation, pin, field_names(self._handles.pinned(pin)))
         require_files(self._objects, staged)
         fingerprint = hoped.fingerprint if hoped is not None else None
         changed = self._committer.advance(pin, operation.to_lance(), operation_id, fingerprint)
         if operation.keeps_columns:
-            appended = operation.new if operation.kind is Kind.APPEND else None
+            appended = operation.new if operation.kind is OperationKind.APPEND else None
             inherit(changed.dataset, self._handles.pinned(pin), appended=appended)
         return self._handles.pin(pin.path, changed.dataset, changed.fingerprint)
 

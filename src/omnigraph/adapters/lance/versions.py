@@ -13,47 +13,47 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from omnigraph.ports.objects import ObjectStore
 
-__all__ = ["Naming", "Versions", "manifest_name", "parse_manifest_name"]
+__all__ = ["VersionHistory", "VersionNaming", "manifest_name", "parse_manifest_name"]
 
 _LARGEST = 2**64 - 1
 _SUFFIX = ".manifest"
 _DIGITS = 20
 
 
-class Naming(StrEnum):
+class VersionNaming(StrEnum):
     """How a dataset names its manifests; it never changes under a living dataset."""
 
     INVERTED = "inverted"
     PLAIN = "plain"
 
 
-def manifest_name(version: int, naming: Naming = Naming.INVERTED) -> str:
+def manifest_name(version: int, naming: VersionNaming = VersionNaming.INVERTED) -> str:
     """The file name of a version."""
-    if naming is Naming.INVERTED:
+    if naming is VersionNaming.INVERTED:
         return f"{_LARGEST - version:0{_DIGITS}d}{_SUFFIX}"
     return f"{version}{_SUFFIX}"
 
 
-def parse_manifest_name(name: str) -> tuple[int, Naming] | None:
+def parse_manifest_name(name: str) -> tuple[int, VersionNaming] | None:
     """The version that a file name stands for; None for anything else in the directory."""
     digits = name.removesuffix(_SUFFIX)
     if digits == name or not digits.isdecimal():
         return None
     if len(digits) == _DIGITS:
-        return _LARGEST - int(digits), Naming.INVERTED
-    return int(digits), Naming.PLAIN
+        return _LARGEST - int(digits), VersionNaming.INVERTED
+    return int(digits), VersionNaming.PLAIN
 
 
-class Versions:
+class VersionHistory:
     """Which versions a table has, by the names of its manifests."""
 
     def __init__(self, objects: ObjectStore) -> None:
         self._objects = objects
-        self._naming: dict[str, Naming] = {}
+        self._naming: dict[str, VersionNaming] = {}
 
     def key(self, path: str, version: int) -> str:
         """The key of a version's manifest."""
-        return _key(path, version, self._naming.get(path, Naming.INVERTED))
+        return _key(path, version, self._naming.get(path, VersionNaming.INVERTED))
 
     def has(self, path: str, version: int) -> bool:
         """One probe, once the naming of the table is known."""
@@ -75,9 +75,9 @@ class Versions:
     def _probe_unknown(self, path: str, version: int) -> bool:
         # A table is mostly probed for the successor of a version that exists.
         for candidate, naming in (
-            (version, Naming.INVERTED),
-            (version - 1, Naming.INVERTED),
-            (version, Naming.PLAIN),
+            (version, VersionNaming.INVERTED),
+            (version - 1, VersionNaming.INVERTED),
+            (version, VersionNaming.PLAIN),
         ):
             if self._objects.exists(_key(path, candidate, naming)):
                 self._naming[path] = naming
@@ -87,5 +87,5 @@ class Versions:
 
 # Every read asks for the successor of one version, mostly the same as before.
 @lru_cache(1_024)
-def _key(path: str, version: int, naming: Naming) -> str:
+def _key(path: str, version: int, naming: VersionNaming) -> str:
     return f"{path}/_versions/{manifest_name(version, naming)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.catalog.codes import SchemaCode
-from omnigraph.catalog.matching import TooMuchWork, matches, parse_pattern
+from omnigraph.catalog.matching import PatternTooExpensive, matches, parse_pattern
 from omnigraph.catalog.patterns import pattern_problem
 from omnigraph.datatypes.types import (
     INTEGER_RANGES,
@@ -203,7 +203,7 @@ def _default_problem(
         satisfied = _satisfies(coerce_json(annotation.args[0], prop.dtype), constraint)
     except ValueProblem:
         return None
-    except TooMuchWork:
+    except PatternTooExpensive:
         return "takes too long to match against"
     return None if satisfied else "violates"
 

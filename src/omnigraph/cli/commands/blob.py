@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.address import open_to_read
-from omnigraph.cli.atomic_files import install
+from omnigraph.cli.atomic_files import write_atomically
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.targets import find_target, target_options
 from omnigraph.cli.terminal import BytesOutput
@@ -79,7 +79,7 @@ def get(
         if out is None:
             BytesOutput().writelines(blob.chunks(wanted.start, wanted.stop))
             return
-        install(Path(out), blob.chunks(wanted.start, wanted.stop))
+        write_atomically(Path(out), blob.chunks(wanted.start, wanted.stop))
     body = {"out": out, "offset": wanted.start, "bytes": len(wanted), **_body(blob, selector)}
     call.print_result(body, [f"wrote {len(wanted)} bytes to {out}"])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.address import open_to_read
-from omnigraph.cli.atomic_files import install
+from omnigraph.cli.atomic_files import write_atomically
 from omnigraph.cli.changes import (
     change_lines,
     filter_options,
@@ -172,7 +172,7 @@ def baseline(
     """
     with open_to_read(call) as graph:
         found = graph.changes.baseline(branch=branch, kinds=kinds, types=types, ops=ops)
-        install(Path(out), found.records())
+        write_atomically(Path(out), found.records())
         body = found.to_json()
     call.print_result(body, (f"{name}: {value}" for name, value in body.items()))
 

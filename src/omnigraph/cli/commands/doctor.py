@@ -12,7 +12,7 @@ import click
 from omnigraph.cli.address import is_local, open_to_read
 from omnigraph.cli.exits import FAILED
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.cli.machine_checks import Finding, State, check_directory, check_machine
+from omnigraph.cli.machine_checks import CheckFinding, CheckState, check_directory, check_machine
 from omnigraph.cli.render import Rows
 from omnigraph.cli.scope import StoreScope, find_scope
 from omnigraph.cli.terminal import colorize
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_COLOURS = {State.OK: "green", State.NOTE: "yellow", State.BAD: "red"}
+_COLOURS = {CheckState.OK: "green", CheckState.NOTE: "yellow", CheckState.BAD: "red"}
 
 
 @verb(
@@ -40,7 +40,7 @@ def command(call: Invocation, uri: str | None) -> None:
     """
     found = [*check_machine(), *_addressed(call, uri)]
     bodies = [asdict(each) for each in found]
-    bad = [each for each in found if each.state is State.BAD]
+    bad = [each for each in found if each.state is CheckState.BAD]
     rows = [list(body.values()) for body in bodies]
     call.print_rows(
         {"ok": not bad, "findings": bodies},
@@ -51,7 +51,7 @@ def command(call: Invocation, uri: str | None) -> None:
         raise click.exceptions.Exit(FAILED)
 
 
-def _addressed(call: Invocation, uri: str | None) -> Iterator[Finding]:
+def _addressed(call: Invocation, uri: str | None) -> Iterator[CheckFinding]:
     try:
         scope = find_scope(call, uri)
     except GraphError as error:
@@ -64,22 +64,22 @@ def _addressed(call: Invocation, uri: str | None) -> Iterator[Finding]:
     yield _graph(call, uri)
 
 
-def _graph(call: Invocation, uri: str | None) -> Finding:
+def _graph(call: Invocation, uri: str | None) -> CheckFinding:
     try:
         with open_to_read(call, uri) as graph:
             status = graph.status()
     except GraphError as error:
-        return Finding("graph", State.BAD, error.message, error.remedy or "")
+        return CheckFinding("graph", CheckState.BAD, error.message, error.remedy or "")
     if status.damaged:
         first = status.damaged[0]
-        return Finding("graph", State.BAD, first.fault.message, first.fault.remedy or "")
+        return CheckFinding("graph", CheckState.BAD, first.fault.message, first.fault.remedy or "")
     if status.pending:
         told = f"{len(status.pending)} unfinished writes"
-        return Finding("graph", State.NOTE, told, "the next write recovers them")
-    return Finding("graph", State.OK, f"{status.nodes} nodes, {status.edges} edges")
+        return CheckFinding("graph", CheckState.NOTE, told, "the next write recovers them")
+    return CheckFinding("graph", CheckState.OK, f"{status.nodes} nodes, {status.edges} edges")
 
 
-def _lines(found: Sequence[Finding]) -> Iterator[str]:
+def _lines(found: Sequence[CheckFinding]) -> Iterator[str]:
     width = max(len(each.check) for each in found)
     for each in found:
         state = colorize(f"{each.state.value:<4}", _COLOURS[each.state], sys.stdout)

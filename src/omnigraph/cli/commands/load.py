@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph.cli.address import announce, open_to_read, open_to_write, require_consent
-from omnigraph.cli.background_maintenance import tidy_up
+from omnigraph.cli.background_maintenance import run_background_maintenance
 from omnigraph.cli.engines import engine_options, find_spark, stage_lines, stage_meter
 from omnigraph.cli.inputs import open_stdin
 from omnigraph.cli.invocation import Invocation, verb
@@ -157,7 +157,7 @@ def command(
         lines = [*_lines(done), *_spark_lines(result)]
         call.print_result({"uri": graph.uri, **result.to_json()}, lines)
         if done.commit is not None:
-            tidy_up(graph, branch)
+            run_background_maintenance(graph, branch)
 
 
 def _meter(call: Invocation) -> Callable[[Progress], None] | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.address import open_to_read, open_to_write
-from omnigraph.cli.background_maintenance import tidy_up
+from omnigraph.cli.background_maintenance import run_background_maintenance
 from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
@@ -86,7 +86,7 @@ def command(
         )
         call.print_result(result.to_json(), [_line(result)])
         if result.commit is not None:
-            tidy_up(graph, branch)
+            run_background_maintenance(graph, branch)
 
 
 def _refuse_flags(**flags: Any) -> None:

@@ -12,7 +12,7 @@ from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.graph.open import open_policy
 from omnigraph.policy.actions import Action
 from omnigraph.policy.cases import parse_cases, run_cases
-from omnigraph.policy.questions import Extent, Question
+from omnigraph.policy.questions import AuthorizationRequest, Extent
 
 if TYPE_CHECKING:
     from omnigraph.policy.guard import Policy
@@ -111,7 +111,7 @@ def explain(
     properties: tuple[str, ...],
 ) -> None:
     """Show whether BUNDLE allows an action, and the deciding rule."""
-    request = Question(
+    request = AuthorizationRequest(
         actor,
         Action(action),
         branch=branch,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from omnigraph.recovery.audit import AuditRow
-    from omnigraph.recovery.sweep import Pending
+    from omnigraph.recovery.sweep import PendingIntent
 
 __all__ = ["command"]
 
@@ -55,7 +55,7 @@ def _row(row: AuditRow) -> tuple[str, ...]:
     )
 
 
-def _lines(done: Sequence[AuditRow], left: Sequence[Pending]) -> Iterator[str]:
+def _lines(done: Sequence[AuditRow], left: Sequence[PendingIntent]) -> Iterator[str]:
     page = page_of(sys.stdout)
     if done:
         yield from table(_HEADS, [*map(_row, done)], page)

@@ -10,7 +10,7 @@ import click
 
 from omnigraph.catalog.render import render_plan
 from omnigraph.cli.address import announce, open_to_read, open_to_write, require_consent
-from omnigraph.cli.atomic_files import install
+from omnigraph.cli.atomic_files import write_atomically
 from omnigraph.cli.inputs import read_text
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.targets import find_target, target_options
@@ -197,7 +197,7 @@ def infer(call: Invocation, files: tuple[str, ...], type_name: str | None, out: 
         return
     if Path(out).exists():
         raise InvalidInput("file.exists", f"{out} already exists", remedy="choose another --out")
-    install(Path(out), [draft.schema.encode()])
+    write_atomically(Path(out), [draft.schema.encode()])
     call.print_result(
         {**draft.to_json(), "out": out}, [f"drafted {len(draft.counts)} types in {out}"]
     )

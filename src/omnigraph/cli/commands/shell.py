@@ -9,7 +9,7 @@ import click
 from omnigraph.cli.address import open_to_read, open_to_write
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.shell.prompt import run_interactive, run_script
-from omnigraph.cli.shell.session import Session
+from omnigraph.cli.shell.session import ShellSession
 from omnigraph.cli.targets import find_target, target_options
 from omnigraph.errors import InvalidInput
 
@@ -40,7 +40,7 @@ def command(
     if sys.stdin is None:
         raise InvalidInput("usage.no_input", "stdin is closed")
     with open_to_read(call, uri) if read_only else open_to_write(call, uri) as graph:
-        session = Session(call, graph)
+        session = ShellSession(call, graph)
         session.execute(f":at {find_target(branch, at)}")
         if sys.stdin.isatty():
             call.notice(f"{graph.uri} — :help lists commands, :quit exits")

@@ -14,7 +14,7 @@ from omnigraph.language.source import Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["DELIMITERS", "Vocabulary", "complete", "vocabulary_of"]
+__all__ = ["DELIMITERS", "CompletionWords", "complete", "completion_words_of"]
 
 # Delimiters of words for readline; `$`, `.` and `:` are part of words.
 DELIMITERS = " \t\n{}(),<>=!"
@@ -28,7 +28,7 @@ _TYPE_POSITION = re.compile(r"(?:\$\w+\s*:\s*|\b(?:insert|create|replace|update|
 
 
 @frozen
-class Vocabulary:
+class CompletionWords:
     """The names that can be completed."""
 
     properties: Mapping[str, tuple[str, ...]]
@@ -41,14 +41,14 @@ class Vocabulary:
         return tuple(self.properties)
 
 
-def vocabulary_of(
+def completion_words_of(
     schema: str, *, branches: Iterable[str] = (), commands: Iterable[str] = ()
-) -> Vocabulary:
+) -> CompletionWords:
     """Collect the names of a schema, by type."""
     source = Source(schema, "<schema>")
     catalog = build_catalog(parse_schema(source), source)
     types = [*catalog.types.values()]
-    return Vocabulary(
+    return CompletionWords(
         {each.name: tuple(prop.name for prop in each.properties) for each in types},
         tuple(_traversal(each.name) for each in types if isinstance(each, EdgeType)),
         tuple(branches),
@@ -60,12 +60,12 @@ def _traversal(edge: str) -> str:
     return edge[:1].lower() + edge[1:]
 
 
-def complete(before: str, word: str, known: Vocabulary) -> list[str]:
+def complete(before: str, word: str, known: CompletionWords) -> list[str]:
     """Return the completions of ``word`` after the text ``before``."""
     return sorted({each for each in _candidates(before, word, known) if each.startswith(word)})
 
 
-def _candidates(before: str, word: str, known: Vocabulary) -> Iterable[str]:
+def _candidates(before: str, word: str, known: CompletionWords) -> Iterable[str]:
     line = before.rpartition("\n")[2].lstrip()
     if line.startswith(":"):
         return known.branches if line.split()[0] in {":branch", ":at"} else known.types
@@ -81,7 +81,7 @@ def _candidates(before: str, word: str, known: Vocabulary) -> Iterable[str]:
     return (*_KEYWORDS, *known.types, *known.edges, *_everything(known))
 
 
-def _properties(before: str, variable: str, known: Vocabulary) -> Iterable[str]:
+def _properties(before: str, variable: str, known: CompletionWords) -> Iterable[str]:
     """Return the properties of the variable's type, or all if it is unknown."""
     declared = dict(_DECLARED.findall(before)).get(variable.removeprefix("$"))
     if declared is None:
@@ -90,5 +90,5 @@ def _properties(before: str, variable: str, known: Vocabulary) -> Iterable[str]:
     return known.properties.get(declared) or by_edge.get(declared) or _everything(known)
 
 
-def _everything(known: Vocabulary) -> set[str]:
+def _everything(known: CompletionWords) -> set[str]:
     return {name for names in known.properties.values() for name in names}

@@ -16,7 +16,7 @@ from omnigraph.errors import GraphError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.cli.shell.session import Session
+    from omnigraph.cli.shell.session import ShellSession
 
 __all__ = ["run_interactive", "run_script"]
 
@@ -24,7 +24,7 @@ _HISTORY_FILE = "history"
 _HISTORY_LINES = 2_000
 
 
-def run_interactive(session: Session) -> None:
+def run_interactive(session: ShellSession) -> None:
     """Execute statements until the end of input. Ctrl-C discards the line, Ctrl-D exits."""
     with _line_editing(session) as editing:
         while not session.closed:
@@ -45,7 +45,7 @@ def run_interactive(session: Session) -> None:
                 report(error, as_json=False)
 
 
-def run_script(session: Session) -> None:
+def run_script(session: ShellSession) -> None:
     """Execute the statements of stdin up to the first failure."""
     text = ""
     for line in sys.stdin:
@@ -58,7 +58,7 @@ def run_script(session: Session) -> None:
     session.execute(text)
 
 
-def _statement(session: Session, editing: _Editing) -> str:
+def _statement(session: ShellSession, editing: _Editing) -> str:
     text = ""
     while True:
         prompt = "... " if text else f"{session.target}> "
@@ -71,7 +71,7 @@ def _statement(session: Session, editing: _Editing) -> str:
 class _Editing:
     """The completer of readline: one candidate per call."""
 
-    def __init__(self, session: Session, readline: Any) -> None:
+    def __init__(self, session: ShellSession, readline: Any) -> None:
         self._session = session
         self._readline = readline
         self._found: list[str] = []
@@ -89,7 +89,7 @@ class _Editing:
 
 
 @contextlib.contextmanager
-def _line_editing(session: Session) -> Iterator[_Editing]:
+def _line_editing(session: ShellSession) -> Iterator[_Editing]:
     """Enable history and completion, where readline is available."""
     try:
         import readline  # noqa: PLC0415 - not available on every system

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.cli.commits import History, commit_lines, names_by_commit
 from omnigraph.cli.inputs import read_text
 from omnigraph.cli.render import Format, plural
-from omnigraph.cli.shell.completion import Vocabulary, vocabulary_of
+from omnigraph.cli.shell.completion import CompletionWords, completion_words_of
 from omnigraph.cli.shell.statements import as_command, as_document, is_command
 from omnigraph.cli.stored import print_query_result
 from omnigraph.cli.terminal import adapt_drawing, write_lines
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from omnigraph.cli.invocation import Invocation
     from omnigraph.graph.facade import Graph
 
-__all__ = ["HELP", "Session"]
+__all__ = ["HELP", "ShellSession"]
 
 _MAIN = "main"
 _LOG_COMMITS = 10
@@ -46,7 +46,7 @@ or an empty line.
   :help, :quit"""
 
 
-class Session:
+class ShellSession:
     """An open graph and the current target of the shell."""
 
     def __init__(self, call: Invocation, graph: Graph) -> None:
@@ -54,7 +54,7 @@ class Session:
         self._graph = graph
         self._params: dict[str, Any] = {}
         self._file: tuple[str, str] | None = None
-        self._words: Vocabulary | None = None
+        self._words: CompletionWords | None = None
         self.target = _MAIN
         self.closed = False
         self._commands: dict[str, Callable[[str], None]] = {
@@ -73,12 +73,12 @@ class Session:
         }
 
     @property
-    def words(self) -> Vocabulary:
+    def words(self) -> CompletionWords:
         """Return the completion words, read again after a change."""
         if self._words is None:
             branches = [info.ref.name for info in self._graph.branches.list()]
             schema = self._graph.at(self.target).schema
-            self._words = vocabulary_of(schema, branches=branches, commands=self._commands)
+            self._words = completion_words_of(schema, branches=branches, commands=self._commands)
         return self._words
 
     def execute(self, text: str) -> None:

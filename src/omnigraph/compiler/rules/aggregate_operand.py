@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.operands import Operand, describe
+from omnigraph.compiler.operands import TypedOperand, describe
 from omnigraph.compiler.rules.rule import Rule
 from omnigraph.datatypes.types import (
     DATE,
@@ -26,7 +26,7 @@ RULE = Rule("T8", "An aggregate folds values of a type that it can fold.")
 _ORDERED = (STRING, DATE, DATETIME)
 
 
-def check(func: AggregateFunc, operand: Operand, *, distinct: bool) -> Diagnostic | None:
+def check(func: AggregateFunc, operand: TypedOperand, *, distinct: bool) -> Diagnostic | None:
     """sum and avg take numbers; min and max what has an order; count anything."""
     dtype = operand.dtype
     if func is AggregateFunc.COUNT:
@@ -55,7 +55,7 @@ def _has_order(dtype: DataType) -> bool:
     return is_numeric(dtype) or dtype in _ORDERED
 
 
-def _broken(operand: Operand, wanted: str, holding: str) -> Diagnostic:
+def _broken(operand: TypedOperand, wanted: str, holding: str) -> Diagnostic:
     return RULE.broken(
         operand.span,
         f"{wanted}, and this is {describe(operand)}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.operands import Operand, describe, is_null
+from omnigraph.compiler.operands import TypedOperand, describe, is_null
 from omnigraph.compiler.rules.rule import Rule
 from omnigraph.compiler.rules.suggestion import how_to_write
 from omnigraph.datatypes.types import (
@@ -21,7 +21,7 @@ from omnigraph.datatypes.types import (
 from omnigraph.ir import expressions as ir
 
 if TYPE_CHECKING:
-    from omnigraph.compiler.literals import Misfit
+    from omnigraph.compiler.literals import LiteralMismatch
     from omnigraph.language.diagnostics import Diagnostic
     from omnigraph.language.source import Span
 
@@ -32,14 +32,14 @@ RULE = Rule(
 _EQUALITY = frozenset({ir.CompareOp.EQ, ir.CompareOp.NE})
 
 
-def check_null(operand: Operand) -> Diagnostic | None:
+def check_null(operand: TypedOperand) -> Diagnostic | None:
     """Null is equal to nothing, so comparing with it cannot be meant."""
     if not is_null(operand):
         return None
     return RULE.broken(operand.span, "nothing is equal to null", "write `is null` or `is not null`")
 
 
-def check_single(operand: Operand) -> Diagnostic | None:
+def check_single(operand: TypedOperand) -> Diagnostic | None:
     """Entities, lists and vectors are not compared as a whole."""
     match operand.dtype:
         case None:
@@ -60,7 +60,9 @@ def check_single(operand: Operand) -> Diagnostic | None:
             return None
 
 
-def check_types(op: ir.CompareOp, left: Operand, right: Operand, span: Span) -> Diagnostic | None:
+def check_types(
+    op: ir.CompareOp, left: TypedOperand, right: TypedOperand, span: Span
+) -> Diagnostic | None:
     """Both sides are checked operands with literals already fitted."""
     assert left.dtype is not None  # noqa: S101 - narrowing; see check_single
     assert right.dtype is not None  # noqa: S101 - narrowing; see check_single
@@ -93,7 +95,7 @@ def entity(span: Span) -> Diagnostic:
     )
 
 
-def misfit(other: DataType, span: Span, why: Misfit) -> Diagnostic:
+def misfit(other: DataType, span: Span, why: LiteralMismatch) -> Diagnostic:
     """A literal that has no place beside the other side."""
     name = "an enum" if isinstance(other, EnumType) else spell_type(other)
     return RULE.broken(
@@ -103,7 +105,7 @@ def misfit(other: DataType, span: Span, why: Misfit) -> Diagnostic:
     )
 
 
-def no_list(options: Operand) -> Diagnostic:
+def no_list(options: TypedOperand) -> Diagnostic:
     """``in`` looks into a list."""
     return RULE.broken(
         options.span,
@@ -112,7 +114,7 @@ def no_list(options: Operand) -> Diagnostic:
     )
 
 
-def wrong_item(item: Operand, options: Operand) -> Diagnostic:
+def wrong_item(item: TypedOperand, options: TypedOperand) -> Diagnostic:
     """The list holds values of another type."""
     return RULE.broken(
         item.span,
@@ -121,7 +123,7 @@ def wrong_item(item: Operand, options: Operand) -> Diagnostic:
     )
 
 
-def other_option(option: Operand, wanted: DataType) -> Diagnostic:
+def other_option(option: TypedOperand, wanted: DataType) -> Diagnostic:
     """A parameter in a list of options has another type than what is looked for."""
     return RULE.broken(
         option.span,
@@ -130,7 +132,7 @@ def other_option(option: Operand, wanted: DataType) -> Diagnostic:
     )
 
 
-def no_haystack(op: str, operand: Operand) -> Diagnostic:
+def no_haystack(op: str, operand: TypedOperand) -> Diagnostic:
     """``contains`` and ``starts_with`` look into something."""
     wanted = "a String or a list" if op == "contains" else "a String"
     return RULE.broken(
@@ -140,7 +142,7 @@ def no_haystack(op: str, operand: Operand) -> Diagnostic:
     )
 
 
-def no_needle(op: str, operand: Operand) -> Diagnostic:
+def no_needle(op: str, operand: TypedOperand) -> Diagnostic:
     """What is looked for in a String is a String."""
     return RULE.broken(
         operand.span,
@@ -149,7 +151,7 @@ def no_needle(op: str, operand: Operand) -> Diagnostic:
     )
 
 
-def parameter(name: str, dtype: DataType, value: Operand) -> Diagnostic:
+def parameter(name: str, dtype: DataType, value: TypedOperand) -> Diagnostic:
     """A parameter, or another value that is no literal, does not fit a property."""
     remedy = f"give a value of {_declared(dtype)}: a literal or a parameter"
     if isinstance(value.expr, ir.ParamRef):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.operands import Operand, describe
+from omnigraph.compiler.operands import TypedOperand, describe
 from omnigraph.compiler.rules.rule import Rule
 from omnigraph.datatypes.types import BOOL
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 RULE = Rule("T34", "A condition is a Bool.")
 
 
-def check(operand: Operand) -> Diagnostic | None:
+def check(operand: TypedOperand) -> Diagnostic | None:
     """Whether the expression can decide anything."""
     if operand.dtype == BOOL:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.operands import Operand, describe, is_null
+from omnigraph.compiler.operands import TypedOperand, describe, is_null
 from omnigraph.compiler.rules.comparison import comparable
 from omnigraph.compiler.rules.rule import Rule
 from omnigraph.datatypes.types import EnumType, ScalarType
@@ -23,7 +23,7 @@ def no_constant(span: Span) -> Diagnostic:
     )
 
 
-def check_null(item: Operand) -> Diagnostic | None:
+def check_null(item: TypedOperand) -> Diagnostic | None:
     """Null is equal to nothing, so it says nothing in a list."""
     if not is_null(item):
         return None
@@ -44,7 +44,7 @@ def no_vector(span: Span, reason: str) -> Diagnostic:
     )
 
 
-def check_item(first: Operand, item: Operand) -> Diagnostic | None:
+def check_item(first: TypedOperand, item: TypedOperand) -> Diagnostic | None:
     """An item is a single value, and can be compared with the first one."""
     if not isinstance(item.dtype, ScalarType | EnumType):
         return RULE.broken(

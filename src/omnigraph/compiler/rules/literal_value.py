@@ -10,15 +10,15 @@ from omnigraph.datatypes.types import VectorType, spell_type
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType, Property
-    from omnigraph.compiler.literals import Misfit
-    from omnigraph.compiler.operands import Operand
+    from omnigraph.compiler.literals import LiteralMismatch
+    from omnigraph.compiler.operands import TypedOperand
     from omnigraph.language.diagnostics import Diagnostic
     from omnigraph.language.source import Span
 
 RULE = Rule("T3", "A literal fits the type of the property that it is matched with or assigned to.")
 
 
-def misfit(prop: Property, span: Span, why: Misfit) -> Diagnostic:
+def misfit(prop: Property, span: Span, why: LiteralMismatch) -> Diagnostic:
     """The value is of another type, out of range, badly spelled or no member of the enum."""
     message = f"property `{prop.name}` is {spell_type(prop.dtype)}: {why.reason}"
     if len(message) > 120:
@@ -26,7 +26,7 @@ def misfit(prop: Property, span: Span, why: Misfit) -> Diagnostic:
     return RULE.broken(span, message, why.remedy or f"write {how_to_write(prop.dtype)}")
 
 
-def malformed(span: Span, why: Misfit) -> Diagnostic:
+def malformed(span: Span, why: LiteralMismatch) -> Diagnostic:
     """The literal has no type at all."""
     return RULE.broken(span, why.reason, why.remedy or "write a smaller number")
 
@@ -40,7 +40,7 @@ def null_in_filter(prop: Property, span: Span) -> Diagnostic:
     )
 
 
-def check_null(entity: EntityType, prop: Property, value: Operand) -> Diagnostic | None:
+def check_null(entity: EntityType, prop: Property, value: TypedOperand) -> Diagnostic | None:
     """Null is assigned to nullable properties only."""
     if prop.nullable:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.operands import Operand, describe
+from omnigraph.compiler.operands import TypedOperand, describe
 from omnigraph.compiler.rules.rule import Rule
 from omnigraph.datatypes.types import ListType, VectorType
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 RULE = Rule("T32", "An order key is a single value, not an entity, a list or a vector.")
 
 
-def check(key: Operand) -> Diagnostic | None:
+def check(key: TypedOperand) -> Diagnostic | None:
     """Whether the key has an order."""
     dtype = key.dtype
     if dtype is not None and not isinstance(dtype, ListType | VectorType):

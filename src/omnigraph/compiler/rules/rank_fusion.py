@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.operands import Operand, describe, is_integer
+from omnigraph.compiler.operands import TypedOperand, describe, is_integer
 from omnigraph.compiler.rules.rule import Rule
 from omnigraph.ir.expressions import Const
 
@@ -26,7 +26,7 @@ def no_rankings(span: Span) -> Diagnostic:
     )
 
 
-def check_k(k: Operand) -> Diagnostic | None:
+def check_k(k: TypedOperand) -> Diagnostic | None:
     """The constant of the formula is a positive whole number."""
     if not is_integer(k):
         return RULE.broken(k.span, f"`k` is a whole number, and this is {describe(k)}", _K)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.operands import Operand, describe, is_integer
+from omnigraph.compiler.operands import TypedOperand, describe, is_integer
 from omnigraph.compiler.rules.rule import Rule
 from omnigraph.ir.expressions import Const, ParamRef
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 RULE = Rule("T33", "`limit` and `offset` are whole numbers, or required integer parameters.")
 
 
-def check(word: str, count: Operand) -> Diagnostic | None:
+def check(word: str, count: TypedOperand) -> Diagnostic | None:
     """A count is an integer that is not negative, or a parameter that is one."""
     if not is_integer(count):
         return RULE.broken(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.operands import Operand, describe, is_null
+from omnigraph.compiler.operands import TypedOperand, describe, is_null
 from omnigraph.datatypes.types import STRING
 
 if TYPE_CHECKING:
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from omnigraph.language.source import Span
 
 
-def check_text(rule: Rule, func: str, target: Operand, query: Operand) -> Diagnostic | None:
+def check_text(
+    rule: Rule, func: str, target: TypedOperand, query: TypedOperand
+) -> Diagnostic | None:
     """Text functions look for a String in a String."""
     if target.dtype != STRING:
         return rule.broken(

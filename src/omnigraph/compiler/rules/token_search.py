@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.operands import Operand, describe, is_integer
+from omnigraph.compiler.operands import TypedOperand, describe, is_integer
 from omnigraph.compiler.rules.rule import Rule
 from omnigraph.ir.expressions import Const
 
@@ -17,7 +17,7 @@ _EDITS = (1, 2)
 _REMEDY = "write `edits=1` or `edits=2`, or leave it out"
 
 
-def check_edits(edits: Operand) -> Diagnostic | None:
+def check_edits(edits: TypedOperand) -> Diagnostic | None:
     """More edits than two match almost anything."""
     if not is_integer(edits):
         return RULE.broken(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.operands import Operand, describe, is_null
+from omnigraph.compiler.operands import TypedOperand, describe, is_null
 from omnigraph.compiler.rules.rule import Rule
 from omnigraph.datatypes.types import STRING, VectorType
 
@@ -16,7 +16,7 @@ RULE = Rule(
 )
 
 
-def check(target: Operand, query: Operand) -> Diagnostic | None:
+def check(target: TypedOperand, query: TypedOperand) -> Diagnostic | None:
     """Distances are measured between vectors of one space."""
     wanted = target.dtype
     if not isinstance(wanted, VectorType):

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["OPERATORS"]
 
 OPERATORS: Operators = {
-    plan.Given: run_given,
+    plan.Values: run_given,
     plan.Scan: run_scan,
-    plan.Counted: run_counted,
+    plan.MetadataCount: run_counted,
     plan.Expand: run_expand,
     plan.EdgeEnds: run_edge_ends,
     plan.Filter: run_filter,
-    plan.Keep: run_keep,
+    plan.Project: run_keep,
     plan.Join: run_join,
     plan.SemiJoin: run_semi_join,
     plan.Apply: run_apply,
     plan.Scores: run_scores,
     plan.Group: run_group,
     plan.Sort: run_sort,
-    plan.Page: run_page,
+    plan.Limit: run_page,
 }

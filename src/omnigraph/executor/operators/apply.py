@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from omnigraph.executor.bindings import Bindings
-    from omnigraph.executor.run import Given, Run
+    from omnigraph.executor.run import Given, PlanRun
     from omnigraph.planner import plan
 
     Ints = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["run_apply"]
 
 
-def run_apply(node: plan.Apply, run: Run, given: Given) -> Bindings:
+def run_apply(node: plan.Apply, run: PlanRun, given: Given) -> Bindings:
     """The same rows with one more value."""
     rows = run.rows(node.input, given)
     given = seeds(rows, node.slots)

@@ -23,7 +23,7 @@ from omnigraph.planner.plan import output_slots
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from omnigraph.executor.run import Given, Run
+    from omnigraph.executor.run import Given, PlanRun
     from omnigraph.ir.expressions import Slot
     from omnigraph.ir.queries import Hop
     from omnigraph.planner import plan
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["run_edge_ends", "run_expand"]
 
 
-def run_expand(node: plan.Expand, run: Run, given: Given) -> Bindings:
+def run_expand(node: plan.Expand, run: PlanRun, given: Given) -> Bindings:
     """A row for each node that the hop leads to; with an edge variable, for each edge."""
     rows = run.rows(node.input, given)
     if not rows.count:
@@ -64,7 +64,7 @@ def run_expand(node: plan.Expand, run: Run, given: Given) -> Bindings:
     )
 
 
-def _followed(node: plan.Expand, rows: Bindings, csr: Csr, at: Ints, run: Run) -> Bindings:
+def _followed(node: plan.Expand, rows: Bindings, csr: Csr, at: Ints, run: PlanRun) -> Bindings:
     """The rows that some rows lead to."""
     meter = run.context.meter
     index, places = neighbours(csr, at, meter)
@@ -85,7 +85,7 @@ def _followed(node: plan.Expand, rows: Bindings, csr: Csr, at: Ints, run: Run) -
     return keep_slots(found_rows, keeps, run, distinct=True) if node.distinct else found_rows
 
 
-def _around(node: plan.Expand, run: Run, starts: Ints) -> tuple[Csr, Ints]:
+def _around(node: plan.Expand, run: PlanRun, starts: Ints) -> tuple[Csr, Ints]:
     """The neighbours of the starts, and where each start is among them."""
     hop = node.hop
     adjacency = run.adjacency(hop.edge_type)
@@ -110,7 +110,7 @@ def _around(node: plan.Expand, run: Run, starts: Ints) -> tuple[Csr, Ints]:
     return found, at.astype(np.int64)
 
 
-def _joins_equals(hop: Hop, run: Run) -> bool:
+def _joins_equals(hop: Hop, run: PlanRun) -> bool:
     types = run.plan.types
     equals = types[hop.source] == types[hop.target]
     if hop.undirected and not equals:
@@ -118,7 +118,7 @@ def _joins_equals(hop: Hop, run: Run) -> bool:
     return equals
 
 
-def run_edge_ends(node: plan.EdgeEnds, run: Run, given: Given) -> Bindings:
+def run_edge_ends(node: plan.EdgeEnds, run: PlanRun, given: Given) -> Bindings:
     """The nodes at the ends of bound edges; an undirected hop reads an edge both ways."""
     rows = run.rows(node.input, given)
     if not rows.count:

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from omnigraph.executor.run import Given, Run
+    from omnigraph.executor.run import Given, PlanRun
     from omnigraph.ir.expressions import Expr, Slot
     from omnigraph.planner import plan
 
 __all__ = ["keep_slots", "run_filter", "run_keep"]
 
 
-def run_filter(node: plan.Filter, run: Run, given: Given) -> Bindings:
+def run_filter(node: plan.Filter, run: PlanRun, given: Given) -> Bindings:
     """Rows for which every condition is true; later conditions look at what is left."""
     if isinstance(node.input, Join):
         return _filter_joined(node, node.input, run, given)
     return _passing(node, run.rows(node.input, given), run)
 
 
-def _filter_joined(node: plan.Filter, join: Join, run: Run, given: Given) -> Bindings:
+def _filter_joined(node: plan.Filter, join: Join, run: PlanRun, given: Given) -> Bindings:
     """Pairs that do not pass are never kept, however many there are."""
     meter, kept, clock = run.context.meter, [], Stopwatch()
     for piece in clock.timed(joined_pieces(join, run, given, held=False)):
@@ -42,7 +42,7 @@ def _filter_joined(node: plan.Filter, join: Join, run: Run, given: Given) -> Bin
     return Bindings.joined(kept)
 
 
-def _passing(node: plan.Filter, rows: Bindings, run: Run) -> Bindings:
+def _passing(node: plan.Filter, rows: Bindings, run: PlanRun) -> Bindings:
     for condition in node.conditions:
         if not rows.count:
             break
@@ -52,7 +52,7 @@ def _passing(node: plan.Filter, rows: Bindings, run: Run) -> Bindings:
     return rows
 
 
-def _mask(condition: Expr, rows: Bindings, run: Run) -> npt.NDArray[np.bool_]:
+def _mask(condition: Expr, rows: Bindings, run: PlanRun) -> npt.NDArray[np.bool_]:
     if rows.count <= PIECE_ROWS:
         return run.passing(condition, rows)
     masks = []
@@ -62,13 +62,13 @@ def _mask(condition: Expr, rows: Bindings, run: Run) -> npt.NDArray[np.bool_]:
     return np.concatenate(masks)
 
 
-def run_keep(node: plan.Keep, run: Run, given: Given) -> Bindings:
+def run_keep(node: plan.Project, run: PlanRun, given: Given) -> Bindings:
     """Fewer slots."""
     rows = run.rows(node.input, given)
     return keep_slots(rows, node.slots, run, distinct=node.distinct)
 
 
-def keep_slots(rows: Bindings, slots: Sequence[Slot], run: Run, *, distinct: bool) -> Bindings:
+def keep_slots(rows: Bindings, slots: Sequence[Slot], run: PlanRun, *, distinct: bool) -> Bindings:
     """Only some slots; ``distinct`` each combination once."""
     if not distinct:
         return rows.only(slots)

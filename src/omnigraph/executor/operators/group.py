@@ -14,13 +14,13 @@ from omnigraph.ir.expressions import EntityRef
 from omnigraph.planner.plan import Product
 
 if TYPE_CHECKING:
-    from omnigraph.executor.run import Given, Run
+    from omnigraph.executor.run import Given, PlanRun
     from omnigraph.planner import plan
 
 __all__ = ["run_group"]
 
 
-def run_group(node: plan.Group, run: Run, given: Given) -> Bindings:
+def run_group(node: plan.Group, run: PlanRun, given: Given) -> Bindings:
     """One row per group, in the order of the keys. What was folded is found by its expression."""
     if isinstance(node.input, Product):
         return group_product(node, node.input, run, given)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from omnigraph.executor.run import Given, Run
+    from omnigraph.executor.run import Given, PlanRun
     from omnigraph.ir.expressions import Expr, Slot
     from omnigraph.planner import plan
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["joined_pieces", "run_join", "run_semi_join", "seeds"]
 
 
-def run_join(node: plan.Join, run: Run, given: Given) -> Bindings:
+def run_join(node: plan.Join, run: PlanRun, given: Given) -> Bindings:
     """Every pair of rows whose values agree."""
     return Bindings.joined(list(joined_pieces(node, run, given, held=True)))
 
 
-def joined_pieces(node: plan.Join, run: Run, given: Given, *, held: bool) -> Iterator[Bindings]:
+def joined_pieces(node: plan.Join, run: PlanRun, given: Given, *, held: bool) -> Iterator[Bindings]:
     """The same piece by piece; ``held``: whoever asks keeps them all."""
     left = run.rows(node.left, given)
     if not left.count:
@@ -54,7 +54,9 @@ def joined_pieces(node: plan.Join, run: Run, given: Given, *, held: bool) -> Ite
         yield some.take(places).extended(right.take(others).columns)
 
 
-def _codes(one: Expr, other: Expr, left: Bindings, right: Bindings, run: Run) -> tuple[Ints, Ints]:
+def _codes(
+    one: Expr, other: Expr, left: Bindings, right: Bindings, run: PlanRun
+) -> tuple[Ints, Ints]:
     """Equal codes for equal values; NULL is equal to nothing, not even to another NULL."""
     first, second = run.vector(one, left), run.vector(other, right)
     both = Vector(Column(pa.concat_arrays([first.arrow(), second.arrow()]))).ordered()
@@ -78,7 +80,7 @@ def seeds(rows: Bindings, slots: Sequence[Slot]) -> Given:
     return make
 
 
-def run_semi_join(node: plan.SemiJoin, run: Run, given: Given) -> Bindings:
+def run_semi_join(node: plan.SemiJoin, run: PlanRun, given: Given) -> Bindings:
     """Rows that the inner plan confirms, or does not."""
     rows = run.rows(node.input, given)
     if not rows.count:

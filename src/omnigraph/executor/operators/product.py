@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from omnigraph.executor.multiplicities import Multiplicity
-    from omnigraph.executor.run import Given, Run
+    from omnigraph.executor.run import Given, PlanRun
     from omnigraph.ir.expressions import Aggregate, BlockAggregate, Expr, Slot
     from omnigraph.planner import plan
 
@@ -68,7 +68,7 @@ class _Factor:
 # --- groups of a query ---
 
 
-def group_product(node: plan.Group, product: plan.Product, run: Run, given: Given) -> Bindings:
+def group_product(node: plan.Group, product: plan.Product, run: PlanRun, given: Given) -> Bindings:
     """One row per combination of groups of the components, in the order of the keys."""
     parts = _component_rows(product, run, given)
     if parts is None:
@@ -86,7 +86,7 @@ def group_product(node: plan.Group, product: plan.Product, run: Run, given: Give
     return Bindings(count, columns, computed)
 
 
-def _component_rows(product: plan.Product, run: Run, given: Given) -> list[Bindings] | None:
+def _component_rows(product: plan.Product, run: PlanRun, given: Given) -> list[Bindings] | None:
     """The rows of each component; None if one of them has none, as then the product has none."""
     parts: list[Bindings] = []
     for part in product.parts:
@@ -99,14 +99,14 @@ def _component_rows(product: plan.Product, run: Run, given: Given) -> list[Bindi
     return parts if count else None
 
 
-def _grouped(keys: Sequence[Expr], rows: Bindings, run: Run) -> _Factor:
+def _grouped(keys: Sequence[Expr], rows: Bindings, run: PlanRun) -> _Factor:
     own = [key for key in keys if slots_read(key) <= rows.columns.keys()]
     found = group_rows(own, rows, run)
     sizes = np.bincount(found.groups) if own else np.array([rows.count])
     return _Factor(rows, found, sizes, np.arange(found.count))
 
 
-def _combined(factors: Sequence[_Factor], node: plan.Group, run: Run) -> list[_Factor]:
+def _combined(factors: Sequence[_Factor], node: plan.Group, run: PlanRun) -> list[_Factor]:
     """Every combination of the groups of the components, in the order of the keys."""
     shape = [factor.grouping.count for factor in factors]
     count = math.prod(shape)
@@ -146,7 +146,7 @@ def _no_groups(node: plan.Group) -> Bindings:
 
 
 def apply_product(
-    expr: BlockAggregate, product: plan.Product, rows: Bindings, run: Run, given: Given
+    expr: BlockAggregate, product: plan.Product, rows: Bindings, run: PlanRun, given: Given
 ) -> Vector:
     """The value of a block for each row, which has the outer slots alone.
 
@@ -170,7 +170,7 @@ def apply_product(
     return _or_empty(expr, folded.take(pa.array(places, mask=~matches)))
 
 
-def _matched(part: Bindings, outer: Bindings, run: Run) -> _Factor:
+def _matched(part: Bindings, outer: Bindings, run: PlanRun) -> _Factor:
     """A component grouped by its outer slots, and the group of each outer row; -1: none."""
     shared = [slot for slot in outer.columns if slot in part.columns]
     if not shared:
@@ -193,7 +193,7 @@ def _columns(rows: Bindings, slots: Sequence[Slot]) -> list[Ints]:
 # --- folds ---
 
 
-def _folded(fold: Aggregate | BlockAggregate, factors: Sequence[_Factor], run: Run) -> Vector:
+def _folded(fold: Aggregate | BlockAggregate, factors: Sequence[_Factor], run: PlanRun) -> Vector:
     """An aggregate for each group of the product."""
     if counts_rows(fold):
         first = factors[0]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from omnigraph.executor.run import Given, Run
+    from omnigraph.executor.run import Given, PlanRun
     from omnigraph.ir.expressions import Expr
     from omnigraph.planner import plan
 
@@ -26,18 +26,18 @@ __all__ = ["run_counted", "run_given", "run_scan"]
 _NONE = np.empty(0, np.int64)
 
 
-def run_given(_node: plan.Given, _run: Run, given: Given) -> Bindings:
+def run_given(_node: plan.Values, _run: PlanRun, given: Given) -> Bindings:
     """The rows of the block around."""
     return given()
 
 
-def run_counted(node: plan.Counted, run: Run, _given: Given) -> Bindings:
+def run_counted(node: plan.MetadataCount, run: PlanRun, _given: Given) -> Bindings:
     """One row: how many entities there are."""
     count = Vector(Column.of_cells([run.row_count(node.type_id)], pa.int64()))
     return Bindings(1, {}, {id(fold): count for fold in node.folds})
 
 
-def run_scan(node: plan.Scan, run: Run, _given: Given) -> Bindings:
+def run_scan(node: plan.Scan, run: PlanRun, _given: Given) -> Bindings:
     """Entities by id, or all of them, that pass the filters."""
     if node.counted:
         return Bindings(run.row_count(node.slot.type_id), {})
@@ -60,14 +60,14 @@ def run_scan(node: plan.Scan, run: Run, _given: Given) -> Bindings:
     return Bindings(len(rows), {slot: rows})
 
 
-def _mask(filters: Sequence[Expr], rows: Bindings, run: Run) -> npt.NDArray[np.bool_]:
+def _mask(filters: Sequence[Expr], rows: Bindings, run: PlanRun) -> npt.NDArray[np.bool_]:
     mask = run.passing(filters[0], rows)
     for condition in filters[1:]:
         mask = mask & run.passing(condition, rows)
     return mask
 
 
-def _ids(expr: Expr, run: Run) -> Sequence[str]:
+def _ids(expr: Expr, run: PlanRun) -> Sequence[str]:
     """The ids that an expression asks for; NULL asks for none."""
     found = run.constant(expr)
     if isinstance(found, str):

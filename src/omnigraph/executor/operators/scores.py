@@ -10,13 +10,13 @@ from omnigraph.ir.expressions import RankFusion, Score, ScoreFunc
 
 if TYPE_CHECKING:
     from omnigraph.executor.bindings import Bindings
-    from omnigraph.executor.run import Given, Run
+    from omnigraph.executor.run import Given, PlanRun
     from omnigraph.planner import plan
 
 __all__ = ["run_scores"]
 
 
-def run_scores(node: plan.Scores, run: Run, given: Given) -> Bindings:
+def run_scores(node: plan.Scores, run: PlanRun, given: Given) -> Bindings:
     """The same rows with their scores, without those that have no place in a ranking."""
     rows = run.rows(node.input, given)
     # A fusion ranks all rows, so it comes before any of them is left out.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from omnigraph.executor.bindings import Bindings
-    from omnigraph.executor.run import Given, Run
+    from omnigraph.executor.run import Given, PlanRun
     from omnigraph.planner import plan
 
     Ints = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ __all__ = ["run_page", "run_sort"]
 _FEW_ROWS = 256
 
 
-def run_sort(node: plan.Sort, run: Run, given: Given) -> Bindings:
+def run_sort(node: plan.Sort, run: PlanRun, given: Given) -> Bindings:
     """Rows by the keys, then by the ids of their entities; groups are in their order already."""
     rows = run.rows(node.input, given)
     if rows.count <= 1:
@@ -47,7 +47,7 @@ def _are_distinct(keys: Sequence[Ints], count: int) -> bool:
     return bool(keys) and count <= _FEW_ROWS and len(set(keys[0].tolist())) == count
 
 
-def run_page(node: plan.Page, run: Run, given: Given) -> Bindings:
+def run_page(node: plan.Limit, run: PlanRun, given: Given) -> Bindings:
     """The rows between offset and limit."""
     rows = run.rows(node.input, given)
     end = rows.count if run.limit is None else min(rows.count, run.offset + run.limit)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Matrix = npt.NDArray[np.float32]
     SmallInts = npt.NDArray[np.int32]
 
-__all__ = ["BYTES_PER_ROW", "Cells", "build_seconds", "rounding"]
+__all__ = ["BYTES_PER_ROW", "VectorCells", "build_seconds", "rounding"]
 
 # Of every row its place, of every place its row and its angle.
 BYTES_PER_ROW = 16
@@ -52,7 +52,7 @@ def build_seconds(rows: int, dim: int) -> float:
 
 
 @frozen
-class Cells:
+class VectorCells:
     """An order of rows: by cell, then by angle, and last those without a direction.
 
     ``rows`` say which row lies at a place, ``places`` where a row lies; ``keys`` say cell and angle
@@ -73,7 +73,7 @@ class Cells:
         scales: npt.NDArray[np.float32],
         flawed: Ints,
         check: Callable[[], None],
-    ) -> Cells:
+    ) -> VectorCells:
         """Cells of all vectors but the flawed ones, of which ``scales`` make unit vectors.
 
         ``check`` may stop it.
@@ -98,7 +98,7 @@ class Cells:
         places = np.empty_like(ordered)
         places[ordered] = np.arange(len(ordered), dtype=np.int32)
         doubt = float(np.arccos(1 - rounding(matrix.shape[1])))
-        return Cells(centres, starts, keys[order], ordered, places, doubt)
+        return VectorCells(centres, starts, keys[order], ordered, places, doubt)
 
     def angles_to(self, unit: npt.NDArray[np.float32]) -> Floats:
         """The angles of a direction to the centres."""

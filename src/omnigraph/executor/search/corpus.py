@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from omnigraph.executor.search.distances import exact_sum
-from omnigraph.executor.search.segments import Piece
+from omnigraph.executor.search.segments import SearchSegment
 from omnigraph.executor.search.similar import similar_words
 from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import TextFunc
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from omnigraph.executor.search.words import Words
+    from omnigraph.executor.search.words import TermDictionary
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
@@ -61,7 +61,7 @@ class Statistics:
         return Statistics(self.documents + other.documents, self.words + other.words)
 
     @staticmethod
-    def of(pieces: Sequence[Piece[Words]]) -> Statistics:
+    def of(pieces: Sequence[SearchSegment[TermDictionary]]) -> Statistics:
         documents = words = 0
         for piece in pieces:
             counted = np.ones(len(piece.segment), np.bool_)
@@ -83,7 +83,7 @@ class Corpus:
 
     def __init__(
         self,
-        pieces: Sequence[Piece[Words]],
+        pieces: Sequence[SearchSegment[TermDictionary]],
         statistics: Statistics | None,
         frequencies: Mapping[str, int] | None = None,
     ) -> None:
@@ -91,17 +91,17 @@ class Corpus:
         self._statistics = statistics
         self._frequencies = frequencies or {}
 
-    def about(self, texts: Words, words: Iterable[str]) -> Corpus:
+    def about(self, texts: TermDictionary, words: Iterable[str]) -> Corpus:
         """Some texts, to be judged as if they were rows of this corpus."""
         frequencies = {word: len(self._hits(word)[0]) for word in words}
-        return Corpus([Piece(texts, len(texts), 0)], self._statistics, frequencies)
+        return Corpus([SearchSegment(texts, len(texts), 0)], self._statistics, frequencies)
 
     def some(self, rows: Ints) -> Corpus:
         """Some rows by themselves, numbered in this order: to be judged, not to be ranked."""
         picked = []
         for piece in self._pieces:
             which, at = piece.find(rows)
-            picked.append(Piece(piece.segment.some(at), len(at), 0, which))
+            picked.append(SearchSegment(piece.segment.some(at), len(at), 0, which))
         return Corpus(picked, None)
 
     def nulls(self, total: int) -> Mask | None:
@@ -166,7 +166,7 @@ def _joined(found: list[Ints]) -> Ints:
     return found[0] if len(found) == 1 else np.unique(np.concatenate([_NONE, *found]))
 
 
-def _hits(piece: Piece[Words], word: str) -> tuple[Ints, Ints, Ints]:
+def _hits(piece: SearchSegment[TermDictionary], word: str) -> tuple[Ints, Ints, Ints]:
     code = piece.segment.find(word)
     if code is None:
         return _NONE, _NONE, _NONE
@@ -178,7 +178,7 @@ def _hits(piece: Piece[Words], word: str) -> tuple[Ints, Ints, Ints]:
     return piece.place(rows), counts, starts[rows + 1] - starts[rows]
 
 
-def _matching(words: Words, query: TextQuery, wanted: Sequence[str]) -> Ints:
+def _matching(words: TermDictionary, query: TextQuery, wanted: Sequence[str]) -> Ints:
     """Rows of one segment."""
     match query.func:
         case TextFunc.SEARCH:

@@ -16,9 +16,9 @@ import numpy as np
 from omnigraph.executor.cache import pin_key
 from omnigraph.executor.column import joined_array
 from omnigraph.executor.search.corpus import Corpus, Statistics
-from omnigraph.executor.search.notes import PartLengths, read_notes
-from omnigraph.executor.search.segments import Piece, parts_of, read_offsets, read_pieces
-from omnigraph.executor.search.words import WORDS, Words
+from omnigraph.executor.search.notes import FragmentTextLengths, read_notes
+from omnigraph.executor.search.segments import SearchSegment, parts_of, read_offsets, read_pieces
+from omnigraph.executor.search.words import WORDS, TermDictionary
 from omnigraph.frozen import frozen
 from omnigraph.ports.indexes import IndexKind, IndexSpec
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from omnigraph.executor.budget import Meter
     from omnigraph.executor.cache import ByteCache
     from omnigraph.ports.indexes import IndexInfo
-    from omnigraph.ports.tables import Part, Table
+    from omnigraph.ports.tables import Fragment, Table
 
     Ints = npt.NDArray[np.int64]
 
@@ -61,7 +61,7 @@ def is_sought(word: str) -> bool:
 class _Notes:
     """The lengths that are noted with all segments of an index."""
 
-    by_part: dict[str, PartLengths]
+    by_part: dict[str, FragmentTextLengths]
 
     @property
     def nbytes(self) -> int:
@@ -125,10 +125,10 @@ class IndexedTexts:
             return None
         found = self._table.take(rows, [self._column]).column(self._column)
         self._meter.hold(found.nbytes)
-        named = Piece(Words.of(joined_array(found)), len(rows), 0, rows)
+        named = SearchSegment(TermDictionary.of(joined_array(found)), len(rows), 0, rows)
         return Corpus((named, *self._read(read)), statistics)
 
-    def _read(self, parts: frozenset[int]) -> tuple[Piece[Words], ...]:
+    def _read(self, parts: frozenset[int]) -> tuple[SearchSegment[TermDictionary], ...]:
         return tuple(
             read_pieces(self._table, self._column, WORDS, self._cache, self._meter, parts=parts)
         )
@@ -149,7 +149,7 @@ class IndexedTexts:
         return np.isin(np.searchsorted(ends, rows, side="right"), list(parts))
 
     @cached_property
-    def _parts(self) -> Sequence[Part]:
+    def _parts(self) -> Sequence[Fragment]:
         return parts_of(self._table, self._cache)
 
     @cached_property
@@ -158,7 +158,7 @@ class IndexedTexts:
         return self._cache.get_or_make(key, self._read_notes)
 
     def _read_notes(self) -> _Notes:
-        found: dict[str, PartLengths] = {}
+        found: dict[str, FragmentTextLengths] = {}
         for segment in self._index.segments:
             notes = self._table.index_notes(segment)
             found |= read_notes(notes) if notes else {}

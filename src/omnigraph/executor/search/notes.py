@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.executor.search.corpus import Statistics
-from omnigraph.executor.search.words import Words
+from omnigraph.executor.search.words import TermDictionary
 from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["PartLengths", "read_notes", "write_notes"]
+__all__ = ["FragmentTextLengths", "read_notes", "write_notes"]
 
 _SCHEMA = pa.schema(
     [
@@ -37,19 +37,19 @@ _NONE = np.uint32(0xFFFFFFFF)
 
 
 @frozen
-class PartLengths:
+class FragmentTextLengths:
     """How many words each row of a part has, by its offset among the rows that were written."""
 
     lengths: npt.NDArray[np.uint32]
 
     @staticmethod
-    def of(texts: pa.Array, offsets: Ints, written: int) -> PartLengths:
+    def of(texts: pa.Array, offsets: Ints, written: int) -> FragmentTextLengths:
         """Count the words of the rows of a part that are there."""
-        words = Words.of(texts)
+        words = TermDictionary.of(texts)
         lengths = np.full(written, _NONE, np.uint32)
         counted = words.lengths.astype(np.uint32)
         lengths[offsets] = counted if words.nulls is None else np.where(words.nulls, _NONE, counted)
-        return PartLengths(lengths)
+        return FragmentTextLengths(lengths)
 
     def statistics(self, offsets: Ints | None) -> Statistics:
         """Of the rows at offsets, or of all."""
@@ -58,7 +58,7 @@ class PartLengths:
         return Statistics(len(counted), int(counted.sum(dtype=np.int64)))
 
 
-def write_notes(parts: Iterable[tuple[str, PartLengths]]) -> bytes:
+def write_notes(parts: Iterable[tuple[str, FragmentTextLengths]]) -> bytes:
     """The notes of a segment."""
     rows = list(parts)
     lengths = [part.lengths for _, part in rows]
@@ -79,7 +79,7 @@ def write_notes(parts: Iterable[tuple[str, PartLengths]]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def read_notes(notes: bytes) -> dict[str, PartLengths]:
+def read_notes(notes: bytes) -> dict[str, FragmentTextLengths]:
     """The lengths by the keys of parts; nothing where the notes are not such."""
     try:
         with pa.ipc.open_stream(notes) as reader:
@@ -92,7 +92,7 @@ def read_notes(notes: bytes) -> dict[str, PartLengths]:
     bounds, values = lengths.offsets.to_numpy(), lengths.values.to_numpy()
     keys = table.column("part").to_pylist()
     return {
-        key: PartLengths(values[bounds[place] : bounds[place + 1]])
+        key: FragmentTextLengths(values[bounds[place] : bounds[place + 1]])
         for place, key in enumerate(keys)
     }
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from omnigraph.executor.bindings import Bindings
-    from omnigraph.executor.run import Run
+    from omnigraph.executor.run import PlanRun
     from omnigraph.ir.expressions import RankFusion, Score, TextMatch, Value
     from omnigraph.semantics.search import Embed, RowIds
 
@@ -32,7 +32,7 @@ __all__ = ["RowScoring"]
 class RowScoring:
     """Scores rows one by one."""
 
-    def __init__(self, run: Run, embed: Embed | None) -> None:
+    def __init__(self, run: PlanRun, embed: Embed | None) -> None:
         self._run = run
         self._query_vectors = QueryVectors(embed)
         self._corpora: dict[tuple[str, str], Corpus] = {}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from omnigraph.executor.bindings import Bindings
-    from omnigraph.executor.run import Run, Source
+    from omnigraph.executor.run import PlanRun, TableSource
     from omnigraph.ir.expressions import PropertyRef, RankFusion, Value
     from omnigraph.ports.tables import Table
     from omnigraph.semantics.search import Embed
@@ -45,7 +45,7 @@ __all__ = ["ColumnScoring"]
 class ColumnScoring:
     """Answers the search expressions of one run."""
 
-    def __init__(self, run: Run, source: Source, embed: Embed | None) -> None:
+    def __init__(self, run: PlanRun, source: TableSource, embed: Embed | None) -> None:
         self._run = run
         self._source = source
         self._by_row = RowScoring(run, embed)

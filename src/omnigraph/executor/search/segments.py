@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from omnigraph.executor.budget import Meter
-    from omnigraph.ports.tables import Part, Table
+    from omnigraph.ports.tables import Fragment, Table
 
     Ints = npt.NDArray[np.int64]
 
 __all__ = [
-    "Maker",
-    "Piece",
+    "SearchSegment",
+    "SegmentBuilder",
     "count_missing",
     "offsets_of",
     "parts_of",
@@ -51,7 +51,7 @@ S = TypeVar("S", bound=Sized)
 class _Layout:
     """What a table consists of, and which property each column holds."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Fragment, ...]
     properties: Mapping[str, bytes | None]
 
     @property
@@ -69,13 +69,13 @@ def _layout(table: Table, cache: ByteCache) -> _Layout:
     return cache.get_or_make((*pin_key(table.pin), "layout"), ask)
 
 
-def parts_of(table: Table, cache: ByteCache) -> tuple[Part, ...]:
+def parts_of(table: Table, cache: ByteCache) -> tuple[Fragment, ...]:
     """What a table consists of."""
     return _layout(table, cache).parts
 
 
 @frozen
-class Maker(Generic[S]):
+class SegmentBuilder(Generic[S]):
     """How a segment is made of the values of a column, and what such segments are called.
 
     ``row_bytes`` is what a row of a column takes, value and segment; None where that differs from
@@ -88,7 +88,7 @@ class Maker(Generic[S]):
 
 
 @frozen
-class Piece(Generic[S]):
+class SearchSegment(Generic[S]):
     """A segment, and the positions of its rows in the table at one pin.
 
     ``positions`` has one entry per row of the segment, -1 for a row that is not in the table; None
@@ -151,12 +151,12 @@ class _Kept(Generic[S]):
 def read_pieces(
     table: Table,
     column: str,
-    maker: Maker[S],
+    maker: SegmentBuilder[S],
     cache: ByteCache,
     meter: Meter,
     *,
     parts: Collection[int] | None = None,
-) -> Iterator[Piece[S]]:
+) -> Iterator[SearchSegment[S]]:
     """A column in pieces that have every position of the table, or of some parts, once. A piece
     that is not kept is good until the next one is asked for."""
     reader = _Reader(table, column, maker, cache, meter)
@@ -176,7 +176,7 @@ def read_pieces(
         yield reader.small(small)
 
 
-def count_missing(table: Table, column: str, maker: Maker[S], cache: ByteCache) -> int:
+def count_missing(table: Table, column: str, maker: SegmentBuilder[S], cache: ByteCache) -> int:
     """How many rows would have to be read for all pieces."""
     missing, small, places = 0, 0, []
     for place, part in enumerate(parts_of(table, cache)):
@@ -188,13 +188,17 @@ def count_missing(table: Table, column: str, maker: Maker[S], cache: ByteCache) 
     return missing if _small_key(table, column, maker, places) in cache else missing + small
 
 
-def _part_key(table: Table, column: str, maker: Maker[S], cache: ByteCache, part: str) -> Hashable:
+def _part_key(
+    table: Table, column: str, maker: SegmentBuilder[S], cache: ByteCache, part: str
+) -> Hashable:
     # A column that was dropped and made anew has its old name, and nothing of its old values.
     made_for = _layout(table, cache).properties[column]
     return (maker.name, table.pin.path, column, made_for, part)
 
 
-def _small_key(table: Table, column: str, maker: Maker[S], places: Sequence[int]) -> Hashable:
+def _small_key(
+    table: Table, column: str, maker: SegmentBuilder[S], places: Sequence[int]
+) -> Hashable:
     return (maker.name, *pin_key(table.pin), column, tuple(places))
 
 
@@ -202,7 +206,7 @@ class _Reader(Generic[S]):
     """Reads the parts of one column and keeps what is made of them."""
 
     def __init__(
-        self, table: Table, column: str, maker: Maker[S], cache: ByteCache, meter: Meter
+        self, table: Table, column: str, maker: SegmentBuilder[S], cache: ByteCache, meter: Meter
     ) -> None:
         self.parts = parts_of(table, cache)
         self._table = table
@@ -216,7 +220,7 @@ class _Reader(Generic[S]):
         part = self.parts[place]
         return self._meter.has_room(part.rows * self._row_bytes()) or self._key(part) in self._cache
 
-    def passing(self, place: int, start: int) -> Iterator[Piece[S]]:
+    def passing(self, place: int, start: int) -> Iterator[SearchSegment[S]]:
         """A part that is too large to be held, read through piece by piece."""
         size = max(1, _PASSING_BYTES // self._row_bytes())
         for batch in self._table.batches([self._column], parts=[place]):
@@ -224,7 +228,7 @@ class _Reader(Generic[S]):
                 self._meter.check()
                 values = batch.column(self._column).slice(first, size)
                 segment = self._make(values)
-                yield Piece(segment, len(values), start)
+                yield SearchSegment(segment, len(values), start)
                 self._meter.release(values.nbytes + segment.nbytes)
                 start += len(values)
 
@@ -232,16 +236,16 @@ class _Reader(Generic[S]):
         weigh = self._maker.row_bytes
         return 0 if weigh is None else weigh(self._table.schema.field(self._column).type)
 
-    def _key(self, part: Part) -> Hashable:
+    def _key(self, part: Fragment) -> Hashable:
         return _part_key(self._table, self._column, self._maker, self._cache, part.key)
 
-    def large(self, place: int, start: int) -> Piece[S]:
+    def large(self, place: int, start: int) -> SearchSegment[S]:
         """A part with a segment of its own."""
         part = self.parts[place]
         key = self._key(part)
         kept: _Kept[S] = self._cache.get_or_make(key, lambda: self._read(place))
         if part.rows == part.written and kept.offsets is None:
-            return Piece(kept.segment, kept.rows, start)
+            return SearchSegment(kept.segment, kept.rows, start)
         offsets = read_offsets(self._table, place)
         rows = kept.find(offsets)
         if rows is None:
@@ -251,9 +255,9 @@ class _Reader(Generic[S]):
             rows = np.arange(kept.rows)
         positions = np.full(kept.rows, -1, np.int64)
         positions[rows] = np.arange(start, start + part.rows)
-        return Piece(kept.segment, kept.rows, start, positions)
+        return SearchSegment(kept.segment, kept.rows, start, positions)
 
-    def small(self, runs: list[tuple[int, range]]) -> Piece[S]:
+    def small(self, runs: list[tuple[int, range]]) -> SearchSegment[S]:
         """All small parts together."""
 
         places = [place for place, _ in runs]
@@ -265,7 +269,7 @@ class _Reader(Generic[S]):
         key = _small_key(self._table, self._column, self._maker, places)
         segment = self._cache.get_or_make(key, make)
         positions = np.concatenate([np.arange(run.start, run.stop) for _, run in runs])
-        return Piece(segment, len(positions), 0, positions)
+        return SearchSegment(segment, len(positions), 0, positions)
 
     def _read(self, place: int) -> _Kept[S]:
         part = self.parts[place]

@@ -23,8 +23,8 @@ from omnigraph.executor.search.indexed import (
     statistics_of,
 )
 from omnigraph.executor.search.ranking import best
-from omnigraph.executor.search.segments import Piece, count_missing, read_pieces
-from omnigraph.executor.search.words import WORDS, Words
+from omnigraph.executor.search.segments import SearchSegment, count_missing, read_pieces
+from omnigraph.executor.search.words import WORDS, TermDictionary
 from omnigraph.executor.truth import Truth, masked
 from omnigraph.ir.expressions import ScoreFunc, TextFunc
 from omnigraph.runtime.clock import SYSTEM_CLOCK
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["TextColumn", "match_texts", "tell_texts"]
+__all__ = ["TextColumn", "describe_text_search", "match_texts"]
 
 # A column of so few rows is read at once, whatever index there is.
 _READ_ROWS = 16_384
@@ -102,7 +102,7 @@ class TextColumn:
             nulls = corpus.nulls(total)
             nulls = nulls if rows is None or nulls is None else nulls[rows]
         else:
-            nulls = Words.of(self._taken(rows)).nulls
+            nulls = TermDictionary.of(self._taken(rows)).nulls
         found = np.zeros(total)
         places, scores = corpus.relevance(text)
         found[places] = scores
@@ -110,7 +110,7 @@ class TextColumn:
 
     def scores_of(self, texts: pa.Array, text: str) -> tuple[Floats, Mask | None]:
         """The relevance of texts that were read of this column, wherever they stand in it."""
-        words = Words.of(texts)
+        words = TermDictionary.of(texts)
         corpus = self._ranking(text) or self._whole()
         found = np.zeros(len(words))
         places, scores = corpus.about(words, tokenize(text)).relevance(text)
@@ -183,7 +183,7 @@ class TextColumn:
         return joined_array(found)
 
 
-def tell_texts(table: Table, column: str, cache: ByteCache, func: TextFunc | None) -> str:
+def describe_text_search(table: Table, column: str, cache: ByteCache, func: TextFunc | None) -> str:
     """How the texts of a column would be searched now; ``func`` None ranks them."""
     missing = count_missing(table, column, WORDS, cache)
     if not missing:
@@ -201,7 +201,9 @@ def tell_texts(table: Table, column: str, cache: ByteCache, func: TextFunc | Non
 
 def match_texts(texts: pa.Array, query: TextQuery) -> Truth:
     """Whether texts satisfy a text predicate; of a NULL it is unknown."""
-    return _judged(Corpus([Piece(Words.of(texts), len(texts), 0)], None), query, len(texts))
+    return _judged(
+        Corpus([SearchSegment(TermDictionary.of(texts), len(texts), 0)], None), query, len(texts)
+    )
 
 
 def _judged(corpus: Corpus, query: TextQuery, total: int) -> Truth:

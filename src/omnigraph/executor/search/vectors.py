@@ -18,10 +18,10 @@ import numpy as np
 
 from omnigraph.executor.cache import pin_key
 from omnigraph.executor.column import joined_array
-from omnigraph.executor.search.cells import BYTES_PER_ROW, Cells, build_seconds, rounding
+from omnigraph.executor.search.cells import BYTES_PER_ROW, VectorCells, build_seconds, rounding
 from omnigraph.executor.search.distances import distances, matrix_of
 from omnigraph.executor.search.ranking import Ranked, best
-from omnigraph.executor.search.segments import Maker, count_missing, read_pieces
+from omnigraph.executor.search.segments import SegmentBuilder, count_missing, read_pieces
 from omnigraph.executor.search.sharing import in_chunks
 from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import ScoreFunc
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Mask = npt.NDArray[np.bool_]
     Matrix = npt.NDArray[np.float32]
 
-__all__ = ["EXACT_VALUES", "VectorColumn", "count_indexable", "tell_vectors"]
+__all__ = ["EXACT_VALUES", "VectorColumn", "count_indexable", "describe_vector_search"]
 
 # Half a million vectors of 64 dimensions, or twenty thousand of 1536.
 EXACT_VALUES = 1 << 25
@@ -81,7 +81,7 @@ class _Swept:
     scales: npt.NDArray[np.float32]
     flawed: Ints
     blind: Ints
-    cells: Cells | None = None
+    cells: VectorCells | None = None
 
     @staticmethod
     def of(matrix: Matrix) -> _Swept:
@@ -95,7 +95,7 @@ class _Swept:
 
     def sorted(self, check: Callable[[], None]) -> _Swept:
         """The same, by cells: what a query looks at lies together."""
-        cells = Cells.of(self.matrix, self.scales, self.flawed, check)
+        cells = VectorCells.of(self.matrix, self.scales, self.flawed, check)
         order = cells.rows
         flawed = np.arange(len(order) - len(self.flawed), len(order))
         return _Swept(self.matrix[order], self.scales[order], flawed, self.blind, cells)
@@ -155,7 +155,7 @@ def _row_bytes(dtype: pa.DataType) -> int:
     return 8 * int(dtype.list_size) + 8 + BYTES_PER_ROW
 
 
-_MAKER = Maker("vectors", lambda array: _Segment(_Swept.of(matrix_of(array))), _row_bytes)
+_MAKER = SegmentBuilder("vectors", lambda array: _Segment(_Swept.of(matrix_of(array))), _row_bytes)
 
 
 def count_indexable(array: pa.Array) -> int:
@@ -255,7 +255,7 @@ class VectorColumn:
         return _ranked(rows, distances(self._taken(rows), query), count)
 
 
-def tell_vectors(table: Table, column: str, *, of_all: bool) -> str:
+def describe_vector_search(table: Table, column: str, *, of_all: bool) -> str:
     """How the nearest vectors of a column would be found; ``of_all``: among all of its rows."""
     dim = table.schema.field(column).type.list_size
     if not of_all:
@@ -303,7 +303,7 @@ def _with_blind(near: Ints, swept: _Swept, there: Mask | None) -> Ints:
 
 
 def _look_around(
-    swept: _Swept, cells: Cells, query: Floats, count: int, there: Mask | None
+    swept: _Swept, cells: VectorCells, query: Floats, count: int, there: Mask | None
 ) -> Ints | None:
     """The same by cells; None where they would leave too little out."""
     unit = _unit(query)

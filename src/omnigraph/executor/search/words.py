@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.executor.search.segments import Maker
+from omnigraph.executor.search.segments import SegmentBuilder
 from omnigraph.semantics.text import tokenize
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["WORDS", "Words"]
+__all__ = ["WORDS", "TermDictionary"]
 
 _PIECE_ROWS = 4_096
 # More words than this are looked for in one pass over all words.
@@ -41,7 +41,7 @@ for _byte in b"0123456789abcdefghijklmnopqrstuvwxyz":
 _LOWERED[128:] = np.arange(128, 256)
 
 
-class Words:
+class TermDictionary:
     """The words of a column of texts; rows are places in that column.
 
     ``codes`` has the words of all texts one after the other, each as its place in ``vocabulary``,
@@ -61,7 +61,7 @@ class Words:
         self.nulls = nulls
 
     @staticmethod
-    def of(texts: pa.Array) -> Words:
+    def of(texts: pa.Array) -> TermDictionary:
         """The words of texts."""
         nulls = texts.is_null().to_numpy(zero_copy_only=False) if texts.null_count else None
         starts, tokens = _split(_spaced(texts))
@@ -70,15 +70,15 @@ class Words:
         ranks = np.empty(len(order), np.int32)
         ranks[order] = np.arange(len(order), dtype=np.int32)
         vocabulary = encoded.dictionary.take(pa.array(order))
-        return Words(vocabulary, ranks[encoded.indices.to_numpy()], starts, nulls)
+        return TermDictionary(vocabulary, ranks[encoded.indices.to_numpy()], starts, nulls)
 
-    def some(self, rows: Ints) -> Words:
+    def some(self, rows: Ints) -> TermDictionary:
         """The words of some rows, in this order."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         places = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
         nulls = None if self.nulls is None else self.nulls[rows]
-        return Words(self.vocabulary, self.codes[places], starts, nulls)
+        return TermDictionary(self.vocabulary, self.codes[places], starts, nulls)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -153,7 +153,7 @@ class Words:
         return np.searchsorted(self.starts, positions, side="right") - 1
 
 
-WORDS = Maker("words", Words.of)
+WORDS = SegmentBuilder("words", TermDictionary.of)
 
 
 def _spaced(texts: pa.Array) -> pa.Array:

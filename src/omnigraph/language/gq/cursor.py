@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.language.diagnostics import Diagnostic, did_you_mean
-from omnigraph.language.gq.problems import Problem
+from omnigraph.language.gq.problems import SyntaxProblem
 from omnigraph.language.lexer import MAX_NESTING, Token, TokenKind
 from omnigraph.language.source import Span
 
@@ -89,19 +89,19 @@ class Cursor:
     # --- failing -------------------------------------------------------------------------------
 
     def error(
-        self, problem: Problem, message: str, *, remedy: str, at: Token | Span | None = None
+        self, problem: SyntaxProblem, message: str, *, remedy: str, at: Token | Span | None = None
     ) -> Unparsed:
         """An error for the caller to raise, at the current token unless told otherwise."""
         return Unparsed(self._finding(problem, message, at=at, remedy=remedy))
 
     def report(
-        self, problem: Problem, message: str, *, remedy: str, at: Token | Span | None = None
+        self, problem: SyntaxProblem, message: str, *, remedy: str, at: Token | Span | None = None
     ) -> None:
         """Records an error that does not stop the parser."""
         self.problems.append(self._finding(problem, message, at=at, remedy=remedy))
 
     def _finding(
-        self, problem: Problem, message: str, *, remedy: str, at: Token | Span | None
+        self, problem: SyntaxProblem, message: str, *, remedy: str, at: Token | Span | None
     ) -> Diagnostic:
         place = self.token if at is None else at
         span = place if isinstance(place, Span) else place.span
@@ -109,7 +109,9 @@ class Cursor:
 
     def unexpected(self, expected: str, remedy: str) -> Unparsed:
         return self.error(
-            Problem.UNEXPECTED, f"expected {expected}, found {self.described()}", remedy=remedy
+            SyntaxProblem.UNEXPECTED,
+            f"expected {expected}, found {self.described()}",
+            remedy=remedy,
         )
 
     def unknown_word(self, expected: str, known: Iterable[str]) -> Unparsed:
@@ -132,7 +134,7 @@ class Cursor:
     def require_at_most(self, count: int, maximum: int, what: str) -> None:
         if count > maximum:
             raise self.error(
-                Problem.TOO_MANY,
+                SyntaxProblem.TOO_MANY,
                 f"more than {maximum:,} {what}",
                 remedy="split the query, or pass the values as a list parameter",
             )
@@ -141,7 +143,7 @@ class Cursor:
         """Enters a block or parenthesis; the caller leaves it with ``depth -= 1``."""
         if self.depth >= MAX_NESTING:
             raise self.error(
-                Problem.TOO_DEEP,
+                SyntaxProblem.TOO_DEEP,
                 f"nested more than {MAX_NESTING} deep",
                 remedy="flatten it: most nesting can be written as one clause after another",
             )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from omnigraph.datatypes.values import ValueProblem, parse_date, parse_datetime
 from omnigraph.language.gq.ast import Literal
 from omnigraph.language.gq.cursor import Cursor, Unparsed
-from omnigraph.language.gq.problems import Problem
+from omnigraph.language.gq.problems import SyntaxProblem
 from omnigraph.language.lexer import Token, TokenKind
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class LiteralParser(Cursor):
             raise self.unexpected("a variable", "variables are written `$name`")
         if token.text.startswith("$__"):
             raise self.error(
-                Problem.RESERVED_NAME,
+                SyntaxProblem.RESERVED_NAME,
                 f"`{token.text}` is reserved: names that start with `$__` belong to the system",
                 remedy=f"write `${token.text[1:].lstrip('_') or 'name'}`",
             )
@@ -43,13 +43,13 @@ class LiteralParser(Cursor):
         name = following.text
         if following.start == self.token.end and following.kind is TokenKind.TYPE_NAME:
             return self.error(
-                Problem.UNEXPECTED,
+                SyntaxProblem.UNEXPECTED,
                 f"`${name}` is not a variable",
                 at=self.token.span.to(following.span),
                 remedy=f"variables start lower case: `${name[0].lower()}{name[1:]}`",
             )
         return self.error(
-            Problem.UNEXPECTED,
+            SyntaxProblem.UNEXPECTED,
             "`$` is not followed by a name",
             remedy="variables start with a lower-case letter or `_`: `$name`",
         )
@@ -63,7 +63,7 @@ class LiteralParser(Cursor):
         value = sign * int(token.value)
         if not _INTEGER_MIN <= value <= _INTEGER_MAX:
             raise self.error(
-                Problem.INTEGER_RANGE,
+                SyntaxProblem.INTEGER_RANGE,
                 "this integer does not fit into 64 bits",
                 at=span,
                 remedy=f"integers lie between {_INTEGER_MIN} and {_INTEGER_MAX}; write larger ones "
@@ -101,6 +101,8 @@ class LiteralParser(Cursor):
             value = parse(str(token.value))
         except ValueProblem as problem:
             remedy = f'write it as in `{name}("{example}")`'
-            raise self.error(Problem.BAD_DATE, problem.message, at=token, remedy=remedy) from None
+            raise self.error(
+                SyntaxProblem.BAD_DATE, problem.message, at=token, remedy=remedy
+            ) from None
         self.expect(")")
         return Literal(value, self.span_from(start))

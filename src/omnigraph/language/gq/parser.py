@@ -41,9 +41,9 @@ from omnigraph.language.gq.problems import (
     MAX_QUERIES,
     MAX_STATEMENTS,
     MAX_VECTOR_DIM,
-    Problem,
+    SyntaxProblem,
 )
-from omnigraph.language.gq.values import Place
+from omnigraph.language.gq.values import OperandContext
 from omnigraph.language.lexer import Token, TokenKind, independent, tokenize
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class _QueryParser(PatternParser):
         if first is not name:
             line = self.source.position(first.start).line
             self.report(
-                Problem.DUPLICATE_QUERY,
+                SyntaxProblem.DUPLICATE_QUERY,
                 f"there is already a query `{name.text}` in this file, on line {line}",
                 at=name,
                 remedy="give it another name",
@@ -151,7 +151,7 @@ class _QueryParser(PatternParser):
             param = self._param()
             if param.name in params:
                 self.report(
-                    Problem.DUPLICATE_PARAM,
+                    SyntaxProblem.DUPLICATE_PARAM,
                     f"the parameter `${param.name}` is declared twice",
                     at=param.span,
                     remedy="remove one, or give it another name",
@@ -193,7 +193,7 @@ class _QueryParser(PatternParser):
         dim = int(token.value)
         if not 1 <= dim <= MAX_VECTOR_DIM:
             raise self.error(
-                Problem.PARAM_TYPE,
+                SyntaxProblem.PARAM_TYPE,
                 f"a vector has between 1 and {MAX_VECTOR_DIM:,} dimensions",
                 at=token,
                 remedy="use the dimension that the schema declares",
@@ -212,7 +212,9 @@ class _QueryParser(PatternParser):
                 f"the types are {', '.join(known)}, and lists `[…]` of scalars"
             )
         return self.error(
-            Problem.PARAM_TYPE, f"{self.described()} is not the type of a parameter", remedy=remedy
+            SyntaxProblem.PARAM_TYPE,
+            f"{self.described()} is not the type of a parameter",
+            remedy=remedy,
         )
 
     def _annotations(self) -> dict[str, str]:
@@ -221,7 +223,7 @@ class _QueryParser(PatternParser):
             name = self.token
             if name.text not in _ANNOTATIONS:
                 raise self.error(
-                    Problem.ANNOTATION,
+                    SyntaxProblem.ANNOTATION,
                     f"queries have no annotation `@{name.text}`",
                     remedy=self.suggest(_ANNOTATIONS)
                     or "the annotations are @description and @instruction",
@@ -229,7 +231,7 @@ class _QueryParser(PatternParser):
             self.advance()
             if name.text in notes:
                 self.report(
-                    Problem.ANNOTATION,
+                    SyntaxProblem.ANNOTATION,
                     f"`@{name.text}` is given twice",
                     at=name,
                     remedy="keep one of them",
@@ -313,7 +315,7 @@ class _QueryParser(PatternParser):
 
     def _projection(self) -> Projection:
         start = self.token
-        expr = self.operand(Place.RESULT)
+        expr = self.operand(OperandContext.RESULT)
         alias = None
         if self.accept("as"):
             remedy = "aliases start with a lower-case letter, and `as` itself is none"
@@ -337,7 +339,7 @@ class _QueryParser(PatternParser):
 
     def _ordering(self) -> Ordering:
         start = self.token
-        expr = self.operand(Place.RESULT)
+        expr = self.operand(OperandContext.RESULT)
         descending = None
         if self.token.text in ("asc", "desc"):
             descending = self.advance().text == "desc"
@@ -348,7 +350,7 @@ class _QueryParser(PatternParser):
             raise self.unexpected(
                 f"a number of rows after `{word}`", f"write `{word} 10`, or pass it: `{word} $n`"
             )
-        return self.operand(Place.VALUE)
+        return self.operand(OperandContext.VALUE)
 
     # --- mutations -----------------------------------------------------------------------------
 
@@ -403,7 +405,7 @@ class _QueryParser(PatternParser):
             "where",
             self.suggest(["where"]) or f"say which ones: `{statement} where name = $name`",
         )
-        return self.condition(Place.WHERE)
+        return self.condition(OperandContext.WHERE)
 
     def _require_one_kind(self, name: Token, statements: list[Statement]) -> None:
         """Deletes do not share a mutation with inserts and updates."""
@@ -411,7 +413,7 @@ class _QueryParser(PatternParser):
         for statement in statements:
             if isinstance(statement, Delete) is not deletes:
                 self.report(
-                    Problem.MIXED_MUTATION,
+                    SyntaxProblem.MIXED_MUTATION,
                     f"the mutation `{name.text}` mixes deletes with inserts or updates",
                     at=statement.span,
                     remedy="split it into two queries, first the inserts and updates, then the "

@@ -43,9 +43,9 @@ from omnigraph.language.gq.problems import (
     MAX_ASSIGNMENTS,
     MAX_CLAUSES,
     MAX_CONDITIONS,
-    Problem,
+    SyntaxProblem,
 )
-from omnigraph.language.gq.values import AGGREGATES, Place, ValueParser
+from omnigraph.language.gq.values import AGGREGATES, OperandContext, ValueParser
 from omnigraph.language.lexer import Token, TokenKind
 from omnigraph.runtime.cancellation import checkpoint
 
@@ -104,14 +104,14 @@ class PatternParser(ValueParser):
     def _clause(self) -> MatchItem:
         checkpoint()
         if self.token.kind is not TokenKind.VARIABLE:
-            return self.condition(Place.MATCH)
+            return self.condition(OperandContext.MATCH)
         following = self.ahead()
         if following.text == ":":
             item: Binding | Traversal = self._binding()
         elif self._begins_traversal(following):
             item = self._traversal()
         else:
-            return self.condition(Place.MATCH)
+            return self.condition(OperandContext.MATCH)
         if self.token.text in _LOGIC:
             raise self._pattern_in_condition(item.span)
         return item
@@ -150,7 +150,7 @@ class PatternParser(ValueParser):
         text = self.source.text[pattern.start : pattern.end]
         shown = text if len(text) <= 60 and "\n" not in text else "…"
         return self.error(
-            Problem.PATTERN_IN_CONDITION,
+            SyntaxProblem.PATTERN_IN_CONDITION,
             "a binding or a traversal is a clause, not a condition",
             at=pattern,
             remedy=f"ask whether it holds: `exists {{ {shown} }}`, or make it a clause of its own",
@@ -200,7 +200,7 @@ class PatternParser(ValueParser):
         if allow_null and self.token.text == "null":
             value: Expr = self.null_literal()
         else:
-            value = self.operand(Place.VALUE)
+            value = self.operand(OperandContext.VALUE)
         return Assignment(prop.text, value, self.span_from(prop), prop.span)
 
     def _traversal(self) -> Traversal:
@@ -265,7 +265,7 @@ class PatternParser(ValueParser):
         token = self.token
         if token.kind is not TokenKind.INT:
             raise self.unexpected("a number of hops", "write `{min,max}` with whole numbers")
-        self.operand(Place.VALUE)
+        self.operand(OperandContext.VALUE)
         return int(token.value)
 
     def _target(self, source: Token, edge: Token) -> Token:
@@ -285,7 +285,7 @@ class PatternParser(ValueParser):
 
     # --- conditions ----------------------------------------------------------------------------
 
-    def condition(self, place: Place, floor: int = 0) -> Expr:
+    def condition(self, place: OperandContext, floor: int = 0) -> Expr:
         """A boolean expression whose operators bind tighter than ``floor``."""
         start = self.token
         left = self._predicate(place)
@@ -298,10 +298,10 @@ class PatternParser(ValueParser):
             left = _joined(_LOGIC[word], operands, self.span_from(start))
         return left
 
-    def _predicate(self, place: Place) -> Expr:
+    def _predicate(self, place: OperandContext) -> Expr:
         token = self.token
         if token.kind is TokenKind.VARIABLE:
-            if place is Place.MATCH and self.ahead().text != ".":
+            if place is OperandContext.MATCH and self.ahead().text != ".":
                 self._reject_pattern()
         elif token.text == "(":
             return self._parenthesised(place)
@@ -313,7 +313,7 @@ class PatternParser(ValueParser):
         left = self._operand_or_block(place)
         return self._compared(left, token, place)
 
-    def _parenthesised(self, place: Place) -> Expr:
+    def _parenthesised(self, place: OperandContext) -> Expr:
         self.advance()
         self.deeper()
         inner = self.condition(place)
@@ -329,7 +329,7 @@ class PatternParser(ValueParser):
         if following.text not in _WORD_OPERATORS and self._begins_traversal(following):
             raise self._pattern_in_condition(self._traversal().span)
 
-    def _negation(self, place: Place) -> Expr:
+    def _negation(self, place: OperandContext) -> Expr:
         word = self.advance()
         if self.token.text == "(":
             return Not(self._parenthesised(place), self.span_from(word))
@@ -338,7 +338,7 @@ class PatternParser(ValueParser):
             return Exists(self.block(), negated=True, span=self.span_from(word))
         raise self.unexpected("`(` or `{` after `not`", "write `not (…)` or `not { … }`")
 
-    def _compared(self, left: Expr, start: Token, place: Place) -> Expr:
+    def _compared(self, left: Expr, start: Token, place: OperandContext) -> Expr:
         """The rest of a predicate whose left operand was read."""
         word = self.token.text
         if op := _COMPARISONS.get(word):
@@ -360,7 +360,7 @@ class PatternParser(ValueParser):
             return left
         raise self._not_a_condition(left)
 
-    def _options(self, place: Place) -> Expr:
+    def _options(self, place: OperandContext) -> Expr:
         """The right side of ``in``: a list, a list parameter, or a list property."""
         if self.token.text != "[" and self.token.kind not in (TokenKind.VARIABLE, TokenKind.IDENT):
             raise self.unexpected("a list", "write `in [a, b]`, or pass a list: `in $list`")
@@ -373,7 +373,7 @@ class PatternParser(ValueParser):
         if pair == "<>":
             raise self.unexpected("a value", "write `!=` for not equal")
 
-    def _operand_or_block(self, place: Place) -> Expr:
+    def _operand_or_block(self, place: OperandContext) -> Expr:
         func = AGGREGATES.get(self.token.text)
         if func and self.ahead().text == "{":
             return self._block_aggregate(func)
@@ -397,10 +397,10 @@ class PatternParser(ValueParser):
 
     def _folded(self, func: AggregateFunc) -> Expr:
         start = self.token
-        operand = self.operand(Place.MATCH)
+        operand = self.operand(OperandContext.MATCH)
         if not isinstance(operand, Variable | PropertyAccess):
             raise self.error(
-                Problem.ARGUMENTS,
+                SyntaxProblem.ARGUMENTS,
                 f"`{func}` folds a variable or a property",
                 at=self.span_from(start),
                 remedy="write `return $x.property`",
@@ -421,13 +421,13 @@ class PatternParser(ValueParser):
             elif self.token.text == ")":
                 remedy = f"parentheses hold whole conditions: `({shown} = true)`"
             return self.error(
-                Problem.NOT_A_CONDITION,
+                SyntaxProblem.NOT_A_CONDITION,
                 f"`{shown}` alone is not a condition",
                 at=left.span,
                 remedy=remedy,
             )
         return self.error(
-            Problem.NOT_A_CONDITION,
+            SyntaxProblem.NOT_A_CONDITION,
             f"expected an operator after `{shown}`, found {self.described()}",
             remedy=self.suggest(("contains", "starts_with", "in", "is"))
             or "the operators are = != < <= > >= contains starts_with in is",

@@ -18,7 +18,7 @@ __all__ = [
     "MAX_QUERIES",
     "MAX_STATEMENTS",
     "MAX_VECTOR_DIM",
-    "Problem",
+    "SyntaxProblem",
 ]
 
 MAX_QUERIES = 10_000
@@ -34,7 +34,7 @@ MAX_VECTOR_DIM = 65_536
 MAX_DIAGNOSTICS = 20
 
 
-class Problem(StrEnum):
+class SyntaxProblem(StrEnum):
     """What can be wrong with the text of a query."""
 
     UNEXPECTED = "Q000"

@@ -19,11 +19,11 @@ from omnigraph.language.gq.ast import (
     Variable,
 )
 from omnigraph.language.gq.literals import LiteralParser
-from omnigraph.language.gq.problems import MAX_LIST_ITEMS, Problem
+from omnigraph.language.gq.problems import MAX_LIST_ITEMS, SyntaxProblem
 from omnigraph.language.lexer import TokenKind
 from omnigraph.runtime.cancellation import checkpoint
 
-__all__ = ["AGGREGATES", "TEXT_FUNCTIONS", "Place", "ValueParser"]
+__all__ = ["AGGREGATES", "TEXT_FUNCTIONS", "OperandContext", "ValueParser"]
 
 AGGREGATES = {func.value: func for func in AggregateFunc}
 TEXT_FUNCTIONS = {func.value: func for func in TextFunc}
@@ -36,7 +36,7 @@ _CONSTANTS = ("now", "date", "datetime", "true", "false")
 _OPENINGS = ("exists", "not", *_FUNCTIONS, "true", "false")
 
 
-class Place(StrEnum):
+class OperandContext(StrEnum):
     """Where an operand stands: this decides what a bare word means and which calls fit."""
 
     MATCH = "match"
@@ -48,7 +48,7 @@ class Place(StrEnum):
 class ValueParser(LiteralParser):
     """Reads everything that has a value."""
 
-    def operand(self, place: Place) -> Expr:
+    def operand(self, place: OperandContext) -> Expr:
         """One operand of a comparison, one result column, or one assigned value."""
         checkpoint()
         match self.token.kind:
@@ -81,20 +81,20 @@ class ValueParser(LiteralParser):
 
     # --- variables and words -------------------------------------------------------------------
 
-    def _variable_or_property(self, place: Place) -> Expr:
+    def _variable_or_property(self, place: OperandContext) -> Expr:
         name = self.variable_name()
         if self.token.text != ".":
             return Variable(name.text[1:], name.span)
-        if place is Place.WHERE:
+        if place is OperandContext.WHERE:
             raise self.error(
-                Problem.MISPLACED,
+                SyntaxProblem.MISPLACED,
                 f"`where` tests the changed type and knows no `{name.text}`",
                 at=name,
                 remedy="write the property alone: `where name = $name`",
             )
-        if place is Place.VALUE:
+        if place is OperandContext.VALUE:
             raise self.error(
-                Problem.MISPLACED,
+                SyntaxProblem.MISPLACED,
                 "a value here is a literal, a parameter or `now()`, not a property",
                 at=name,
                 remedy="pass the value as a parameter; to compare two properties write a clause: "
@@ -106,7 +106,7 @@ class ValueParser(LiteralParser):
         )
         return PropertyAccess(name.text[1:], prop.text, self.span_from(name), name.span, prop.span)
 
-    def _word(self, place: Place) -> Expr:
+    def _word(self, place: OperandContext) -> Expr:
         token = self.token
         # Before the call: the next clause may begin with a parenthesis.
         if token.text in ("true", "false"):
@@ -117,31 +117,33 @@ class ValueParser(LiteralParser):
             return self._call(place)
         if token.text == "null":
             raise self.error(
-                Problem.NULL_VALUE,
+                SyntaxProblem.NULL_VALUE,
                 "`null` is not equal to anything, not even to itself",
                 remedy="test with `is null` or `is not null`; assign `null` in `insert` and `set`",
             )
-        if following == "{" and place is Place.RESULT:
+        if following == "{" and place is OperandContext.RESULT:
             raise self.error(
-                Problem.MISPLACED,
+                SyntaxProblem.MISPLACED,
                 f"`{token.text} {{ … }}` stands in `match`, not in `return` or `order`",
                 remedy="fold over the result with `count(…)`, or filter with the block in `match`",
             )
         return self._bare_word(place)
 
-    def _bare_word(self, place: Place) -> Expr:
+    def _bare_word(self, place: OperandContext) -> Expr:
         word = self.token.text
-        if place is Place.RESULT and word != "as":
+        if place is OperandContext.RESULT and word != "as":
             return AliasRef(word, self.advance().span)
-        if place is Place.WHERE:
+        if place is OperandContext.WHERE:
             return PropertyName(word, self.advance().span)
         other = (
-            f"`${word}` for a parameter" if place is Place.VALUE else f"`$x.{word}` for a property"
+            f"`${word}` for a parameter"
+            if place is OperandContext.VALUE
+            else f"`$x.{word}` for a property"
         )
         raise self.error(
-            Problem.UNKNOWN_WORD,
+            SyntaxProblem.UNKNOWN_WORD,
             f"`{word}` is not a value",
-            remedy=self.suggest(_CONSTANTS if place is Place.VALUE else _OPENINGS)
+            remedy=self.suggest(_CONSTANTS if place is OperandContext.VALUE else _OPENINGS)
             or f'write {other}, `"{word}"` for a string',
         )
 
@@ -151,7 +153,9 @@ class ValueParser(LiteralParser):
         while self.token.text != "]":
             if self.token.text == "[":
                 raise self.error(
-                    Problem.UNEXPECTED, "lists do not nest", remedy="write one flat list: `[1, 2]`"
+                    SyntaxProblem.UNEXPECTED,
+                    "lists do not nest",
+                    remedy="write one flat list: `[1, 2]`",
                 )
             self.require_at_most(len(items) + 1, MAX_LIST_ITEMS, "items in a list")
             items.append(self._list_item())
@@ -162,10 +166,10 @@ class ValueParser(LiteralParser):
 
     def _list_item(self) -> Expr:
         start = self.token
-        item = self.operand(Place.VALUE)
+        item = self.operand(OperandContext.VALUE)
         if not isinstance(item, Literal | Variable):
             raise self.error(
-                Problem.MISPLACED,
+                SyntaxProblem.MISPLACED,
                 "items of a list are literals and parameters",
                 at=self.span_from(start),
                 remedy="pass the value as a parameter",
@@ -174,7 +178,7 @@ class ValueParser(LiteralParser):
 
     # --- calls ---------------------------------------------------------------------------------
 
-    def _call(self, place: Place) -> Expr:
+    def _call(self, place: OperandContext) -> Expr:
         name = self.token.text
         if func := TEXT_FUNCTIONS.get(name):
             return self._text_call(func, place)
@@ -192,17 +196,17 @@ class ValueParser(LiteralParser):
                 return self.datetime_literal()
             case _:
                 raise self.error(
-                    Problem.UNKNOWN_WORD,
+                    SyntaxProblem.UNKNOWN_WORD,
                     f"there is no function `{name}`",
                     remedy=self.suggest(_FUNCTIONS) or f"the functions are {', '.join(_FUNCTIONS)}",
                 )
 
-    def _text_call(self, func: TextFunc, place: Place) -> TextCall:
+    def _text_call(self, func: TextFunc, place: OperandContext) -> TextCall:
         start = self.advance()
         self.advance()
-        if place is Place.VALUE:
+        if place is OperandContext.VALUE:
             raise self.error(
-                Problem.MISPLACED,
+                SyntaxProblem.MISPLACED,
                 f"`{func}` cannot be used as a value here",
                 at=start,
                 remedy="write it as a clause of `match`, or in `return` or `order`",
@@ -216,35 +220,35 @@ class ValueParser(LiteralParser):
         self.expect(")")
         return TextCall(func, tuple(args), self.span_from(start))
 
-    def _text_target(self, func: TextFunc, place: Place) -> Expr:
+    def _text_target(self, func: TextFunc, place: OperandContext) -> Expr:
         start = self.token
         target = self.operand(place)
         if not isinstance(target, PropertyAccess | PropertyName):
             raise self.error(
-                Problem.ARGUMENTS,
+                SyntaxProblem.ARGUMENTS,
                 f"`{func}` looks into a property",
                 at=self.span_from(start),
                 remedy=f"write `{func}($x.property, …)`",
             )
         return target
 
-    def _text_query(self, place: Place) -> Expr:
+    def _text_query(self, place: OperandContext) -> Expr:
         start = self.token
         query = self.operand(place)
         if not isinstance(query, Literal | ListLiteral | Variable | PropertyAccess):
             raise self.error(
-                Problem.ARGUMENTS,
+                SyntaxProblem.ARGUMENTS,
                 "what is searched for is a literal, a parameter or a property",
                 at=self.span_from(start),
                 remedy="pass it as a parameter",
             )
         return query
 
-    def _ranking(self, func: TextFunc, place: Place) -> Expr:
+    def _ranking(self, func: TextFunc, place: OperandContext) -> Expr:
         ranking = TEXT_FUNCTIONS.get(self.token.text)
         if ranking not in _RANKINGS or self.ahead().text != "(":
             raise self.error(
-                Problem.ARGUMENTS,
+                SyntaxProblem.ARGUMENTS,
                 f"`{func}` fuses two rankings, and this is none",
                 remedy="write `rrf(nearest($x.vector, $q), bm25($x.text, $q))`",
             )
@@ -254,33 +258,35 @@ class ValueParser(LiteralParser):
         name = _OPTION_NAMES.get(func)
         if name is None:
             raise self.error(
-                Problem.ARGUMENTS, f"`{func}` takes two arguments", remedy="remove the third one"
+                SyntaxProblem.ARGUMENTS,
+                f"`{func}` takes two arguments",
+                remedy="remove the third one",
             )
         if self.ahead().text == "=":
             if self.token.text != name:
                 raise self.error(
-                    Problem.ARGUMENTS,
+                    SyntaxProblem.ARGUMENTS,
                     f"`{func}` has no argument named {self.described()}",
                     remedy=f"write `{name}=…`",
                 )
             self.advance()
             self.advance()
         start = self.token
-        option = self.operand(Place.VALUE)
+        option = self.operand(OperandContext.VALUE)
         if not isinstance(option, Literal | Variable):
             raise self.error(
-                Problem.ARGUMENTS,
+                SyntaxProblem.ARGUMENTS,
                 f"`{name}` is a number or a parameter",
                 at=self.span_from(start),
                 remedy=f"write `{name}=2`, for example",
             )
         return option
 
-    def _aggregate(self, func: AggregateFunc, place: Place) -> Aggregate:
+    def _aggregate(self, func: AggregateFunc, place: OperandContext) -> Aggregate:
         start = self.advance()
-        if place is not Place.RESULT:
+        if place is not OperandContext.RESULT:
             raise self.error(
-                Problem.MISPLACED,
+                SyntaxProblem.MISPLACED,
                 f"`{func}(…)` folds the result and stands in `return` or `order`",
                 at=start,
                 remedy=f"fold over a pattern with `{func} {{ … }}`",
@@ -294,7 +300,7 @@ class ValueParser(LiteralParser):
         operand = self.operand(place)
         if not isinstance(operand, Variable | PropertyAccess):
             raise self.error(
-                Problem.ARGUMENTS,
+                SyntaxProblem.ARGUMENTS,
                 f"`{func}` folds a variable or a property",
                 at=self.span_from(operand_start),
                 remedy=f"write `{func}($x.property)`"

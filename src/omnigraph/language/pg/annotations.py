@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from omnigraph.language.lexer import TokenKind
 from omnigraph.language.pg.ast import Annotation, Cardinality, Constraint, RangeBound
 from omnigraph.language.pg.cursor import NAMES
-from omnigraph.language.pg.problems import Problem
+from omnigraph.language.pg.problems import SchemaSyntaxProblem
 from omnigraph.language.pg.types import is_word_part, read_word
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _parse_argument(
     start = cursor.token
     if len(args) + len(kwargs) >= _ARGUMENTS_MAX:
         cursor.fail(
-            Problem.ANNOTATION_ARGUMENTS,
+            SchemaSyntaxProblem.ANNOTATION_ARGUMENTS,
             f"an annotation has at most {_ARGUMENTS_MAX} values",
             remedy="keep long lists outside the schema",
         )
@@ -155,7 +155,7 @@ def _parse_argument(
 
 
 def _report_argument(cursor: Cursor, message: str, span: Span, remedy: str) -> None:
-    cursor.report(Problem.ANNOTATION_ARGUMENTS, message, at=span, remedy=remedy)
+    cursor.report(SchemaSyntaxProblem.ANNOTATION_ARGUMENTS, message, at=span, remedy=remedy)
 
 
 def _parse_scalar(cursor: Cursor) -> AnnotationValue:
@@ -196,7 +196,7 @@ def _parse_bound(cursor: Cursor) -> RangeBound:
     high = None if cursor.token.text == ")" else _number(cursor)
     if low is None and high is None:
         cursor.report(
-            Problem.CONSTRAINT_ARGUMENTS,
+            SchemaSyntaxProblem.CONSTRAINT_ARGUMENTS,
             "this range has no bounds",
             at=cursor.span_from(start),
             remedy="give at least one: `0..150`, `0..`, `..150`",

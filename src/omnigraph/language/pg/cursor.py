@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from omnigraph.language.diagnostics import Diagnostic
 from omnigraph.language.lexer import Token, TokenKind
-from omnigraph.language.pg.problems import Problem
+from omnigraph.language.pg.problems import SchemaSyntaxProblem
 from omnigraph.language.source import Span
 
 if TYPE_CHECKING:
@@ -86,12 +86,12 @@ class Cursor:
         return not self._at or "\n" in self._text[before : self.token.start]
 
     def fail(
-        self, problem: Problem, message: str, *, remedy: str, at: Span | None = None
+        self, problem: SchemaSyntaxProblem, message: str, *, remedy: str, at: Span | None = None
     ) -> NoReturn:
         raise Unparsed(Diagnostic(problem.value, message, at or self.token.span, remedy))
 
     def report(
-        self, problem: Problem, message: str, *, remedy: str, at: Span | None = None
+        self, problem: SchemaSyntaxProblem, message: str, *, remedy: str, at: Span | None = None
     ) -> None:
         """Records an error that does not stop the parser."""
         self.record(Diagnostic(problem.value, message, at or self.token.span, remedy))
@@ -103,7 +103,9 @@ class Cursor:
 
     def unexpected(self, expected: str, remedy: str) -> NoReturn:
         self.fail(
-            Problem.UNEXPECTED, f"expected {expected}, found {self.described()}", remedy=remedy
+            SchemaSyntaxProblem.UNEXPECTED,
+            f"expected {expected}, found {self.described()}",
+            remedy=remedy,
         )
 
     def described(self) -> str:

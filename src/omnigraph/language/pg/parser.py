@@ -29,7 +29,7 @@ from omnigraph.language.pg.ast import (
     SchemaDocument,
 )
 from omnigraph.language.pg.cursor import DECLARATIONS, NAMES, Abandoned, Cursor, Unparsed
-from omnigraph.language.pg.problems import Problem
+from omnigraph.language.pg.problems import SchemaSyntaxProblem
 from omnigraph.language.pg.types import parse_type
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class _Parser:
         token = cursor.advance()
         if token.kind is TokenKind.IDENT:
             cursor.report(
-                Problem.TYPE_NAME_CASE,
+                SchemaSyntaxProblem.TYPE_NAME_CASE,
                 f"the type name `{token.text}` starts lower case",
                 at=token.span,
                 remedy=f"write `{_upper_first(token.text)}`",
@@ -194,7 +194,7 @@ class _Parser:
             self._parse_head_cardinality(head, kind)
         elif name in CONSTRAINTS:
             cursor.fail(
-                Problem.MISPLACED,
+                SchemaSyntaxProblem.MISPLACED,
                 f"`@{name}` does not belong before the body",
                 remedy=f"put it after a property, or into the body as `@{name}(…)`",
             )
@@ -206,14 +206,14 @@ class _Parser:
         cardinality = parse_cardinality(cursor)
         if kind != "edge":
             cursor.report(
-                Problem.MISPLACED,
+                SchemaSyntaxProblem.MISPLACED,
                 f"`@card` does not belong to a type of kind {kind}",
                 at=cardinality.span,
                 remedy="it counts edges: put it after the head of an edge",
             )
         elif head.cardinality:
             cursor.report(
-                Problem.REPEATED_CARDINALITY,
+                SchemaSyntaxProblem.REPEATED_CARDINALITY,
                 "this edge has a second `@card`",
                 at=cardinality.span,
                 remedy="keep one",
@@ -224,7 +224,7 @@ class _Parser:
         cursor = self.cursor
         if kind != "node":
             cursor.fail(
-                Problem.MISPLACED,
+                SchemaSyntaxProblem.MISPLACED,
                 "only node types implement interfaces",
                 remedy="repeat the properties here",
             )
@@ -244,7 +244,7 @@ class _Parser:
         while not cursor.accept("}"):
             if cursor.token.kind is TokenKind.EOF or cursor.at_declaration():
                 cursor.fail(
-                    Problem.UNCLOSED,
+                    SchemaSyntaxProblem.UNCLOSED,
                     f"the body of this {start.text} is never closed",
                     at=start.span,
                     remedy="close it with `}`",
@@ -273,7 +273,7 @@ class _Parser:
             self._parse_body_annotation(body)
         elif token.text in (",", ";"):
             cursor.report(
-                Problem.SEPARATOR,
+                SchemaSyntaxProblem.SEPARATOR,
                 f"`{token.text}` does not separate properties",
                 remedy="put each property on a line of its own",
             )
@@ -288,14 +288,14 @@ class _Parser:
             body.constraints.append(parse_body_constraint(cursor))
         elif name.text in CONSTRAINTS:
             cursor.fail(
-                Problem.CONSTRAINT_ARGUMENTS,
+                SchemaSyntaxProblem.CONSTRAINT_ARGUMENTS,
                 f"`@{name.text}` names no property",
                 remedy=f"put it right after a property, or name the properties: `@{name.text}(…)`",
             )
         else:
             self._refuse_cardinality()
             cursor.fail(
-                Problem.MISPLACED,
+                SchemaSyntaxProblem.MISPLACED,
                 f"`@{name.text}` belongs to nothing here",
                 remedy="put it right after a property, or after the name of the type",
             )
@@ -303,7 +303,7 @@ class _Parser:
     def _refuse_cardinality(self) -> None:
         if self.cursor.ahead.text == "card":
             self.cursor.fail(
-                Problem.MISPLACED,
+                SchemaSyntaxProblem.MISPLACED,
                 "`@card` does not belong in a body",
                 remedy="put it before the body: `edge Name: From -> To @card(0..1) { … }`",
             )
@@ -313,7 +313,7 @@ class _Parser:
         name = cursor.advance()
         if name.kind is TokenKind.TYPE_NAME:
             cursor.report(
-                Problem.PROPERTY_NAME_CASE,
+                SchemaSyntaxProblem.PROPERTY_NAME_CASE,
                 f"the property name `{name.text}` starts upper case",
                 at=name.span,
                 remedy=f"write `{_lower_first(name.text)}`",

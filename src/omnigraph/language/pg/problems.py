@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Problem"]
+__all__ = ["SchemaSyntaxProblem"]
 
 
-class Problem(StrEnum):
+class SchemaSyntaxProblem(StrEnum):
     """What can be wrong with the text of a schema; what it means is checked by the catalog."""
 
     UNEXPECTED = "P000"

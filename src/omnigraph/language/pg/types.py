@@ -18,7 +18,7 @@ from omnigraph.datatypes.types import (
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.language.lexer import TokenKind
 from omnigraph.language.pg.cursor import NAMES
-from omnigraph.language.pg.problems import Problem
+from omnigraph.language.pg.problems import SchemaSyntaxProblem
 
 if TYPE_CHECKING:
     from omnigraph.datatypes.types import DataType
@@ -97,7 +97,7 @@ def _scalar(cursor: Cursor, token: Token) -> Scalar:
     foreign = _FOREIGN.get(token.text.casefold())
     remedy = f"write `{foreign}`" if foreign else did_you_mean(token.text, _SPELLINGS)
     cursor.report(
-        Problem.UNKNOWN_TYPE,
+        SchemaSyntaxProblem.UNKNOWN_TYPE,
         f"there is no type `{token.text}`",
         at=token.span,
         remedy=remedy or f"types are {', '.join(_SPELLINGS)} and [scalar]",
@@ -109,7 +109,7 @@ def _parse_list(cursor: Cursor) -> ListType:
     token = cursor.token
     if token.text in ("Vector", "enum", "[", "Blob"):
         cursor.fail(
-            Problem.LIST_ITEM,
+            SchemaSyntaxProblem.LIST_ITEM,
             f"a list cannot hold `{token.text}`",
             remedy="lists hold scalars other than Blob; for more, use a node type and an edge",
         )
@@ -118,7 +118,7 @@ def _parse_list(cursor: Cursor) -> ListType:
     item = _scalar(cursor, cursor.advance())
     if cursor.token.text == "?":
         cursor.report(
-            Problem.LIST_ITEM,
+            SchemaSyntaxProblem.LIST_ITEM,
             "items of a list cannot be null",
             remedy=f"write `[{item.value}]?` for an optional list",
         )
@@ -136,7 +136,7 @@ def _parse_vector(cursor: Cursor) -> VectorType:
     dim = int(token.value)
     if not 1 <= dim <= MAX_VECTOR_DIM:
         cursor.report(
-            Problem.VECTOR_DIMENSION,
+            SchemaSyntaxProblem.VECTOR_DIMENSION,
             f"a vector has 1 to {MAX_VECTOR_DIM:,} elements",
             at=token.span,
             remedy="use the length that the embedding model gives",
@@ -151,7 +151,7 @@ def _parse_enum(cursor: Cursor, start: Token) -> EnumType:
     values: set[str] = set()
     if cursor.token.text == ")":
         cursor.report(
-            Problem.ENUM_VALUES,
+            SchemaSyntaxProblem.ENUM_VALUES,
             "an enum needs at least one value",
             at=cursor.span_from(start),
             remedy="list the values: `enum(draft, published)`",
@@ -176,7 +176,7 @@ def _read_enum_values(cursor: Cursor, values: set[str]) -> None:
         values.add(value)
         if len(values) > MAX_ENUM_VALUES:
             cursor.fail(
-                Problem.ENUM_VALUES,
+                SchemaSyntaxProblem.ENUM_VALUES,
                 f"an enum has at most {MAX_ENUM_VALUES:,} values",
                 remedy="use a String, or a node type with an edge to it",
             )
@@ -186,5 +186,8 @@ def _read_enum_values(cursor: Cursor, values: set[str]) -> None:
 
 def _report_repeated(cursor: Cursor, value: str, span: Span) -> None:
     cursor.report(
-        Problem.ENUM_VALUES, f"the enum has `{value}` twice", at=span, remedy="remove one of them"
+        SchemaSyntaxProblem.ENUM_VALUES,
+        f"the enum has `{value}` twice",
+        at=span,
+        remedy="remove one of them",
     )

@@ -18,7 +18,7 @@ from omnigraph.lifecycle.clone.inventory import (
     take_inventory,
 )
 from omnigraph.lifecycle.clone.transfer import Transfer
-from omnigraph.recovery.audit import Outcome
+from omnigraph.recovery.audit import RecoveryOutcome
 from omnigraph.runtime.faults import reach
 from omnigraph.session.engine import Engine
 from omnigraph.versioning import layout
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from omnigraph.ports.tables import Pin, TableStore
     from omnigraph.versioning.manifest import Commit
 
-__all__ = ["CloneResult", "Target", "copy_graph"]
+__all__ = ["CloneResult", "CloneTarget", "copy_graph"]
 
 
 @frozen
-class Target:
+class CloneTarget:
     """Where the copy goes."""
 
     objects: FileStore
@@ -64,7 +64,7 @@ class CloneResult:
 def copy_graph(
     source: Engine,
     files: FileStore,
-    target: Target,
+    target: CloneTarget,
     *,
     branches: tuple[str, ...] = (),
     incremental: bool = False,
@@ -214,7 +214,7 @@ class _Clone:
         names = {ref.name for ref in found.refs}
         for row in self._source.recovery.audit.rows():
             is_ours = row.branch is None or row.branch in names
-            if row.outcome is Outcome.ROLLED_FORWARD:
+            if row.outcome is RecoveryOutcome.ROLLED_FORWARD:
                 is_ours = twin.lineage.remembers(row.operation_id)
             if is_ours:
                 twin.recovery.audit.record(row)

@@ -23,7 +23,7 @@ from omnigraph.datatypes.types import (
     VectorType,
 )
 
-__all__ = ["Column", "Sighting", "read_cell"]
+__all__ = ["ObservedColumn", "Sighting", "read_cell"]
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -46,7 +46,7 @@ def read_cell(text: str) -> Any:
 
 
 @dataclass(slots=True)
-class Column:
+class ObservedColumn:
     """Everything that was seen of one property."""
 
     scalars: set[Scalar] = field(default_factory=set)
@@ -117,7 +117,7 @@ class Sighting:
 
     name: str
     count: int = 0
-    columns: dict[str, Column] = field(default_factory=dict)
+    columns: dict[str, ObservedColumn] = field(default_factory=dict)
     ids: set[Any] = field(default_factory=set)
     # The ends of an edge; None for a node.
     ends: tuple[set[Any], set[Any]] | None = None
@@ -127,7 +127,7 @@ class Sighting:
         self.count += 1
         for name, value in values.items():
             if name not in self.columns:
-                self.columns[name] = Column(textual=self.textual)
+                self.columns[name] = ObservedColumn(textual=self.textual)
             self.columns[name].see(value)
 
     def is_optional(self, name: str) -> bool:

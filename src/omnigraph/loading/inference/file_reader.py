@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from omnigraph.errors import InvalidInput
-from omnigraph.loading.byte_streams import Broken, open_stream
+from omnigraph.loading.byte_streams import CorruptStream, open_stream
 from omnigraph.loading.formats import arrow_batches, format_of, parquet_batches
 from omnigraph.loading.inference.column_types import Sighting, read_cell
 
@@ -45,7 +45,7 @@ def observe_file(path: str, type_name: str | None, seen: dict[str, Sighting]) ->
             sighting.textual = layout == "csv"
             for row in islice(_ROWS[layout](path), ROWS_MAX):
                 _see_flat(sighting, row)
-    except (OSError, Broken, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
+    except (OSError, CorruptStream, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
         raise InvalidInput("infer.unreadable", f"{path} cannot be read: {error}") from error
 
 

@@ -15,9 +15,9 @@ from omnigraph.loading.inference.file_reader import ROWS_MAX, observe_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from omnigraph.loading.inference.column_types import Column, Sighting
+    from omnigraph.loading.inference.column_types import ObservedColumn, Sighting
 
-__all__ = ["Draft", "infer_schema"]
+__all__ = ["DraftedSchema", "infer_schema"]
 
 # Names that people give to what identifies an entity, the surest first.
 _KEY_NAMES = ("slug", "key", "code", "handle", "uuid", "email", "name", "title")
@@ -26,7 +26,7 @@ _UNKNOWN_END = "Unknown"
 
 
 @frozen
-class Draft:
+class DraftedSchema:
     """A schema that takes the data, and how many rows of each type it was drafted from."""
 
     schema: str
@@ -39,7 +39,7 @@ class Draft:
         return {"schema_source": self.schema, "types": self.counts}
 
 
-def infer_schema(files: Sequence[str], *, type: str | None = None) -> Draft:  # noqa: A002 - as load
+def infer_schema(files: Sequence[str], *, type: str | None = None) -> DraftedSchema:  # noqa: A002 - as load
     """Draft a schema from CSV, Parquet, Arrow or JSON files.
 
     Tables are of one type, named after their file or by ``type``; one with columns ``from`` and
@@ -52,7 +52,7 @@ def infer_schema(files: Sequence[str], *, type: str | None = None) -> Draft:  # 
         raise InvalidInput("infer.no_rows", "the files hold no rows")
     text = "\n\n".join(_texts(seen)) + "\n"
     _require_schema(text)
-    return Draft(text, {name: sighting.count for name, sighting in seen.items()})
+    return DraftedSchema(text, {name: sighting.count for name, sighting in seen.items()})
 
 
 def _texts(seen: dict[str, Sighting]) -> Iterator[str]:
@@ -77,7 +77,7 @@ def _body(head: str, sighting: Sighting, key: str | None) -> str:
     return "\n".join([f"// From {sighting.count}{sampled} {rows}.", f"{head} {{", *lines, "}"])
 
 
-def _line(sighting: Sighting, name: str, column: Column, key: str | None) -> str:
+def _line(sighting: Sighting, name: str, column: ObservedColumn, key: str | None) -> str:
     kind = column.type
     if kind is None:
         return f"// {name}: its values are of several kinds, or nested"

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from omnigraph.planner.plan import Plan
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["PASSES"]
 
-PASSES: tuple[Callable[[Plan, Facts], Plan], ...] = (
+PASSES: tuple[Callable[[Plan, PlannerStatistics], Plan], ...] = (
     fold_constants,
     fit_literals,
     use_keys,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from omnigraph.ir.expressions import Expr
     from omnigraph.planner.plan import Plan
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["FALSE", "TRUE", "fold_constants", "simplify"]
 
@@ -50,7 +50,7 @@ _OPERATORS: dict[CompareOp, Callable[[Any, Any], bool]] = {
 }
 
 
-def fold_constants(plan: Plan, _: Facts) -> Plan:
+def fold_constants(plan: Plan, _: PlannerStatistics) -> Plan:
     """Simplify every condition of every block."""
     return replace(plan, root=change_blocks(plan.root, _simplified))
 

@@ -18,8 +18,8 @@ from omnigraph.planner.plan import (
     Apply,
     Group,
     Join,
+    Limit,
     Node,
-    Page,
     Product,
     Return,
     Scores,
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
     from omnigraph.ir.expressions import Expr, Slot
     from omnigraph.planner.plan import Plan
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["factorise"]
 
 _Slots = frozenset["Slot"]
 
 
-def factorise(plan: Plan, _: Facts) -> Plan:
+def factorise(plan: Plan, _: PlannerStatistics) -> Plan:
     """Replace cross joins below aggregates by products."""
     return replace(plan, root=change_nodes(plan.root, _factorised))
 
@@ -52,7 +52,7 @@ def _factorised(node: Node) -> Node:
         case Apply(expr=BlockAggregate() as expr, inner=inner):
             parts = _linked(_components(inner), [slots_read((expr.operand,))])
             return node if len(parts) == 1 else replace(node, inner=_product(parts))
-        case Sort(below) | Page(below) | Return(below):
+        case Sort(below) | Limit(below) | Return(below):
             return replace(node, rows=min(node.rows, below.rows))
         case _:
             return node

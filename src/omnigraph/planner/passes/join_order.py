@@ -30,7 +30,6 @@ from omnigraph.planner.plan import (
     EdgeEnds,
     Expand,
     Filter,
-    Given,
     Group,
     Join,
     Match,
@@ -38,6 +37,7 @@ from omnigraph.planner.plan import (
     Scan,
     Scores,
     SemiJoin,
+    Values,
     inputs,
     replace_inputs,
     walk,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from omnigraph.ir.expressions import BlockAggregate, Expr, RankFusion, Score
     from omnigraph.ir.queries import Hop
     from omnigraph.planner.plan import Plan
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["order_joins"]
 
@@ -63,13 +63,13 @@ _JUDGED_HOPS_MAX = 8
 _JOINABLE = (STRING, I64, DATE, DATETIME)
 
 
-def order_joins(plan: Plan, facts: Facts) -> Plan:
+def order_joins(plan: Plan, facts: PlannerStatistics) -> Plan:
     """Turn every ``Match`` into scans, expansions, filters and joins."""
     return replace(plan, root=_Orderer(plan.types, facts).resolve(plan.root))
 
 
 class _Orderer:
-    def __init__(self, types: Mapping[Slot, str], facts: Facts) -> None:
+    def __init__(self, types: Mapping[Slot, str], facts: PlannerStatistics) -> None:
         self._types = types
         self._facts = facts
         # By identity; the expression is kept so that its identity stays its own.
@@ -125,7 +125,7 @@ class _Orderer:
             if component & state.bound:
                 state = self._connect(block, state, component)
                 continue
-            inside = self._inside(component, state, Given(()), frozenset())
+            inside = self._inside(component, state, Values(()), frozenset())
             state = self._settle(self._join(state, self._connect(block, inside, component)))
         if state.hops or state.filters:
             raise InvariantBroken(10, "a hop or a filter reads a slot that no block introduces")
@@ -133,12 +133,12 @@ class _Orderer:
 
     def _inner(self, block: Block, slots: tuple[Slot, ...], rows: float) -> Node:
         """The rows of an inner block: from the rows around it, or by itself, whichever is less."""
-        seeded = self._rows_of(block, Given(slots, rows))
+        seeded = self._rows_of(block, Values(slots, rows))
         nodes = tuple(slot for slot in slots if slot not in {each.slot for each in block.slots})
         if not nodes or not block.hops:
             return self._with_inner(seeded)
         around = tuple(EntitySlot(slot, self._types[slot], "") for slot in nodes)
-        free = self._rows_of(replace(block, slots=(*around, *block.slots)), Given(()))
+        free = self._rows_of(replace(block, slots=(*around, *block.slots)), Values(()))
         return self._with_inner(free if _cost(free) < _cost(seeded) else seeded)
 
     def _with_inner(self, node: Node) -> Node:
@@ -305,10 +305,10 @@ class _Orderer:
         rows = max(node.rows * known.share, 0.01)
         if isinstance(condition, Exists):
             slots = tuple(sorted(self._reads(condition)))
-            inner = Match(Given(slots, node.rows), condition.block, rows=node.rows)
+            inner = Match(Values(slots, node.rows), condition.block, rows=node.rows)
             return SemiJoin(node, inner, slots, condition.negated, rows=rows)
         for asks, slots in known.asked:
-            inner = Match(Given(slots, node.rows), asks.block, rows=node.rows)
+            inner = Match(Values(slots, node.rows), asks.block, rows=node.rows)
             node = Apply(node, asks, inner, slots, rows=node.rows)
         node = Scores(node, known.scores, rows=node.rows) if known.scores else node
         return Filter(node, (condition,), rows=rows)
@@ -326,7 +326,7 @@ class _Orderer:
         equal = tuple(pair for _, pair in sides if pair)
         used = tuple(each for each, pair in sides if pair)
         node: Node = part.node
-        if not isinstance(state.node, Given) or state.node.slots:
+        if not isinstance(state.node, Values) or state.node.slots:
             pairs = state.node.rows * part.node.rows
             node = Join(state.node, part.node, equal, rows=max(pairs * self._share(used), 0.01))
         tested = {id(each) for each in (*used, *self._within(state.filters, part.bound))}
@@ -399,7 +399,7 @@ def _cost(node: Node) -> float:
 
 
 def _slots_of(node: Node) -> tuple[Slot, ...]:
-    return node.slots if isinstance(node, Given) else ()
+    return node.slots if isinstance(node, Values) else ()
 
 
 def _equal_sides(

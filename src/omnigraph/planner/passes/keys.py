@@ -11,12 +11,12 @@ from omnigraph.planner.rewrite import change_blocks, rewrite
 
 if TYPE_CHECKING:
     from omnigraph.planner.plan import Plan
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["use_keys"]
 
 
-def use_keys(plan: Plan, facts: Facts) -> Plan:
+def use_keys(plan: Plan, facts: PlannerStatistics) -> Plan:
     """Replace a key by the id where the two are compared with something for equality."""
 
     def as_id(expr: object) -> object:

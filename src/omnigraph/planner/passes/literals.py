@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from omnigraph.ir.expressions import Expr
     from omnigraph.ir.queries import Block
     from omnigraph.planner.plan import Plan
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["fit_literals"]
 
 
-def fit_literals(plan: Plan, _: Facts) -> Plan:
+def fit_literals(plan: Plan, _: PlannerStatistics) -> Plan:
     """Fit the literals of every block that has yet to be planned."""
     return replace(plan, root=change_blocks(plan.root, _fitted_block))
 

@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.ir.expressions import AggregateFunc, EntityRef
-from omnigraph.planner.plan import Counted, Group, Node, Scan
+from omnigraph.planner.plan import Group, MetadataCount, Node, Scan
 from omnigraph.planner.rewrite import change_nodes
 
 if TYPE_CHECKING:
     from omnigraph.ir.expressions import Aggregate
     from omnigraph.planner.plan import Plan
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["count_from_metadata"]
 
 
-def count_from_metadata(plan: Plan, _: Facts) -> Plan:
+def count_from_metadata(plan: Plan, _: PlannerStatistics) -> Plan:
     """Replace counts of everything by what the pin says."""
     return replace(plan, root=change_nodes(plan.root, _counted))
 
@@ -31,7 +31,7 @@ def _counted(node: Node) -> Node:
     scan = node.input
     if scan.ids is not None or scan.filters or not all(map(_counts_rows, node.folds)):
         return node
-    return Counted(scan.slot.type_id, node.folds)
+    return MetadataCount(scan.slot.type_id, node.folds)
 
 
 def _counts_rows(fold: Aggregate) -> bool:

@@ -16,12 +16,12 @@ from omnigraph.planner.rewrite import change_nodes
 if TYPE_CHECKING:
     from omnigraph.ir.expressions import Expr
     from omnigraph.planner.plan import Plan
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["push_predicates"]
 
 
-def push_predicates(plan: Plan, _: Facts) -> Plan:
+def push_predicates(plan: Plan, _: PlannerStatistics) -> Plan:
     """Merge each filter with the scan below it."""
     return replace(plan, root=change_nodes(plan.root, _pushed))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType
     from omnigraph.planner.plan import Node, Plan
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["entity_properties", "read_columns"]
 
@@ -29,7 +29,7 @@ __all__ = ["entity_properties", "read_columns"]
 _LATE_SHARE = 0.25
 
 
-def read_columns(plan: Plan, facts: Facts) -> Plan:
+def read_columns(plan: Plan, facts: PlannerStatistics) -> Plan:
     """Note the properties of each type, early and late."""
     early: dict[str, dict[str, None]] = {}
     late: dict[str, dict[str, None]] = {}
@@ -62,7 +62,7 @@ def entity_properties(entity: EntityType) -> Iterator[str]:
             yield prop.id
 
 
-def _read_by(node: Node, plan: Plan, facts: Facts) -> Iterator[tuple[str, str]]:
+def _read_by(node: Node, plan: Plan, facts: PlannerStatistics) -> Iterator[tuple[str, str]]:
     if isinstance(node, Expand | EdgeEnds):
         if node.hop.edge_slot is not None:
             yield from ((node.hop.edge_type, end) for end in ("@src", "@dst"))

@@ -15,23 +15,23 @@ from omnigraph.ir.expressions import AggregateFunc, EntityRef, Exists, RankFusio
 from omnigraph.ir.walk import slots_read
 from omnigraph.planner.plan import (
     Apply,
-    Counted,
     EdgeEnds,
     Expand,
     Filter,
-    Given,
     Group,
     Join,
-    Keep,
+    Limit,
     Match,
+    MetadataCount,
     Node,
-    Page,
     Product,
+    Project,
     Return,
     Scan,
     Scores,
     SemiJoin,
     Sort,
+    Values,
     counts_rows,
     output_slots,
 )
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 
     from omnigraph.ir.expressions import Aggregate, BlockAggregate, Expr, Slot
     from omnigraph.planner.plan import Plan
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["prune_slots"]
 
 _Slots = frozenset["Slot"]
 
 
-def prune_slots(plan: Plan, _: Facts) -> Plan:
+def prune_slots(plan: Plan, _: PlannerStatistics) -> Plan:
     """Drop what is not needed, from the top down."""
     return replace(plan, root=_prune(plan.root, None, once=False))
 
@@ -56,7 +56,7 @@ def prune_slots(plan: Plan, _: Facts) -> Plan:
 def _prune(node: Node, needed: _Slots | None, *, once: bool) -> Node:
     """``needed`` are the slots that are read above (None: all); ``once``: rows are a set there."""
     match node:
-        case Return() | Page() | Sort():
+        case Return() | Limit() | Sort():
             return replace(node, input=_prune(node.input, needed, once=once))
         case Group():
             return _prune_group(node)
@@ -68,7 +68,7 @@ def _prune(node: Node, needed: _Slots | None, *, once: bool) -> Node:
             return _prune_pattern(node, needed, once=once)
         case Scan():
             return _prune_scan(node, needed, once=once)
-        case Given() | Counted() | Keep() | Match() | Product():
+        case Values() | MetadataCount() | Project() | Match() | Product():
             return node
 
 
@@ -100,7 +100,7 @@ def _prune_scan(node: Scan, needed: _Slots | None, *, once: bool) -> Node:
         return node
     if node.ids is None and not node.filters:
         node = replace(node, counted=True)
-    return Keep(node, (), distinct=True, rows=min(node.rows, 1.0)) if once else node
+    return Project(node, (), distinct=True, rows=min(node.rows, 1.0)) if once else node
 
 
 def _prune_pattern(
@@ -172,7 +172,9 @@ def _dropped(node: Node, needed: _Slots | None) -> Node:
     available = output_slots(node)
     keeps = tuple(slot for slot in available if needed is None or slot in needed)
     return (
-        node if len(keeps) == len(available) else Keep(node, keeps, distinct=True, rows=node.rows)
+        node
+        if len(keeps) == len(available)
+        else Project(node, keeps, distinct=True, rows=node.rows)
     )
 
 

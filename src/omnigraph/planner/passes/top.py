@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.ir.expressions import Const, Score, ScoreFunc
-from omnigraph.planner.plan import Apply, Counted, Group, Node, Page, Return, Scores, Sort
+from omnigraph.planner.plan import Apply, Group, Limit, MetadataCount, Node, Return, Scores, Sort
 from omnigraph.planner.rewrite import change_nodes
 
 if TYPE_CHECKING:
     from omnigraph.ir.expressions import Expr
     from omnigraph.planner.plan import Plan
-    from omnigraph.planner.statistics import Facts
+    from omnigraph.planner.statistics import PlannerStatistics
 
 __all__ = ["keep_top"]
 
@@ -20,7 +20,7 @@ __all__ = ["keep_top"]
 _PARAMETER_ROWS = 100.0
 
 
-def keep_top(plan: Plan, _: Facts) -> Plan:
+def keep_top(plan: Plan, _: PlannerStatistics) -> Plan:
     """Tell a sort how many rows the page above it shows."""
     return replace(plan, root=change_nodes(plan.root, _top))
 
@@ -29,12 +29,12 @@ def _top(node: Node) -> Node:
     match node:
         case Return(below) | Apply(below):
             return replace(node, rows=below.rows)
-        case Sort(input=Group(keys=()) | Counted() as below):
+        case Sort(input=Group(keys=()) | MetadataCount() as below):
             # One row is in order.
             return below
-        case Page(input=below, limit=None, offset=None):
+        case Limit(input=below, limit=None, offset=None):
             return below
-        case Page(input=below, limit=limit) if limit is not None:
+        case Limit(input=below, limit=limit) if limit is not None:
             rows = min(node.rows, _guess(limit))
             if isinstance(below, Sort):
                 counts = (limit,) if node.offset is None else (limit, node.offset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.server.operations import Operation
+from omnigraph.server.operations import ApiOperation
 from omnigraph.server.routes import (
     blob,
     branches,
@@ -44,6 +44,6 @@ _MODULES: tuple[ModuleType, ...] = (
     running,
 )
 
-OPERATIONS: tuple[Operation, ...] = tuple(
-    each for module in _MODULES for each in vars(module).values() if isinstance(each, Operation)
+OPERATIONS: tuple[ApiOperation, ...] = tuple(
+    each for module in _MODULES for each in vars(module).values() if isinstance(each, ApiOperation)
 )

@@ -12,8 +12,8 @@ from omnigraph.frozen import frozen
 from omnigraph.server.headers import DEADLINE, IF_MATCH, IF_NONE_MATCH, IF_RANGE, RANGE
 from omnigraph.server.names import parse_target
 from omnigraph.server.operations import GRAPH, OCTETS, operation
-from omnigraph.server.problems import Problem
-from omnigraph.server.response_stream import Outflow, stream
+from omnigraph.server.problems import HttpProblem
+from omnigraph.server.response_stream import ResponseStream, stream
 from omnigraph.server.wire.data import BlobQuery
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ async def get_blob(exchange: Exchange) -> Response:
     if part.partial:
         headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{blob.size}"
 
-    def work(out: Outflow) -> None:
+    def work(out: ResponseStream) -> None:
         for chunk in blob.chunks(part.start, part.stop):
             out.write(chunk)
 
@@ -100,7 +100,7 @@ async def _find(exchange: Exchange) -> Blob:
     )
     wanted = exchange.header(IF_MATCH.name)
     if wanted is not None and not _lists(wanted, found):
-        raise Problem(412, "blob.changed", "the blob is not the one that If-Match names")
+        raise HttpProblem(412, "blob.changed", "the blob is not the one that If-Match names")
     return found
 
 
@@ -146,7 +146,7 @@ def _part(exchange: Exchange, blob: Blob) -> _Part:
     if first and last and int(last) < int(first):
         return whole
     if start >= blob.size:
-        raise Problem(
+        raise HttpProblem(
             416,
             "blob.range",
             f"the blob has {blob.size} bytes",

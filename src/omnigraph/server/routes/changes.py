@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from omnigraph.graph.facade import Graph
     from omnigraph.history.diff import Diff
     from omnigraph.server.exchange import Exchange
-    from omnigraph.server.response_stream import Outflow
+    from omnigraph.server.response_stream import ResponseStream
 
 __all__ = ["get_baseline", "get_commit_changes", "get_diff", "get_entity_history", "poll_changes"]
 
@@ -102,7 +102,7 @@ async def get_baseline(exchange: Exchange) -> Response:
     asked: BaselineInput = exchange.body
     branch = parse_branch(asked.branch)
 
-    def work(graph: Graph, out: Outflow) -> None:
+    def work(graph: Graph, out: ResponseStream) -> None:
         baseline = graph.changes.baseline(
             branch=branch, kinds=asked.kind, types=asked.type, ops=asked.op
         )
@@ -132,7 +132,7 @@ async def get_diff(exchange: Exchange) -> Response:
         found = compare(graph)
         return {**found.head_json(), "summary": found.summary_json()}
 
-    def tell(graph: Graph, out: Outflow) -> None:
+    def tell(graph: Graph, out: ResponseStream) -> None:
         for piece in compare(graph).json_pieces():
             out.write(piece)
 

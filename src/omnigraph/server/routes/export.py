@@ -11,7 +11,7 @@ from omnigraph.export.entities import write_entities
 from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_target
 from omnigraph.server.operations import GRAPH, NDJSON, operation
-from omnigraph.server.problems import Problem
+from omnigraph.server.problems import HttpProblem
 from omnigraph.server.wire.data import ExportInput
 from omnigraph.server.wire.graphs import SnapshotQuery
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from omnigraph.graph.facade import Graph
     from omnigraph.server.exchange import Exchange
-    from omnigraph.server.response_stream import Outflow
+    from omnigraph.server.response_stream import ResponseStream
 
 __all__ = ["export", "get_entities"]
 
@@ -39,7 +39,7 @@ async def export(exchange: Exchange) -> Response:
     asked: ExportInput = exchange.body
     target = parse_target(asked.branch, asked.snapshot)
 
-    def work(graph: Graph, out: Outflow) -> None:
+    def work(graph: Graph, out: ResponseStream) -> None:
         graph.at(target).export(out, types=asked.type_names)
 
     return await exchange.stream(work, media_type=NDJSON)
@@ -60,11 +60,11 @@ async def get_entities(exchange: Exchange) -> Response:
     try:
         kind = EntityKind(exchange.names["kind"])
     except ValueError:
-        raise Problem(
+        raise HttpProblem(
             404, "request.no_such_path", "entities are of the kinds node and edge"
         ) from None
 
-    def work(graph: Graph, out: Outflow) -> None:
+    def work(graph: Graph, out: ResponseStream) -> None:
         engine = graph.gate.export(target)
         with engine.running.during("export", target, exchange.actor, name=name):
             write_entities(engine, target, kind, name, _File(out))
@@ -75,7 +75,7 @@ async def get_entities(exchange: Exchange) -> Response:
 class _File(io.RawIOBase):
     """A stream on its way out, as Arrow wants a file to be."""
 
-    def __init__(self, out: Outflow) -> None:
+    def __init__(self, out: ResponseStream) -> None:
         self._out = out
 
     def writable(self) -> bool:

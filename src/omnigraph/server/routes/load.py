@@ -11,8 +11,8 @@ from omnigraph.server.encoding import decoded, required_encoding
 from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY
 from omnigraph.server.names import parse_branch, parse_condition, parse_target
 from omnigraph.server.operations import GRAPH, NDJSON, operation
-from omnigraph.server.problems import Problem
-from omnigraph.server.request_stream import Inflow
+from omnigraph.server.problems import HttpProblem
+from omnigraph.server.request_stream import RequestStream
 from omnigraph.server.wire.data import LoadInput, LoadOutput, LoadQuery
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ async def load_ndjson(exchange: Exchange) -> Response:
         exchange.require_length(limit)
         with exchange.admitted(int(given) if given and given.isdigit() else 0):
             return await _stream_in(exchange, said, limit)
-    except Problem as problem:
+    except HttpProblem as problem:
         raise _to_spark(problem) if problem.status == 413 else problem from None
 
 
 async def _stream_in(exchange: Exchange, said: dict[str, Any], limit: int) -> Response:
     codec = required_encoding(exchange)
-    inflow = Inflow()
+    inflow = RequestStream()
     feeding = asyncio.ensure_future(inflow.feed(exchange, limit))
 
     def work(graph: Graph) -> Any:
@@ -108,7 +108,7 @@ def _load(graph: Graph, data: Any, said: dict[str, Any]) -> Any:
     return {"uri": graph.uri, **graph.load(data, **said).to_json()}
 
 
-def _to_spark(problem: Problem) -> Problem:
+def _to_spark(problem: HttpProblem) -> HttpProblem:
     problem.remedy = (
         "load it with Spark, which has no such limit: "
         "omnigraph load GRAPH --data FILE --mode MODE --engine spark"

@@ -10,10 +10,10 @@ from starlette.responses import Response
 from omnigraph import __version__
 from omnigraph.errors import Forbidden
 from omnigraph.policy.actions import Action
-from omnigraph.server.exchange import JsonAnswer
+from omnigraph.server.exchange import JsonResponse
 from omnigraph.server.metrics import CONTENT_TYPE
 from omnigraph.server.operations import operation
-from omnigraph.server.problems import Problem
+from omnigraph.server.problems import HttpProblem
 from omnigraph.server.wire.graphs import GraphsOutput, HealthOutput, ReadinessOutput
 from omnigraph.versioning.stamp import FORMAT
 
@@ -34,7 +34,7 @@ async def readyz(exchange: Exchange) -> Response:
     """Tell whether the server takes requests now."""
     service = exchange.service
     if service.stopping:
-        raise Problem(503, "server.stopping", "the server is stopping")
+        raise HttpProblem(503, "server.stopping", "the server is stopping")
     registry = service.registry
     return _json(
         ReadinessOutput(
@@ -55,7 +55,7 @@ async def metrics(exchange: Exchange) -> Response:
 @operation("GET", "/openapi.json", public=True, answers=(dict,), tag="server")
 async def openapi(exchange: Exchange) -> Response:
     """This document."""
-    return JsonAnswer(exchange.service.document)
+    return JsonResponse(exchange.service.document)
 
 
 @operation("GET", "/graphs", answers=(GraphsOutput,), problems=(403,), tag="server")
@@ -77,4 +77,4 @@ async def list_graphs(exchange: Exchange) -> Response:
 
 
 def _json(body: object) -> Response:
-    return JsonAnswer(msgspec.json.encode(body))
+    return JsonResponse(msgspec.json.encode(body))

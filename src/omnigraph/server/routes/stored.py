@@ -10,7 +10,7 @@ from omnigraph.policy.actions import Action
 from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT
 from omnigraph.server.names import parse_branch, parse_target
 from omnigraph.server.operations import GRAPH, operation
-from omnigraph.server.problems import Problem
+from omnigraph.server.problems import HttpProblem
 from omnigraph.server.routes.query import reader_at
 from omnigraph.server.wire.queries import (
     ChangeOutput,
@@ -69,7 +69,7 @@ async def invoke_query(exchange: Exchange) -> Response:
     asked: InvokeInput = exchange.body
     if asked.expect_mutation is not None and asked.expect_mutation != found.mutation:
         kind = "a mutation" if found.mutation else "a read"
-        raise Problem(400, "query.other_kind", f"stored query {found.name!r} is {kind}")
+        raise HttpProblem(400, "query.other_kind", f"stored query {found.name!r} is {kind}")
     return await (_change(exchange, found) if found.mutation else _read(exchange, found))
 
 
@@ -86,7 +86,7 @@ async def invoke_query_if_graph_commit(exchange: Exchange) -> Response:
     """Run a stored mutation only while the branch is at the commit that the header names."""
     found = _find(exchange)
     if not found.mutation or exchange.body.expect_mutation is False:
-        raise Problem(400, "query.other_kind", f"stored query {found.name!r} only reads")
+        raise HttpProblem(400, "query.other_kind", f"stored query {found.name!r} only reads")
     return await _change(exchange, found)
 
 
@@ -99,14 +99,14 @@ def _find(exchange: Exchange) -> StoredQuery:
     except Forbidden:
         found = None
     if found is None:
-        raise Problem(404, "query.missing", f"there is no stored query {name[:80]!r}")
+        raise HttpProblem(404, "query.missing", f"there is no stored query {name[:80]!r}")
     return found
 
 
 async def _read(exchange: Exchange, found: StoredQuery) -> Response:
     asked: InvokeInput = exchange.body
     if exchange.idempotency_key is not None or asked.message is not None:
-        raise Problem(400, "query.only_reads", f"stored query {found.name!r} only reads")
+        raise HttpProblem(400, "query.only_reads", f"stored query {found.name!r} only reads")
     target = parse_target(asked.branch, asked.snapshot)
 
     def work(graph: Graph) -> Any:
@@ -126,7 +126,7 @@ async def _read(exchange: Exchange, found: StoredQuery) -> Response:
 async def _change(exchange: Exchange, found: StoredQuery) -> Response:
     asked: InvokeInput = exchange.body
     if asked.snapshot is not None:
-        raise Problem(400, "query.snapshot", "a mutation is of a branch, not of a snapshot")
+        raise HttpProblem(400, "query.snapshot", "a mutation is of a branch, not of a snapshot")
     branch = parse_branch(asked.branch)
     if_commit, key = exchange.if_commit, exchange.idempotency_key
     exchange.require(Action.CHANGE, branch=branch)

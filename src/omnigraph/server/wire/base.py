@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta, Struct
 
 __all__ = [
-    "Answer",
     "BranchName",
     "CommitId",
     "CommitOutput",
@@ -16,6 +15,7 @@ __all__ = [
     "EntityKind",
     "Input",
     "Op",
+    "Output",
     "Params",
     "Rows",
     "SchemaOp",
@@ -29,7 +29,7 @@ class Input(Struct, forbid_unknown_fields=True):
     ALIASES: ClassVar[dict[str, str]] = {}
 
 
-class Answer(Struct, omit_defaults=True):
+class Output(Struct, omit_defaults=True):
     """Something that an answer says; what it does not have is left out. Later versions may add
     fields."""
 
@@ -57,7 +57,7 @@ Rows = list[dict[str, Any]]
 Details = dict[str, Any]
 
 
-class CountsOutput(Answer):
+class CountsOutput(Output):
     """How many entities a commit changed."""
 
     nodes_inserted: int
@@ -68,7 +68,7 @@ class CountsOutput(Answer):
     edges_deleted: int
 
 
-class CommitOutput(Answer):
+class CommitOutput(Output):
     """A commit; times are microseconds since 1970, UTC."""
 
     graph_commit_id: CommitId

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from omnigraph.server.wire.base import Answer, BranchName, CommitId, CommitOutput, Details, Input
+from omnigraph.server.wire.base import BranchName, CommitId, CommitOutput, Details, Input, Output
 
 __all__ = [
     "BlobQuery",
@@ -49,12 +49,12 @@ class LoadQuery(Input):
     dry_run: bool = False
 
 
-class TypeCountOutput(Answer):
+class TypeCountOutput(Output):
     name: str
     entities_loaded: int
 
 
-class LoadOutput(Answer):
+class LoadOutput(Output):
     branch: str
     branch_created: bool
     mode: Mode
@@ -85,7 +85,7 @@ class BlobQuery(Input):
     snapshot: str | None = None
 
 
-class SchemaOutput(Answer):
+class SchemaOutput(Output):
     schema_source: str
 
 
@@ -102,14 +102,14 @@ class SchemaApplyInput(SchemaPlanInput):
     dry_run: bool = False
 
 
-class SchemaPlanOutput(Answer):
+class SchemaPlanOutput(Output):
     uri: str
     supported: bool
     step_count: int
     steps: list[Details]
 
 
-class BrokenQueryOutput(Answer):
+class BrokenQueryOutput(Output):
     """A stored query that does not fit the schema any more."""
 
     name: str

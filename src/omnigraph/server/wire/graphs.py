@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from omnigraph.server.wire.base import Answer, CommitId, EntityKind, Input
+from omnigraph.server.wire.base import CommitId, EntityKind, Input, Output
 
 __all__ = [
     "DatasetOutput",
@@ -23,13 +23,13 @@ __all__ = [
 ]
 
 
-class HealthOutput(Answer):
+class HealthOutput(Output):
     status: Literal["ok"]
     version: str
     internal_schema_version: int
 
 
-class ReadinessOutput(Answer):
+class ReadinessOutput(Output):
     """Ready to take requests, and by which rules."""
 
     status: Literal["ready"]
@@ -39,19 +39,19 @@ class ReadinessOutput(Answer):
     quarantined: int
 
 
-class GraphOutput(Answer):
+class GraphOutput(Output):
     graph_id: str
     uri: str
 
 
-class QuarantinedOutput(Answer):
+class QuarantinedOutput(Output):
     """A graph that should be served and cannot be; `reason` is the code of its error."""
 
     graph_id: str
     reason: str
 
 
-class GraphsOutput(Answer):
+class GraphsOutput(Output):
     graphs: list[GraphOutput]
     quarantined: list[QuarantinedOutput] = field(default_factory=list)
 
@@ -61,7 +61,7 @@ class SnapshotQuery(Input):
     snapshot: str | None = None
 
 
-class DatasetOutput(Answer):
+class DatasetOutput(Output):
     entity_kind: EntityKind
     type_name: str
     entity_count: int
@@ -69,7 +69,7 @@ class DatasetOutput(Answer):
     published_dataset_version: int
 
 
-class SnapshotOutput(Answer):
+class SnapshotOutput(Output):
     graph_branch: str
     graph_commit_id: CommitId
     graph_manifest_version: int
@@ -77,7 +77,7 @@ class SnapshotOutput(Answer):
     datasets: list[DatasetOutput]
 
 
-class StatusOutput(Answer):
+class StatusOutput(Output):
     """What a graph is, how large it is, and what needs attention."""
 
     uri: str
@@ -97,7 +97,7 @@ class StatusOutput(Answer):
     damaged: list[dict[str, Any]] | None = None
 
 
-class OperationOutput(Answer):
+class OperationOutput(Output):
     """Something that runs: a query, an export, a write."""
 
     id: str
@@ -108,5 +108,5 @@ class OperationOutput(Answer):
     started_at: str
 
 
-class OperationsOutput(Answer):
+class OperationsOutput(Output):
     operations: list[OperationOutput]

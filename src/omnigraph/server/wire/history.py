@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, field
 
 from omnigraph.server.wire.base import (
-    Answer,
     BranchName,
     CommitId,
     CommitOutput,
@@ -15,6 +14,7 @@ from omnigraph.server.wire.base import (
     EntityKind,
     Input,
     Op,
+    Output,
     SchemaOp,
 )
 
@@ -29,7 +29,7 @@ __all__ = [
     "BranchResetInput",
     "BranchResetOutput",
     "BranchesOutput",
-    "ChangeBlock",
+    "ChangeBlockOutput",
     "ChangeFeedOutput",
     "CommitChangesOutput",
     "CommitChangesQuery",
@@ -57,7 +57,7 @@ PageLimit = Annotated[int, Meta(ge=1, le=10_000)]
 # --- branches ----------------------------------------------------------------------------------
 
 
-class BranchesOutput(Answer):
+class BranchesOutput(Output):
     branches: list[str]
     heads: dict[str, CommitId]
     damaged: list[dict[str, Any]] | None = None
@@ -68,7 +68,7 @@ class BranchCreateInput(Input):
     source: str | None = field(name="from", default=None)
 
 
-class BranchCreateOutput(Answer):
+class BranchCreateOutput(Output):
     uri: str
     source: str = field(name="from")
     name: str
@@ -80,7 +80,7 @@ class BranchDeleteQuery(Input):
     force: bool = False
 
 
-class BranchDeleteOutput(Answer):
+class BranchDeleteOutput(Output):
     uri: str
     name: str
     actor_id: str | None = None
@@ -104,7 +104,7 @@ class BranchMergeInput(Input):
     if_commit: CommitId | None = None
 
 
-class BranchMergeOutput(Answer):
+class BranchMergeOutput(Output):
     source: str
     target: str
     outcome: Literal["already_up_to_date", "fast_forward", "merged"]
@@ -124,7 +124,7 @@ class BranchResetInput(Input):
     if_commit: CommitId | None = None
 
 
-class BranchResetOutput(Answer):
+class BranchResetOutput(Output):
     branch: str
     to: str
     snapshot_commit_id: CommitId
@@ -144,7 +144,7 @@ class PickInput(Input):
     if_commit: CommitId | None = None
 
 
-class PickOutput(Answer):
+class PickOutput(Output):
     branch: str
     picked_commit_id: CommitId
     summary: list[Details]
@@ -162,26 +162,26 @@ class TagCreateInput(Input):
     at: str | None = None
 
 
-class TagCreateOutput(Answer):
+class TagCreateOutput(Output):
     uri: str
     name: str
     graph_commit_id: CommitId
     actor_id: str | None = None
 
 
-class TagOutput(Answer):
+class TagOutput(Output):
     name: str
     graph_commit_id: CommitId
     created_at: int
     actor_id: str | None = None
 
 
-class TagsOutput(Answer):
+class TagsOutput(Output):
     tags: list[TagOutput]
     damaged: list[dict[str, Any]] | None = None
 
 
-class TagDeleteOutput(Answer):
+class TagDeleteOutput(Output):
     uri: str
     name: str
 
@@ -201,7 +201,7 @@ class CommitsQuery(Input):
     hide_maintenance: bool = False
 
 
-class CommitsOutput(Answer):
+class CommitsOutput(Output):
     commits: list[CommitOutput]
     next_page_token: str | None = None
 
@@ -245,12 +245,12 @@ class BaselineInput(Input):
     op: list[Op] = field(default_factory=list)
 
 
-class TypeName(Answer):
+class TypeName(Output):
     id: str
     name: str
 
 
-class Change(Answer):
+class Change(Output):
     kind: EntityKind
     type: TypeName
     id: str
@@ -260,7 +260,7 @@ class Change(Answer):
     changed: list[str] | None = None
 
 
-class Cause(Answer):
+class Cause(Output):
     graph_commit_id: CommitId
     authored_branch: str
     authored_at: int
@@ -269,7 +269,7 @@ class Cause(Answer):
     actor_id: str | None = None
 
 
-class SchemaChange(Answer):
+class SchemaChange(Output):
     """A type or a property created, renamed or dropped; names are those after the commit."""
 
     op: SchemaOp
@@ -280,43 +280,43 @@ class SchemaChange(Answer):
     properties: list[TypeName] | None = None
 
 
-class ChangeBlock(Answer):
+class ChangeBlockOutput(Output):
     cause: Cause
     changes: list[Change]
     schema_changes: list[SchemaChange] | None = None
 
 
-class CommitChangesOutput(ChangeBlock):
+class CommitChangesOutput(ChangeBlockOutput):
     next_page_token: str | None = None
 
 
-class ChangeFeedOutput(Answer):
+class ChangeFeedOutput(Output):
     """A page: it has a cursor, or a token for the rest of its last commit."""
 
-    blocks: list[ChangeBlock]
+    blocks: list[ChangeBlockOutput]
     cursor: str | None = None
     caught_up: bool | None = None
     next_page_token: str | None = None
 
 
-class DiffSide(Answer):
+class DiffSide(Output):
     target: str
     graph_commit_id: CommitId
 
 
-class DiffOutput(Answer):
+class DiffOutput(Output):
     before: DiffSide = field(name="from")
     after: DiffSide = field(name="to")
     summary: list[Details]
     changes: list[Change] | None = None
 
 
-class EntityEntry(Answer):
+class EntityEntry(Output):
     cause: Cause
     change: Change
 
 
-class EntityHistoryOutput(Answer):
+class EntityHistoryOutput(Output):
     type: str
     id: str
     history: list[EntityEntry]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from omnigraph.server.wire.base import Answer, EntityKind
+from omnigraph.server.wire.base import EntityKind, Output
 
 __all__ = [
     "BlobRange",
     "ChangeFeedGap",
     "ErrorOutput",
-    "KeyConflict",
+    "KeyConflictOutput",
     "ManifestConflict",
-    "OutcomeUnknown",
+    "OutcomeUnknownOutput",
     "PreconditionFailure",
     "PublishedDatasetVersionConflict",
     "ReadSetConflict",
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-class ManifestConflict(Answer):
+class ManifestConflict(Output):
     """Another commit changed a table that the write depends on. `table_key` is `node:Person` or
     `edge:Knows`; the versions are those of the snapshot's `published_dataset_version`."""
 
@@ -29,7 +29,7 @@ class ManifestConflict(Answer):
     actual: int
 
 
-class PublishedDatasetVersionConflict(Answer):
+class PublishedDatasetVersionConflict(Output):
     """The manifest conflict, in the form that released clients read."""
 
     entity_kind: EntityKind
@@ -38,7 +38,7 @@ class PublishedDatasetVersionConflict(Answer):
     actual_published_dataset_version: int
 
 
-class ReadSetConflict(Answer):
+class ReadSetConflict(Output):
     """Something that the write was prepared on has moved."""
 
     member: str
@@ -46,7 +46,7 @@ class ReadSetConflict(Answer):
     actual: str | None = None
 
 
-class KeyConflict(Answer):
+class KeyConflictOutput(Output):
     """A strict insert met an id that exists."""
 
     entity_kind: EntityKind | None = None
@@ -54,7 +54,7 @@ class KeyConflict(Answer):
     entity_id: str | None = None
 
 
-class ResourceLimit(Answer):
+class ResourceLimit(Output):
     """A limit and what would have exceeded it."""
 
     name: str
@@ -62,33 +62,33 @@ class ResourceLimit(Answer):
     actual: float | None = None
 
 
-class PreconditionFailure(Answer):
+class PreconditionFailure(Output):
     """The branch is not at the commit that was named."""
 
     expected: str | None = None
     actual: str | None = None
 
 
-class ChangeFeedGap(Answer):
+class ChangeFeedGap(Output):
     """History that the feed needs is not there any more."""
 
     first_unreadable_commit_id: str
     cursor: str | None = None
 
 
-class OutcomeUnknown(Answer):
+class OutcomeUnknownOutput(Output):
     """The commit may have landed: look for it before anything else."""
 
     graph_commit_id: str | None = None
 
 
-class BlobRange(Answer):
+class BlobRange(Output):
     """How large the blob is that the range lies outside of."""
 
     size: int
 
 
-class ErrorOutput(Answer):
+class ErrorOutput(Output):
     """What went wrong. `code` is coarse and closed; `reason` is fine and stable."""
 
     error: str
@@ -113,9 +113,9 @@ class ErrorOutput(Answer):
     manifest_conflict: ManifestConflict | None = None
     published_dataset_version_conflict: PublishedDatasetVersionConflict | None = None
     read_set_conflict: ReadSetConflict | None = None
-    key_conflict: KeyConflict | None = None
+    key_conflict: KeyConflictOutput | None = None
     resource_limit: ResourceLimit | None = None
     precondition_failure: PreconditionFailure | None = None
     change_feed_gap: ChangeFeedGap | None = None
-    outcome_unknown: OutcomeUnknown | None = None
+    outcome_unknown: OutcomeUnknownOutput | None = None
     blob_range: BlobRange | None = None

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, field
 
 from omnigraph.server.wire.base import (
-    Answer,
     BranchName,
     CommitId,
     CommitOutput,
     CountsOutput,
     Input,
+    Output,
     Params,
     Rows,
 )
@@ -96,12 +96,12 @@ class InvokeInput(Input):
     message: str | None = None
 
 
-class TargetOutput(Answer):
+class TargetOutput(Output):
     branch: str | None = None
     snapshot: str | None = None
 
 
-class ReadOutput(Answer):
+class ReadOutput(Output):
     query_name: str
     target: TargetOutput
     row_count: int
@@ -110,7 +110,7 @@ class ReadOutput(Answer):
     graph_commit_id: CommitId | None = None
 
 
-class ExplainOutput(Answer):
+class ExplainOutput(Output):
     """A plan, operator by operator; a profile also has what was measured."""
 
     query_name: str
@@ -122,7 +122,7 @@ class ExplainOutput(Answer):
     cache: dict[str, int] | None = None
 
 
-class ChangeOutput(Answer):
+class ChangeOutput(Output):
     branch: str
     query_name: str
     affected_nodes: int
@@ -133,7 +133,7 @@ class ChangeOutput(Answer):
     dry_run: bool = False
 
 
-class ParamDescriptor(Answer):
+class ParamDescriptor(Output):
     """A parameter; bigint, date, datetime and blob travel as JSON strings."""
 
     name: str
@@ -155,7 +155,7 @@ class ParamDescriptor(Answer):
     values: list[str] | None = None
 
 
-class StoredQueryOutput(Answer):
+class StoredQueryOutput(Output):
     name: str
     tool_name: str
     mutation: bool
@@ -166,5 +166,5 @@ class StoredQueryOutput(Answer):
     broken: bool = False
 
 
-class StoredQueriesOutput(Answer):
+class StoredQueriesOutput(Output):
     queries: list[StoredQueryOutput]

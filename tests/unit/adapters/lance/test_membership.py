@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omnigraph.adapters.lance.membership import Presence
+from omnigraph.adapters.lance.membership import MembershipFilter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,33 +27,33 @@ def dataset(tmp_path: Path) -> Any:
     return lance.write_dataset(rows("c"), first, mode="append")
 
 
-def asked(presence: Presence, dataset: Any, *ids: str) -> list[str]:
+def asked(presence: MembershipFilter, dataset: Any, *ids: str) -> list[str]:
     return presence.may_hold(dataset, "id", pa.array(ids, pa.string())).to_pylist()
 
 
 def test_a_few_rows_are_read_at_the_first_question(dataset: Any) -> None:
-    assert asked(Presence(), dataset, "x", "a") == ["a"]
+    assert asked(MembershipFilter(), dataset, "x", "a") == ["a"]
 
 
 def test_a_table_that_is_asked_once_is_not_read(
     dataset: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("omnigraph.adapters.lance.membership._READ_TOGETHER_ROWS", 2)
-    presence = Presence()
+    presence = MembershipFilter()
     assert asked(presence, dataset, "x", "a") == ["x", "a"]
     assert asked(presence, dataset, "x", "a") == ["x", "a"]
     assert asked(presence, dataset, "x", "a") == ["a"]
 
 
 def test_what_no_file_holds_is_left_out_once_they_are_known(dataset: Any) -> None:
-    presence = Presence()
+    presence = MembershipFilter()
     for _ in range(2):
         asked(presence, dataset, "x")
     assert asked(presence, dataset, "x", "c", "a", "y") == ["c", "a"]
 
 
 def test_a_row_that_is_deleted_here_may_live_on_another_branch(dataset: Any) -> None:
-    presence = Presence()
+    presence = MembershipFilter()
     before = dataset.checkout_version(dataset.version)
     dataset.delete("id = 'a'")
     for _ in range(2):
@@ -62,7 +62,7 @@ def test_a_row_that_is_deleted_here_may_live_on_another_branch(dataset: Any) -> 
 
 
 def test_what_is_written_is_known_without_reading_it(dataset: Any, tmp_path: Path) -> None:
-    presence = Presence()
+    presence = MembershipFilter()
     for _ in range(2):
         asked(presence, dataset, "x")
     new = rows("d", "e")
@@ -77,7 +77,7 @@ def test_what_is_written_is_known_without_reading_it(dataset: Any, tmp_path: Pat
 
 
 def test_a_file_that_was_crowded_out_is_unknown_again(dataset: Any) -> None:
-    presence = Presence(bytes_max=0)
+    presence = MembershipFilter(bytes_max=0)
     for _ in range(4):
         assert asked(presence, dataset, "x") == ["x"]
 
@@ -88,7 +88,7 @@ def test_a_large_file_is_read_beside_the_writes_that_ask(
     monkeypatch.setattr("omnigraph.adapters.lance.membership._READ_AT_ONCE_ROWS", 2)
     monkeypatch.setattr("omnigraph.adapters.lance.membership._READ_TOGETHER_ROWS", 2)
     large: Any = lance.write_dataset(rows("a", "b", "c"), tmp_path / "t")
-    presence = Presence()
+    presence = MembershipFilter()
     for _ in range(2):
         assert asked(presence, large, "x") == ["x"]
     for thread in list(_presence_threads()):
@@ -108,7 +108,7 @@ def _presence_threads() -> Any:
 def test_nothing_that_a_table_holds_is_ever_left_out(
     held: list[str], wanted: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    presence = Presence()
+    presence = MembershipFilter()
     table: Any = lance.write_dataset(rows("-", *held), tmp_path_factory.mktemp("t") / "t")
     for _ in range(3):
         found = asked(presence, table, *wanted)

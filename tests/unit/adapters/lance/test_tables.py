@@ -17,7 +17,7 @@ from omnigraph.adapters.lance.handle_metadata import (
     plain_fields,
     schema_of,
 )
-from omnigraph.adapters.lance.versions import Naming, manifest_name, parse_manifest_name
+from omnigraph.adapters.lance.versions import VersionNaming, manifest_name, parse_manifest_name
 from omnigraph.errors import Conflict, StorageFault, Unsupported
 
 if TYPE_CHECKING:
@@ -306,9 +306,9 @@ def test_a_moved_or_copied_graph_opens_with_all_its_pins(
 
 def test_names_of_versions() -> None:
     assert manifest_name(1) == "18446744073709551614.manifest"
-    assert manifest_name(7, Naming.PLAIN) == "7.manifest"
-    assert parse_manifest_name("18446744073709551614.manifest") == (1, Naming.INVERTED)
-    assert parse_manifest_name("7.manifest") == (7, Naming.PLAIN)
+    assert manifest_name(7, VersionNaming.PLAIN) == "7.manifest"
+    assert parse_manifest_name("18446744073709551614.manifest") == (1, VersionNaming.INVERTED)
+    assert parse_manifest_name("7.manifest") == (7, VersionNaming.PLAIN)
     for other in (
         "18446744073709551614.manifest.torn-1",
         "18446744073709551614.manifest#1",

@@ -13,7 +13,7 @@ import pytest
 
 from omnigraph.compiler import bind_params
 from omnigraph.errors import LimitExceeded
-from omnigraph.planner import PASSES, Facts
+from omnigraph.planner import PASSES, PlannerStatistics
 from omnigraph.planner.build import build
 from omnigraph.planner.passes.factorise import factorise
 from omnigraph.planner.plan import Access, Product, walk
@@ -143,7 +143,7 @@ def test_factorised_sums_equal_those_of_the_materialised_rows(worlds: Any) -> No
     plan = build(asked.ir)
     for run in PASSES:
         if run is not factorise:
-            plan = run(plan, Facts(world.catalog, {}))
+            plan = run(plan, PlannerStatistics(world.catalog, {}))
     assert not any(isinstance(node, Product) for node in walk(plan.root))
     found = asked.execute(Access.RESIDENT)
     assert len(found) == 21

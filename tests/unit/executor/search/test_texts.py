@@ -10,7 +10,7 @@ import pytest
 
 from omnigraph.executor.search import indexed, segments, texts
 from omnigraph.executor.search.corpus import TextQuery
-from omnigraph.executor.search.notes import PartLengths, read_notes, write_notes
+from omnigraph.executor.search.notes import FragmentTextLengths, read_notes, write_notes
 from omnigraph.ir.expressions import TextFunc
 from omnigraph.semantics.text import Corpus
 
@@ -197,7 +197,7 @@ def test_what_an_index_has_cost_is_a_reason_to_read(
 
 
 def test_notes_are_read_as_they_were_written() -> None:
-    lengths = PartLengths.of(library_texts("a b", None, "", "c"), np.array([0, 1, 3, 4]), 6)
+    lengths = FragmentTextLengths.of(library_texts("a b", None, "", "c"), np.array([0, 1, 3, 4]), 6)
     [(key, found)] = read_notes(write_notes([("part", lengths)])).items()
     assert key == "part"
     assert found.lengths.tolist() == lengths.lengths.tolist()

@@ -13,7 +13,7 @@ import pytest
 
 from omnigraph.errors import SyntaxFailure
 from omnigraph.language.gq.parser import parse_queries
-from omnigraph.language.gq.problems import Problem
+from omnigraph.language.gq.problems import SyntaxProblem
 from omnigraph.language.source import Source
 
 GOLDEN = Path(__file__).parents[3] / "corpus" / "gq" / "errors.golden"
@@ -62,4 +62,7 @@ def test_every_remedy_is_given_and_every_code_is_shown_once() -> None:
             codes.add(found["code"])
             assert found["remedy"], (name, found)
     # Limits are too large for a golden file; they have tests of their own.
-    assert codes >= {problem.value for problem in Problem} - {Problem.TOO_DEEP, Problem.TOO_MANY}
+    assert codes >= {problem.value for problem in SyntaxProblem} - {
+        SyntaxProblem.TOO_DEEP,
+        SyntaxProblem.TOO_MANY,
+    }

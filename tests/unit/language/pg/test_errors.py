@@ -13,7 +13,7 @@ import pytest
 
 from omnigraph.errors import SyntaxFailure
 from omnigraph.language.pg.parser import parse_schema
-from omnigraph.language.pg.problems import Problem
+from omnigraph.language.pg.problems import SchemaSyntaxProblem
 from omnigraph.language.source import Source
 
 GOLDEN = Path(__file__).parents[3] / "corpus" / "pg" / "errors.golden"
@@ -60,4 +60,4 @@ def test_every_error_has_a_remedy_and_every_code_is_shown() -> None:
         for found in failure_of(text).details["diagnostics"]:
             assert found["remedy"]
             codes.add(found["code"])
-    assert codes >= {problem.value for problem in Problem}
+    assert codes >= {problem.value for problem in SchemaSyntaxProblem}

@@ -9,7 +9,7 @@ import pytest
 from omnigraph.catalog.build import build_catalog
 from omnigraph.errors import SchemaFailure
 from omnigraph.evolution.backfill import parse_backfill
-from omnigraph.evolution.row_migration import Coalesce, Constant, Copy, Fill, Join
+from omnigraph.evolution.row_migration import CoalesceFill, ConcatFill, ConstantFill, CopyFill, Fill
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 
@@ -44,22 +44,22 @@ def fill_of(place: str, value: Any) -> Fill:
 
 
 def test_a_word_is_a_property_and_json_is_a_constant() -> None:
-    assert fill_of("P.text", "name") == Copy(ACCEPTED.nodes[0].by_name["name"])
+    assert fill_of("P.text", "name") == CopyFill(ACCEPTED.nodes[0].by_name["name"])
     assert fill_of("P.text", " name ") == fill_of("P.text", "name")
-    assert fill_of("P.text", '"name"') == Constant("name")
-    assert fill_of("P.age", "7") == fill_of("P.age", 7) == Constant(7)
+    assert fill_of("P.text", '"name"') == ConstantFill("name")
+    assert fill_of("P.age", "7") == fill_of("P.age", 7) == ConstantFill(7)
 
 
 def test_texts_are_joined_and_the_first_that_is_there_is_taken() -> None:
-    name = Copy(ACCEPTED.nodes[0].by_name["name"])
-    assert fill_of("P.text", 'name+" " + name') == Join((name, Constant(" "), name))
-    either = Coalesce((name, Constant("nobody")))
+    name = CopyFill(ACCEPTED.nodes[0].by_name["name"])
+    assert fill_of("P.text", 'name+" " + name') == ConcatFill((name, ConstantFill(" "), name))
+    either = CoalesceFill((name, ConstantFill("nobody")))
     assert fill_of("P.text", 'coalesce( name , "nobody" )') == either
-    assert fill_of("P.text", '"a + b" + coalesce(name, "nobody")') == Join(
-        (Constant("a + b"), either)
+    assert fill_of("P.text", '"a + b" + coalesce(name, "nobody")') == ConcatFill(
+        (ConstantFill("a + b"), either)
     )
-    age = Copy(ACCEPTED.nodes[0].by_name["age"])
-    assert fill_of("P.age", "coalesce(age, -1)") == Coalesce((age, Constant(-1)))
+    age = CopyFill(ACCEPTED.nodes[0].by_name["age"])
+    assert fill_of("P.age", "coalesce(age, -1)") == CoalesceFill((age, ConstantFill(-1)))
 
 
 def test_it_is_shown_as_it_was_written() -> None:

@@ -11,7 +11,7 @@ from omnigraph.catalog.build import build_catalog
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import SchemaFailure
 from omnigraph.evolution.backfill import parse_backfill
-from omnigraph.evolution.row_migration import Passage, migrate_table
+from omnigraph.evolution.row_migration import RowMigration, migrate_table
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
 
@@ -170,7 +170,7 @@ def test_edges_keep_their_ends() -> None:
 def test_only_what_changes_is_written() -> None:
     def written(text: str) -> list[str]:
         after: EntityType = catalog(text, ACCEPTED).nodes[0]
-        return [prop.name for prop in Passage(PERSON, after, {}).written]
+        return [prop.name for prop in RowMigration(PERSON, after, {}).written]
 
     assert written(BEFORE) == []
     assert written("node Person { name: String @key  age: I64?  new: String? }") == ["age"]

@@ -18,7 +18,7 @@ from omnigraph.graph.facade import Graph
 from omnigraph.ports.tables import ROW_ID
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_between import Between, Interruption
-from omnigraph.testing.processes import Crew, Script, step
+from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.manifest import Counts, WriterKind
 
@@ -540,7 +540,7 @@ def test_schemas_change_while_other_processes_write(tmp_path: Path) -> None:
         (step("open"), *(step("add", ids={"Person": [f"{child}-{n}"]}) for n in range(25)))
         for child in range(2)
     ]
-    with Crew() as crew:
+    with ProcessGroup() as crew:
         children = [crew.start(Script(graph.uri, steps)) for steps in scripts]
         applied = 0
         while any(child.is_alive() for child in children) or applied % 2 == 0:

@@ -9,12 +9,12 @@ import pytest
 import omnigraph
 from omnigraph.errors import GraphError, PreconditionFailed
 from omnigraph.history.commits import CommitFilter
-from omnigraph.recovery.fence import Fate, fence
+from omnigraph.recovery.fence import OperationStatus, fence
 from omnigraph.runtime import faults
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning import chain
 from omnigraph.versioning.manifest import WriterKind
-from omnigraph.versioning.publish import Draft, Publication
+from omnigraph.versioning.publish import ManifestDraft, Publication
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,12 +47,12 @@ def recover(graph: Graph, branch: str = "main") -> None:
     engine = graph.engine
     ref, head = engine.heads.of_branch(branch)
     failed = Publication(
-        Draft(new_ulid(engine.root.clock), branch, WriterKind.MUTATION),
+        ManifestDraft(new_ulid(engine.root.clock), branch, WriterKind.MUTATION),
         ref.incarnation,
         head.commit.ref,
         head.commit.schema,
     )
-    assert fence(engine.root, engine.heads, engine.lineage, failed) is Fate.VOID
+    assert fence(engine.root, engine.heads, engine.lineage, failed) is OperationStatus.VOID
 
 
 def update(graph: Graph, **how: Any) -> object:
