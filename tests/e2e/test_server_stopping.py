@@ -39,7 +39,7 @@ STUCK = textwrap.dedent(
     from omnigraph.server.registry import GraphList
     from omnigraph.server.routes import OPERATIONS
     from omnigraph.server.serve import serve_until_stopped
-    from omnigraph.server.settings import Limits
+    from omnigraph.server.settings import ServerLimits
     from omnigraph.server.tokens import read_tokens
 
     @operation("GET", "/stuck", public=True)
@@ -52,7 +52,7 @@ STUCK = textwrap.dedent(
         GraphList([]),
         tokens=read_tokens({}),
         access=choose_access(tokens=False, policy=False, unauthenticated=True),
-        limits=Limits(shutdown_seconds=1, shutdown_cancel_seconds=0.5),
+        limits=ServerLimits(shutdown_seconds=1, shutdown_cancel_seconds=0.5),
         operations=(*OPERATIONS, stuck),
     )
     bind = "127.0.0.1:0"

@@ -263,7 +263,7 @@ def test_ordinary_records_go_the_fast_way(found: list[dict[str, Any]]) -> None:
     data = "".join(json.dumps(record) + "\n" for record in found).encode()
     fast = read_block(data, SHAPES[Mode.APPEND])
     assert fast is not None
-    same(fast, exactly(data, SHAPES[Mode.APPEND]))
+    same(fast, exactly(data, SHAPES[Mode.APPEND]), Mode.APPEND)
 
 
 @given(
@@ -287,7 +287,7 @@ def test_lines_that_differ_in_strings_alone_mean_the_same(
     data = "".join(f"{line}\n" for line in lines).encode()
     fast = read_block(data, SHAPES[Mode.APPEND])
     if fast is not None:
-        same(fast, exactly(data, SHAPES[Mode.APPEND]))
+        same(fast, exactly(data, SHAPES[Mode.APPEND]), Mode.APPEND)
 
 
 @given(blocks(), st.lists(st.integers(0, 400), max_size=4))

@@ -79,7 +79,8 @@ def source_of(kind: str, rows: list[dict[str, Any]]) -> Any:
         case "flat":
             return rows
         case "csv":
-            lines = [",".join(rows[0]), *(",".join(map(cell, row.values())) for row in rows)]
+            cells = [",".join(cell(row[name]) for name in rows[0]) for row in rows]
+            lines = [",".join(rows[0]), *cells]
             return "\n".join([*lines, ""]).encode()
     table = pa.table({name: pa.array([r[name] for r in rows], TYPES[name]) for name in rows[0]})
     if kind == "table":
