@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ import omnigraph
 from omnigraph.testing.examples import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from omnigraph import Graph
 
@@ -23,6 +24,7 @@ RELAXED = settings(
 )
 TYPES = ("P", "Q", "R", "S")
 PROPERTIES = ("u", "v", "w", "x")
+BRANCH = "names"
 
 
 @dataclass
@@ -79,6 +81,7 @@ verbs = st.sampled_from(
         "drop type",
         "rename type",
         "exchange",
+        "rename aside",
         "create property",
         "drop property",
         "rename property",
@@ -94,16 +97,45 @@ def play(graph: Graph, types: list[Type], step: tuple[str, int, int]) -> None:
     verb, first, second = step
     entity = types[first % len(types)]
     if verb == "delete":
-        graph.mutate(f'query q() {{ delete {entity.name} where k = "e{second}" }}')
-        return
-    if verb == "write":
-        values = "".join(f", {name}: {first + second}" for name in entity.properties)
-        graph.mutate(f'query q() {{ insert {entity.name} {{ k: "e{second}"{values} }} }}')
-        return
-    if verb == "exchange":
-        exchange(graph, types, entity)
+        delete(graph, entity, second)
+    elif verb == "write":
+        write(graph, entity, second, first + second)
+    elif verb == "exchange":
+        exchange(graph, types, entity, second)
+    elif verb == "rename aside":
+        rename_aside(graph, types, step)
     elif edit(types, step):
         define(graph, types)
+
+
+def write(graph: Graph, entity: Type, key: int, value: int, branch: str = "main") -> None:
+    values = "".join(f", {name}: {value}" for name in entity.properties)
+    query = f'query q() {{ insert {entity.name} {{ k: "e{key}"{values} }} }}'
+    graph.mutate(query, branch=branch)
+
+
+def delete(graph: Graph, entity: Type, key: int, branch: str = "main") -> None:
+    graph.mutate(f'query q() {{ delete {entity.name} where k = "e{key}" }}', branch=branch)
+
+
+def write_aside(graph: Graph, entity: Type, number: int) -> None:
+    """Insert or update one entity and delete another under the names that the branch gave them."""
+    write(graph, entity, number + 1, 10 + number, BRANCH)
+    delete(graph, entity, number, BRANCH)
+
+
+def rename_aside(graph: Graph, types: list[Type], step: tuple[str, int, int]) -> None:
+    """Rename a type and one of its properties on a branch, and write there before the merge."""
+    _, first, second = step
+    entity = types[first % len(types)]
+    graph.branches.create(BRANCH)
+    # An entity that only the target has makes it a merge of two lines.
+    write(graph, entity, 9, second)
+    for verb in ("rename type", "rename property"):
+        edit(types, (verb, first, second))
+    define(graph, types, BRANCH)
+    write_aside(graph, entity, second)
+    graph.merge(BRANCH, delete_branch=True)
 
 
 def define(graph: Graph, types: list[Type], branch: str = "main") -> None:
@@ -112,23 +144,26 @@ def define(graph: Graph, types: list[Type], branch: str = "main") -> None:
         each.settle()
 
 
-def exchange(graph: Graph, types: list[Type], first: Type) -> None:
+def exchange(graph: Graph, types: list[Type], first: Type, number: int) -> None:
     """Let two types exchange their names in one commit; a single type gives its to a new one."""
-    graph.branches.create("names")
+    graph.branches.create(BRANCH)
     name = first.name
     free = next(each for each in (*TYPES, "T") if each not in {each.name for each in types})
     first.was, first.name = name, free
-    define(graph, types, "names")
+    define(graph, types, BRANCH)
     if len(types) > 1:
         second = types[types.index(first) - 1]
         taken = second.name
         second.was, second.name = taken, name
-        define(graph, types, "names")
+        define(graph, types, BRANCH)
         first.was, first.name = free, taken
     else:
         types.append(Type(name, {"v": None}))
-    define(graph, types, "names")
-    graph.merge("names", delete_branch=True)
+    define(graph, types, BRANCH)
+    write_aside(graph, first, number)
+    if len(types) > 1:
+        delete(graph, types[types.index(first) - 1], number + 1, BRANCH)
+    graph.merge(BRANCH, delete_branch=True)
 
 
 State = dict[str, dict[str, dict[str, Any]]]
@@ -141,36 +176,60 @@ class Replica:
         self.state: State = {}
         # Identities are never used again, and a block may continue on the next page.
         self.dropped: set[str] = set()
+        # The state before the block, which images of old rows are compared with.
+        self.commit = ""
+        self.parent: State = {}
+        self.names: dict[str, str] = {}
 
     def apply(self, block: Mapping[str, Any]) -> None:
-        before, after = self.state, {}
-        renamed = {
-            change["previous_name"]: change["type"]["name"]
-            for change in block.get("schema_changes", ())
-            if change["op"] == "rename_type"
-        }
-        for change in block.get("schema_changes", ()):
-            if change["op"] == "drop_type":
-                self.dropped.add(change["type"]["id"])
-                del before[change["type"]["name"]]
-        for name, entities in before.items():
-            after[renamed.get(name, name)] = entities
-        for change in block.get("schema_changes", ()):
-            if change["op"] == "create_type":
-                assert change["type"]["name"] not in after
-                after[change["type"]["name"]] = {}
-        self.state = after
-        self._redefine(block.get("schema_changes", ()))
+        events = block.get("schema_changes", ())
+        if block["cause"]["graph_commit_id"] != self.commit:
+            self.commit = block["cause"]["graph_commit_id"]
+            self.parent = copy.deepcopy(self.state)
+            self.names = {
+                change["type"]["name"]: change["previous_name"]
+                for change in events
+                if change["op"] == "rename_type"
+            }
+        self._define(events)
+        self._redefine(events)
         for change in block["changes"]:
             if change["type"]["id"] not in self.dropped:
-                entities = after[change["type"]["name"]]
-                if change["op"] == "delete":
-                    del entities[change["id"]]
-                else:
-                    entities[change["id"]] = dict(change["after"]["properties"])
+                self._change(change)
 
-    def _redefine(self, changes: list[dict[str, Any]]) -> None:
-        by_type: dict[str, list[dict[str, Any]]] = {}
+    def _define(self, events: Sequence[Mapping[str, Any]]) -> None:
+        renamed = {
+            change["previous_name"]: change["type"]["name"]
+            for change in events
+            if change["op"] == "rename_type"
+        }
+        for change in events:
+            if change["op"] == "drop_type":
+                self.dropped.add(change["type"]["id"])
+                del self.state[change["type"]["name"]]
+        self.state = {renamed.get(name, name): found for name, found in self.state.items()}
+        for change in events:
+            if change["op"] == "create_type":
+                assert change["type"]["name"] not in self.state
+                self.state[change["type"]["name"]] = {}
+
+    def _change(self, change: Mapping[str, Any]) -> None:
+        name, key = change["type"]["name"], change["id"]
+        entities = self.state[name]
+        if "before" in change:
+            parent = self.parent[self.names.get(name, name)][key]
+            assert change["before"]["properties"] == parent
+        if change["op"] == "delete":
+            del entities[key]
+            return
+        new = change["after"]["properties"]
+        if change["op"] == "update":
+            differing = {each for each in new if new[each] != entities[key][each]}
+            assert differing <= {*change["changed"]}
+        entities[key] = dict(new)
+
+    def _redefine(self, changes: Sequence[Mapping[str, Any]]) -> None:
+        by_type: dict[str, list[Mapping[str, Any]]] = {}
         for change in changes:
             if "property" in change:
                 by_type.setdefault(change["type"]["name"], []).append(change)

@@ -162,9 +162,8 @@ def _decode(
         op = ChangeOp(rank)
         old = next(before) if op is not ChangeOp.INSERT else None
         new = next(after) if op is not ChangeOp.DELETE else None
-        known = new or old
-        assert known is not None  # noqa: S101 - every operation has one of the two
-        yield EntityChange(known.entity, entity_id, op, old, new, number)
+        # The later schema names the type, of deleted entities too: a commit may rename it as well.
+        yield EntityChange(pair.entity, entity_id, op, old, new, number)
 
 
 def _images(

@@ -71,7 +71,11 @@ class Image:
 
 @frozen
 class EntityChange:
-    """An insert has only ``after``, a delete only ``before``, an update both."""
+    """An insert has only ``after``, a delete only ``before``, an update both.
+
+    ``entity`` is the type in the later of the two schemas; only a dropped type is that of the
+    earlier one. Each image is in the schema of its own side.
+    """
 
     entity: EntityType
     id: str
@@ -91,7 +95,11 @@ class EntityChange:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """The names of the properties that an update changed; ``from`` and ``to`` for endpoints."""
+        """The names of the properties that an update changed; ``from`` and ``to`` for endpoints.
+
+        Names are those of the later schema; a dropped property has its last name, which another
+        property may have taken.
+        """
         if self.before is None or self.after is None:
             return ()
         old, new = self.before.row, self.after.row
@@ -99,4 +107,5 @@ class EntityChange:
         names |= {prop.id: prop.name for prop in stored_properties(self.after.entity)}
         names |= {SRC.id: "from", DST.id: "to"}
         # A property that one of the schemas lacks has no value there.
-        return tuple(name for key, name in names.items() if old.get(key) != new.get(key))
+        changed = (name for key, name in names.items() if old.get(key) != new.get(key))
+        return tuple(dict.fromkeys(changed))

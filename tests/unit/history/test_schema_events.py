@@ -142,6 +142,66 @@ def test_a_reset_and_a_merge_have_the_events_of_what_they_bring(graph: Graph) ->
     assert ("drop_type", "Knows", "", "") in told(back)
 
 
+def node(name: str, previous: str = "", **renamed: str) -> str:
+    was = f' @rename_from("{previous}")' if previous else ""
+    lines = [f'{new}: I64? @rename_from("{old}")' for new, old in renamed.items()]
+    return "\n".join([f"node {name}{was} {{ k: String @key", *(lines or ["a: I64?"]), "}"])
+
+
+def test_a_delete_has_the_name_that_the_block_gives_its_type(tmp_path: Path) -> None:
+    graph = omnigraph.init(tmp_path / "g.omni", node("P"), durability="process")
+    graph.mutate('query q() { insert P { k: "x" } insert P { k: "y" } insert P { k: "z" } }')
+    graph.branches.create("b")
+    graph.apply_schema(node("Q", "P", b="a"), branch="b")
+    graph.mutate('query q() { delete Q where k = "x" }', branch="b")
+    graph.mutate(
+        'query q() { update Q set { b: 1 } where k = "y" insert Q { k: "w" } }', branch="b"
+    )
+    merged = graph.merge("b").commit
+    assert merged is not None
+    page = graph.changes.poll(start="beginning").blocks[-1]
+    for block in (page, graph.changes.of_commit(merged).block):
+        found = [(each.op.name, each.entity.name, each.id) for each in block.changes]
+        assert found == [("INSERT", "Q", "w"), ("DELETE", "Q", "x"), ("UPDATE", "Q", "y")]
+        assert {each["type"]["name"] for each in block.to_json()["changes"]} == {"Q"}
+        assert block.changes[2].changed == ("b",)
+    assert graph.blame("Q", "x").entries[0][1].entity.name == "Q"
+
+
+def test_a_merge_that_exchanges_names_deletes_from_the_right_type(tmp_path: Path) -> None:
+    first = node("P") + "\n" + node("Q")
+    graph = omnigraph.init(tmp_path / "g.omni", first, durability="process")
+    graph.mutate('query q() { insert P { k: "x", a: 1 } insert Q { k: "x", a: 2 } }')
+    graph.branches.create("b")
+    graph.apply_schema(node("R", "P") + "\n" + node("Q"), branch="b")
+    graph.apply_schema(node("R") + "\n" + node("P", "Q"), branch="b")
+    graph.apply_schema(node("Q", "R") + "\n" + node("P"), branch="b")
+    graph.mutate('query q() { delete Q where k = "x" }', branch="b")
+    merged = graph.merge("b").commit
+    assert merged is not None
+    (change,) = graph.changes.of_commit(merged).block.changes
+    assert (change.op.name, change.entity.name) == ("DELETE", "Q")
+    assert change.before is not None
+    assert change.before.properties == {"k": "x", "a": 1}
+    assert [row["a"] for row in graph.nodes("P").to_pylist()] == [2]
+
+
+def test_a_dropped_and_a_renamed_property_of_one_name_change_once(tmp_path: Path) -> None:
+    two = "node P { k: String @key\n a: I64?\n b: I64? }"
+    graph = omnigraph.init(tmp_path / "g.omni", two, durability="process")
+    graph.mutate('query q() { insert P { k: "x", a: 1, b: 2 } }')
+    graph.branches.create("b")
+    graph.apply_schema("node P { k: String @key\n b: I64? }", branch="b")
+    graph.apply_schema(node("P", a="b"), branch="b")
+    graph.mutate('query q() { update P set { a: 3 } where k = "x" }', branch="b")
+    merged = graph.merge("b").commit
+    assert merged is not None
+    (change,) = graph.changes.of_commit(merged).block.changes
+    assert change.changed == ("a",)
+    assert change.before is not None
+    assert change.before.properties == {"k": "x", "a": 1, "b": 2}
+
+
 def test_the_command_line_shows_them(graph: Graph, capsys: pytest.CaptureFixture[str]) -> None:
     newest = graph.commits.list().commits[0].id
     for verb in (["changes", "poll", "--start", "beginning"], ["commit", "changes", newest]):
