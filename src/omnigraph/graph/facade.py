@@ -250,7 +250,7 @@ class Graph(GraphAt):
         target: Target = MAIN,
         limit: int = 1_000,
     ) -> EntityHistory:
-        """Every commit that changed one entity, newest first."""
+        """List the commits that changed one entity, newest first, without discarded changes."""
         from omnigraph.history.blame import BlameRequest, blame
 
         target = target_text(target)

@@ -1,4 +1,9 @@
-"""The history of one entity: every commit that changed it."""
+"""The history of one entity: the commits that its state comes from, through merges.
+
+Merges simplify the history, as in ``git log -- path``. Where a merge left the entity as one of its
+parents had it, only that parent is followed. Where it combined both, each parent is followed for
+the properties that come from it. A commit whose changes a merge discarded is not listed.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ from omnigraph.changes.model import EntityChange, Image
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.frozen import frozen
 from omnigraph.history.change_json import cause_to_json, change_to_json
-from omnigraph.history.commit_changes import readable, snapshots_of
+from omnigraph.history.commit_changes import readable, snapshot_of, snapshots_of
 from omnigraph.history.filters import parse_filter
 from omnigraph.versioning.names import MAIN
 
@@ -44,9 +49,9 @@ class BlameRequest:
 class EntityHistory:
     """Changes of one entity with their commits, newest first.
 
-    A commit of a merged branch is told as well as the merge that brought its change: each changed
-    the entity relative to its own parent. ``reaches_back_to`` is the oldest commit that could be
-    looked at, where cleanup has removed what came before.
+    A commit of a merged branch is listed as well as the merge that included its change: each
+    changed the entity relative to its own first parent. Commits whose changes a merge discarded are
+    omitted. ``reaches_back_to`` is the commit before which cleanup has removed the history.
     """
 
     type: str
@@ -73,7 +78,7 @@ class EntityHistory:
 
 
 def blame(engine: Engine, request: BlameRequest) -> EntityHistory:
-    """Every commit that inserted, updated or deleted an entity, in all lines that were merged."""
+    """List the commits that inserted, updated or deleted an entity and were not discarded."""
     limit: object = request.limit
     if not isinstance(limit, int) or not 1 <= limit <= LIMIT_MAX:
         raise InvalidInput(
@@ -85,22 +90,14 @@ def blame(engine: Engine, request: BlameRequest) -> EntityHistory:
     snapshot = engine.snapshot(request.target)
     (type_id,) = parse_filter((), [request.type], (), [snapshot.catalog]).types
     entries: list[tuple[Commit, EntityChange]] = []
-    oldest: str | None = None
-    looker = _Looker(engine, type_id, request.id)
-    for commit in _ancestors(engine, snapshot.manifest.commit):
-        try:
-            change = looker.change(commit)
-        except NotFound as error:
-            if error.code != "change_feed.gap":
-                raise
-            oldest = commit.id
-            continue
-        if change is None:
-            continue
+    walk = _Walk(engine, _EntityReader(engine, type_id, request.id))
+    for commit, change in walk.changes(snapshot.manifest.commit):
         if len(entries) == request.limit:
-            return EntityHistory(request.type, request.id, tuple(entries), oldest, more=True)
+            return EntityHistory(
+                request.type, request.id, tuple(entries), walk.reaches_back_to, more=True
+            )
         entries.append((commit, change))
-    return EntityHistory(request.type, request.id, tuple(entries), oldest)
+    return EntityHistory(request.type, request.id, tuple(entries), walk.reaches_back_to)
 
 
 def _require_text(entity_id: object) -> None:
@@ -112,30 +109,91 @@ def _require_text(entity_id: object) -> None:
         )
 
 
-def _ancestors(engine: Engine, newest: Commit) -> Iterator[Commit]:
-    """A commit and all its ancestors, the latest first."""
-    waiting, known = [(-newest.time_micros, newest.id)], {newest.id: newest}
-    while waiting:
-        commit = known[heapq.heappop(waiting)[1]]
-        yield commit
-        for parent in engine.lineage.parents(commit):
-            if parent.id not in known:
-                known[parent.id] = parent
-                heapq.heappush(waiting, (-parent.time_micros, parent.id))
+class _Walk:
+    """Walks from a commit to those ancestors that the state of one entity comes from."""
+
+    def __init__(self, engine: Engine, reader: _EntityReader) -> None:
+        self._lineage = engine.lineage
+        self._reader = reader
+        # Per waiting commit: the properties for which no later state comes from it.
+        self._discarded: dict[str, frozenset[str]] = {}
+        self.reaches_back_to: str | None = None
+
+    def changes(self, newest: Commit) -> Iterator[tuple[Commit, EntityChange]]:
+        """The changes that count, the latest first. A commit is later than its parents, so all of
+        its children are visited before it."""
+        waiting, known = [(-newest.time_micros, newest.id)], {newest.id: newest}
+        self._discarded[newest.id] = frozenset()
+        while waiting:
+            commit = known[heapq.heappop(waiting)[1]]
+            discarded = self._discarded[commit.id]
+            change = self._change(commit)
+            if change is not None and not _touched(change) <= discarded:
+                yield commit, change
+            for parent, omitted in self._sources(commit):
+                if parent.id not in known:
+                    known[parent.id] = parent
+                    heapq.heappush(waiting, (-parent.time_micros, parent.id))
+                earlier = self._discarded.get(parent.id)
+                added = discarded | omitted
+                self._discarded[parent.id] = added if earlier is None else earlier & added
+
+    def _change(self, commit: Commit) -> EntityChange | None:
+        try:
+            return self._reader.change(commit)
+        except NotFound as error:
+            if error.code != "change_feed.gap":
+                raise
+            self.reaches_back_to = self.reaches_back_to or commit.id
+            return None
+
+    def _sources(self, commit: Commit) -> list[tuple[Commit, frozenset[str]]]:
+        """The parents that the entity comes from, each with the properties that do not."""
+        parents = self._lineage.parents(commit)
+        if len(parents) < 2:
+            return [(parent, frozenset()) for parent in parents]
+        ours, theirs = parents
+        try:
+            merged, left, right = map(self._reader.values, (commit, ours, theirs))
+        except NotFound as error:
+            if error.code != "change_feed.gap":
+                raise
+            return [(ours, frozenset()), (theirs, frozenset())]
+        if merged == left:
+            return [(ours, frozenset())]
+        if merged == right:
+            return [(theirs, frozenset())]
+        names = merged.keys() | left.keys() | right.keys()
+        from_ours = {name for name in names if merged.get(name) == left.get(name)}
+        from_theirs = {name for name in names - from_ours if merged.get(name) == right.get(name)}
+        return [(ours, frozenset(from_theirs)), (theirs, frozenset(from_ours))]
 
 
-class _Looker:
-    """Looks at one entity at one commit after the other."""
+def _touched(change: EntityChange) -> frozenset[str]:
+    """The identities of the properties that a change set, and ``ID`` of an insert or delete."""
+    old, new = _values(change.before), _values(change.after)
+    return frozenset(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+
+
+def _values(image: Image | None) -> dict[str, Any]:
+    """The values of an entity by property identity, without NULLs; empty if it does not exist."""
+    if image is None:
+        return {}
+    return {name: value for name, value in image.row.items() if value is not None}
+
+
+class _EntityReader:
+    """Reads one entity at one commit after the other."""
 
     def __init__(self, engine: Engine, type_id: TypeId, key: str) -> None:
         self._engine = engine
         self._type_id = type_id
         self._key = key
-        # What one commit began with its parent ended with.
-        self._seen: dict[tuple[Pin | None, str], Image | None] = {}
+        # A commit begins with the state that its parent ended with.
+        self._images: dict[tuple[Pin | None, str], Image | None] = {}
 
     def change(self, commit: Commit) -> EntityChange | None:
-        """What a commit did to the entity; None: nothing. Reads only where the pin moved."""
+        """The change of a commit to the entity, if any. Reads only where the pin moved."""
         if commit.kind.is_physical:
             return None
         with readable(commit):
@@ -146,9 +204,16 @@ class _Looker:
         known = new or old
         if known is None:
             return None
+        # The schema after the commit names the type, also where the commit deletes the entity.
+        entity = after.catalog.types.get(self._type_id) or known.entity
         op = ChangeOp.INSERT if old is None else ChangeOp.DELETE if new is None else ChangeOp.UPDATE
-        change = EntityChange(known.entity, self._key, op, old, new)
+        change = EntityChange(entity, self._key, op, old, new)
         return None if op is ChangeOp.UPDATE and not change.changed else change
+
+    def values(self, commit: Commit) -> dict[str, Any]:
+        """The values of the entity at a commit, without NULLs; empty if it does not exist."""
+        with readable(commit):
+            return _values(self._image(snapshot_of(self._engine, commit)))
 
     def _state(self, snapshot: Snapshot) -> tuple[Pin | None, str]:
         manifest = snapshot.manifest
@@ -158,9 +223,9 @@ class _Looker:
         if snapshot is None:
             return None
         state = self._state(snapshot)
-        if state not in self._seen:
-            self._seen[state] = self._read(snapshot)
-        return self._seen[state]
+        if state not in self._images:
+            self._images[state] = self._read(snapshot)
+        return self._images[state]
 
     def _read(self, snapshot: Snapshot) -> Image | None:
         entity = snapshot.catalog.types.get(self._type_id)

@@ -134,7 +134,12 @@ def schema_changes_of(
 def snapshots_of(engine: Engine, commit: Commit) -> tuple[Snapshot | None, Snapshot]:
     """The first parent, None before the first commit, and the commit itself."""
     before = _open(engine, commit.parent) if commit.parent else None
-    return before, _open(engine, commit.ref)
+    return before, snapshot_of(engine, commit)
+
+
+def snapshot_of(engine: Engine, commit: Commit) -> Snapshot:
+    """Open the snapshot of a commit, or report that cleanup has removed it."""
+    return _open(engine, commit.ref)
 
 
 @contextmanager

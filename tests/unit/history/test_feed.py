@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import omnigraph
 from omnigraph.changes.model import ChangeFilter, ChangePosition
 from omnigraph.changes.tokens import (
     TOKEN_BYTES_MAX,
@@ -399,3 +400,80 @@ def test_a_long_history_is_cut_where_it_was_asked(engine: Engine, graph: Graph) 
         graph.blame("Person", "ada", limit=0)
     with pytest.raises(InvalidInput):
         graph.blame("Persn", "ada")
+
+
+# --- one entity, through merges that discard changes ---------------------------------------------
+
+
+def age(engine: Engine, value: int, branch: str = "main") -> str:
+    commit = write(engine, {"Person": {"ada": {"name": "ada", "age": value}}}, branch=branch)
+    assert commit is not None
+    return commit.id
+
+
+def blamed(graph: Graph, key: str = "ada", target: str = "main") -> list[str]:
+    return [commit.id for commit, _ in graph.blame("Person", key, target=target).entries]
+
+
+def test_a_change_that_a_merge_discards_is_not_in_the_history(engine: Engine, graph: Graph) -> None:
+    before = blamed(graph)
+    branch_off(engine, "side")
+    discarded, kept = age(engine, 50, "side"), age(engine, 60)
+    graph.merge("side", strategy="ours")
+    assert blamed(graph) == [kept, *before]
+    # The branch that takes main afterwards has the value of main, and the merge that brought it.
+    merged = graph.merge("main", into="side", strategy="theirs").commit
+    assert merged is not None
+    assert blamed(graph, target="side") == [merged.id, kept, *before]
+    assert discarded not in blamed(graph, target="side")
+
+
+def test_the_history_of_a_value_that_the_other_side_brought(engine: Engine, graph: Graph) -> None:
+    before = blamed(graph)
+    branch_off(engine, "side")
+    taken, _discarded = age(engine, 50, "side"), age(engine, 60)
+    merged = graph.merge("side", strategy="theirs").commit
+    assert merged is not None
+    assert blamed(graph) == [merged.id, taken, *before]
+    # The line of the other side has the value alone: the first merge did not contribute to it.
+    newest = age(engine, 70, "side")
+    again = graph.merge("side").commit
+    assert again is not None
+    assert blamed(graph) == [again.id, newest, taken, *before]
+
+
+def test_an_entity_that_both_sides_insert_comes_from_one(engine: Engine, graph: Graph) -> None:
+    branch_off(engine, "side")
+    kept, _ = write(engine, people("eve")), write(engine, people("eve"), branch="side")
+    assert kept is not None
+    graph.merge("side")
+    assert blamed(graph, "eve") == [kept.id]
+
+
+def test_a_discarded_delete_is_not_in_the_history(engine: Engine, graph: Graph) -> None:
+    before = blamed(graph)
+    branch_off(engine, "side")
+    graph.mutate('query q() { delete Person where name = "ada" }', branch="side")
+    kept = age(engine, 60)
+    graph.merge("side", strategy="ours")
+    assert blamed(graph) == [kept, *before]
+
+
+def test_a_merge_of_two_properties_discards_by_property(tmp_path: Path) -> None:
+    schema = "node P { k: String @key\n a: I64?\n b: I64? }"
+    graph = omnigraph.init(tmp_path / "p.omni", schema, durability="process")
+
+    def change(body: str, branch: str = "main") -> str:
+        query = 'query q() { update P set { BODY } where k = "x" }'.replace("BODY", body)
+        return graph.mutate(query, branch=branch).commit.id
+
+    first = graph.mutate('query q() { insert P { k: "x", a: 0, b: 0 } }').commit.id
+    graph.branches.create("side")
+    ours = change("a: 1")
+    _discarded, theirs = change("a: 2", "side"), change("b: 3", "side")
+    merged = graph.merge("side", strategy="ours").commit
+    assert merged is not None
+    found = graph.blame("P", "x").entries
+    assert found[0][1].after is not None
+    assert found[0][1].after.properties == {"k": "x", "a": 1, "b": 3}
+    assert [commit.id for commit, _ in found] == [merged.id, theirs, ours, first]
