@@ -79,6 +79,15 @@ def test_a_new_row_has_defaults_and_needs_what_is_required(graph: Graph) -> None
     assert found.value.details["violations"][0]["property"] == "mail"
 
 
+def test_required_is_checked_on_the_final_row_of_the_mutation(graph: Graph) -> None:
+    steps = 'insert Person { name: "cid" } update Person set { age: 5 } where mail is null'
+    with pytest.raises(ValidationFailure):
+        run(graph, steps)
+    run(graph, f'{steps} insert Person {{ name: "cid", mail: "c@x" }}')
+    cid = {"name": "cid", "mail": "c@x", "age": 5, "city": "Bonn", "secret": None}
+    assert stored(graph) == [ADA, cid]
+
+
 def test_edges_with_a_key_are_upserted_alike(graph: Graph) -> None:
     run(graph, 'insert Owns { from: "ada", to: "n", share: 0.25 }')
     assert stored(graph, "Owns") == [{"share": 0.25, "since": 7}]
