@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from omnigraph import errors
     from omnigraph.client.opening import open_anywhere as open  # noqa: A004 - so it is called
-    from omnigraph.executor.budget import Budget
+    from omnigraph.runtime.budget import Budget
     from omnigraph.graph.facade import Graph
     from omnigraph.graph.open import clone_graph as clone
     from omnigraph.graph.open import init_graph as init
     from omnigraph.loading.inference import infer_schema
 
 _HOMES = {
-    "Budget": ("omnigraph.executor.budget", "Budget"),
+    "Budget": ("omnigraph.runtime.budget", "Budget"),
     "Graph": ("omnigraph.graph.facade", "Graph"),
     "clone": ("omnigraph.graph.open", "clone_graph"),
     "infer_schema": ("omnigraph.loading.inference", "infer_schema"),

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.executor.budget import Budget
+from omnigraph.runtime.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.search import indexed, segments, texts, vectors
 from omnigraph.executor.search.corpus import TextQuery

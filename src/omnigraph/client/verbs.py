@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.steps import MigrationPlan
     from omnigraph.evolution.apply import SchemaResult
-    from omnigraph.executor.budget import Budget
+    from omnigraph.runtime.budget import Budget
     from omnigraph.executor.result import QueryResult, QueryStream
     from omnigraph.history.blame import EntityHistory
     from omnigraph.loading import LoadResult

@@ -4,7 +4,7 @@
 are defined in ``omnigraph.semantics``.
 """
 
-from omnigraph.executor.budget import Budget
+from omnigraph.runtime.budget import Budget
 from omnigraph.executor.result import QueryResult, ReadTarget
 from omnigraph.runtime.cancellation import Cancellation
 

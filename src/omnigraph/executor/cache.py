@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from omnigraph.executor.budget import machine_memory_bytes
+from omnigraph.runtime.budget import machine_memory_bytes
 from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:

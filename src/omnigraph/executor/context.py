@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping
 
-    from omnigraph.executor.budget import Meter
+    from omnigraph.runtime.budget import Meter
     from omnigraph.executor.cache import ByteCache
     from omnigraph.ir.expressions import Value
 

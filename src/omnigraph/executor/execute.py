@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from omnigraph.errors import InvalidInput
 from omnigraph.executor.bindings import ONE_ROW
-from omnigraph.executor.budget import Budget, Meter
+from omnigraph.runtime.budget import Budget, Meter
 from omnigraph.executor.cache import shared_cache
 from omnigraph.executor.context import Context
 from omnigraph.executor.operators import OPERATORS

@@ -13,7 +13,7 @@ from omnigraph.executor.topology import Csr
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from omnigraph.executor.budget import Meter
+    from omnigraph.runtime.budget import Meter
     from omnigraph.executor.topology import Direction
 
     Ints = npt.NDArray[np.int64]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import datetime as dt
 
     from omnigraph.catalog.model import Catalog
-    from omnigraph.executor.budget import Meter
+    from omnigraph.runtime.budget import Meter
     from omnigraph.executor.cache import ByteCache
     from omnigraph.executor.column import Column
     from omnigraph.executor.context import Context

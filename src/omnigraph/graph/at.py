@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.catalog.steps import MigrationPlan
-    from omnigraph.executor.budget import Budget
+    from omnigraph.runtime.budget import Budget
     from omnigraph.executor.result import QueryResult, QueryStream
     from omnigraph.export.blob import Blob
     from omnigraph.export.export import ExportResult

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from omnigraph.evolution.apply import SchemaResult
-    from omnigraph.executor.budget import Budget
+    from omnigraph.runtime.budget import Budget
     from omnigraph.history.blame import EntityHistory
     from omnigraph.history.diff import Diff
     from omnigraph.loading import LoadResult, Progress

@@ -17,7 +17,7 @@ from omnigraph.catalog.model import ID
 from omnigraph.changeset.rows import stored_properties
 from omnigraph.errors import InvariantBroken, LimitExceeded
 from omnigraph.executor.bindings import Bindings
-from omnigraph.executor.budget import Budget, Meter
+from omnigraph.runtime.budget import Budget, Meter
 from omnigraph.executor.cache import shared_cache
 from omnigraph.executor.column import Column, Vector, joined_array
 from omnigraph.executor.context import Context

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope
 
-    from omnigraph.executor.budget import Budget
+    from omnigraph.runtime.budget import Budget
     from omnigraph.graph.facade import Graph
     from omnigraph.policy.actions import Action
     from omnigraph.server.pools import Pool

@@ -7,7 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.compiler import CompileCache
-from omnigraph.executor.budget import Budget
+from omnigraph.runtime.budget import Budget
 from omnigraph.recovery.sweep import Recovery
 from omnigraph.session.prepared_queries import PreparedQueries
 from omnigraph.session.running_operations import RunningOperations

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput
-from omnigraph.executor.budget import Budget
+from omnigraph.runtime.budget import Budget
 from omnigraph.executor.execute import Call, execute, stream
 from omnigraph.executor.result import ReadTarget
 from omnigraph.planner.plan import Access
@@ -19,7 +19,7 @@ from omnigraph.versioning.targets import is_branch_target
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from omnigraph.executor.budget import Meter
+    from omnigraph.runtime.budget import Meter
     from omnigraph.executor.result import QueryResult, QueryStream
     from omnigraph.ir.queries import QueryIR
     from omnigraph.session.engine import Engine

@@ -12,7 +12,7 @@ import pytest
 import omnigraph
 from omnigraph import errors
 from omnigraph.client import connect, connect_async
-from omnigraph.executor.budget import Budget
+from omnigraph.runtime.budget import Budget
 from omnigraph.history.change_json import cause_to_json, change_to_json
 from omnigraph.history.commits import CommitFilter
 from omnigraph.versioning.commit_json import commit_to_json

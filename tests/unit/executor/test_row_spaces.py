@@ -9,7 +9,7 @@ import pytest
 
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import StorageFault
-from omnigraph.executor.budget import Budget
+from omnigraph.runtime.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.context import Context
 from omnigraph.executor.row_spaces import IdSpace

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from omnigraph.errors import LimitExceeded, StorageFault
 from omnigraph.executor import hops
-from omnigraph.executor.budget import Budget
+from omnigraph.runtime.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.columns import PinnedColumns
 from omnigraph.executor.context import Context

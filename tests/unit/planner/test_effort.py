@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.errors import GraphError, InvalidInput, LimitExceeded
-from omnigraph.executor.budget import Budget
+from omnigraph.runtime.budget import Budget
 from omnigraph.planner import plan_read
 from omnigraph.planner.plan import Join, SemiJoin, walk
 from omnigraph.runtime.cancellation import Cancellation, cancellable, checked_by

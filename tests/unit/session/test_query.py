@@ -15,7 +15,7 @@ import pytest
 import omnigraph
 from omnigraph.errors import GraphError, InvalidInput, LimitExceeded, NotFound, TypeFailure
 from omnigraph.executor import execute, hops, output
-from omnigraph.executor.budget import Budget
+from omnigraph.runtime.budget import Budget
 from omnigraph.executor.cache import ByteCache, pin_key, shared_cache
 from omnigraph.executor.columns import column_key, index_key
 from omnigraph.executor.operators import expand as expands

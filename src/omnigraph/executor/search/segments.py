@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from omnigraph.executor.budget import Meter
+    from omnigraph.runtime.budget import Meter
     from omnigraph.ports.tables import Fragment, Table
 
     Ints = npt.NDArray[np.int64]

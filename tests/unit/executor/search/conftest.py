@@ -10,7 +10,7 @@ import pytest
 
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
-from omnigraph.executor.budget import Budget
+from omnigraph.runtime.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.search.texts import TextColumn
 from omnigraph.executor.search.vectors import VectorColumn

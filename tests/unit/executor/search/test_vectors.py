@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omnigraph.executor.budget import Budget
+from omnigraph.runtime.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.search import segments, vectors
 from omnigraph.executor.search.vectors import VectorColumn

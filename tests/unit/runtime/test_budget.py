@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from omnigraph.errors import GraphError, InvalidInput, LimitExceeded
-from omnigraph.executor.budget import (
+from omnigraph.runtime.budget import (
     DEFAULT_ROWS,
     DEFAULT_SECONDS,
     Budget,
