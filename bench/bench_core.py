@@ -19,7 +19,8 @@ from lance import LanceDataset, LanceOperation
 from lance.fragment import write_fragments
 
 from bench.harness import Table, median_of
-from omnigraph.mutation.mutate import MutationRequest, run_mutation
+from omnigraph.api.writes import MutationRequest
+from omnigraph.mutation.mutate import run_mutation
 from omnigraph.testing.contention import write_side_by_side
 from omnigraph.testing.kit import SCHEMA, Add, new_engine, open_engine, table_of, wide_schema
 from omnigraph.versioning import layout

@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from bench.harness import Table
 from omnigraph.adapters.lance.imports import load_lance
+from omnigraph.api.commits import WriterKind
 from omnigraph.catalog.model import ID
 from omnigraph.changeset.rows import stored_properties
 from omnigraph.graph.facade import Graph
 from omnigraph.graph.open import clone_graph
 from omnigraph.testing.kit import new_engine, open_engine
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:

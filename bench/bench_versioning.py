@@ -19,13 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bench.harness import Table, median_of
+from omnigraph.api.commits import WriterKind
 from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.graph.facade import Graph
 from omnigraph.integrity.lookup import locate
 from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.testing.histories import branch_off
 from omnigraph.testing.kit import new_engine
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.root import Cache
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import omnigraph
 from omnigraph import pipeline
+from omnigraph.api.wire_values import to_wire
 from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.source import print_catalog
 from omnigraph.cli.commits import History, draw_commits, names_by_commit, walk_ancestors
 from omnigraph.cli.render import block, page_of, table
 from omnigraph.compiler import compile_source
 from omnigraph.errors import GraphError
-from omnigraph.executor.result import to_wire
 from omnigraph.ir.printer import print_ir
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from omnigraph import Graph
-    from omnigraph.executor.result import QueryResult
+    from omnigraph.api.results import QueryResult
 
 HERE = Path(__file__).parent / "demo"
 SCHEMA = HERE / "missions.pg"

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from omnigraph import errors
     from omnigraph.client.opening import open_anywhere as open  # noqa: A004 - so it is called
-    from omnigraph.runtime.budget import Budget
     from omnigraph.graph.facade import Graph
     from omnigraph.graph.open import clone_graph as clone
     from omnigraph.graph.open import init_graph as init
     from omnigraph.loading.inference import infer_schema
+    from omnigraph.runtime.budget import Budget
 
 _HOMES = {
     "Budget": ("omnigraph.runtime.budget", "Budget"),

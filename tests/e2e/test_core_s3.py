@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from omnigraph.api.status import RecoveryOutcome
 from omnigraph.errors import AlreadyExists, NotFound
 from omnigraph.graph.open import init_graph, open_graph
-from omnigraph.recovery.audit import RecoveryOutcome
 from omnigraph.testing.kit import SCHEMA, add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_proxy import counted
 from omnigraph.testing.processes import ProcessGroup, Script, step

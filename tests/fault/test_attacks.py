@@ -13,13 +13,13 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.api.commits import Counts, WriterKind
 from omnigraph.changeset.rows import to_arrow
 from omnigraph.errors import Conflict, GraphError, StorageFault
 from omnigraph.runtime import faults
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch
-from omnigraph.versioning.manifest import Counts, WriterKind
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest, WriteSnapshot
 
 if TYPE_CHECKING:

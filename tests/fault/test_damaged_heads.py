@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.api.merges import MergeRequest
+from omnigraph.api.status import RecoveryOutcome
 from omnigraph.errors import StorageFault
-from omnigraph.merging.merge import MergeRequest, merge_branches
-from omnigraph.recovery.audit import RecoveryOutcome
+from omnigraph.merging.merge import merge_branches
 from omnigraph.session.status import describe_status
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.verify import require_whole

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from omnigraph.api.commits import WriterKind
+from omnigraph.api.status import RecoveryOutcome
 from omnigraph.coordination.heartbeat import HEART
 from omnigraph.coordination.owner import Owner, current_owner
-from omnigraph.recovery.audit import RecoveryOutcome
 from omnigraph.recovery.intents import Armed, Intent, IntentStore
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import CommitId, new_ulid
@@ -24,7 +25,6 @@ from omnigraph.testing.kit_between import Between, Interruption, lose_reply
 from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.publish import ManifestDraft, Publication
 
 if TYPE_CHECKING:

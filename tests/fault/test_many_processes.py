@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from omnigraph.api.commits import WriterKind
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.faults import POINTS
 from omnigraph.testing.contention import write_side_by_side
@@ -21,7 +22,6 @@ from omnigraph.testing.kit_steps import WRITE_POINTS
 from omnigraph.testing.processes import Child, ProcessGroup, Script, StepOutcome, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch
-from omnigraph.versioning.manifest import WriterKind
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from omnigraph.api.commits import WriterKind
 from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.errors import Unsupported
 from omnigraph.graph.open import open_graph
@@ -20,7 +21,6 @@ from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.publish import ManifestDraft, Publication
 from omnigraph.versioning.stamp import FORMAT
 

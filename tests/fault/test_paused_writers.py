@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.recovery.audit import RecoveryOutcome as Recovered
+from omnigraph.api.status import RecoveryOutcome as Recovered
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.testing.kit import FAST, add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_steps import WRITE_POINTS

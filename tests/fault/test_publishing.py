@@ -13,6 +13,7 @@ import pytest
 
 from omnigraph.adapters.lance import staging
 from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.api.commits import WriterKind
 from omnigraph.errors import Conflict, GraphError, OutcomeUnknown, StorageFault
 from omnigraph.runtime import faults
 from omnigraph.testing.kit import FAST, Add, add, history, ids_of, new_engine, open_engine
@@ -20,7 +21,6 @@ from omnigraph.testing.kit_between import Between, Interruption, lose_reply
 from omnigraph.testing.kit_steps import WRITE_POINTS
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.adapters.objects.keys import TEMPORARY
+from omnigraph.api.commits import WriterKind
 from omnigraph.errors import GraphError, OutcomeUnknown, StorageFault
 from omnigraph.testing.faulty import Fault, FaultyObjects, ObjectVerb, When
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine
@@ -20,7 +21,6 @@ from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.tags import create_tag
 
 if TYPE_CHECKING:

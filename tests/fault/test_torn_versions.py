@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.api.status import RecoveryOutcome
 from omnigraph.errors import GraphError, StorageFault
-from omnigraph.recovery.audit import RecoveryOutcome
 from omnigraph.runtime import faults
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_steps import Here, play

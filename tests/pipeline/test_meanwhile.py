@@ -13,9 +13,9 @@ import lance
 import pytest
 
 from omnigraph import pipeline
+from omnigraph.api.commit_listing import CommitFilter
 from omnigraph.errors import Conflict, StorageFault
 from omnigraph.graph.open import init_graph, open_graph
-from omnigraph.history.commits import CommitFilter
 from omnigraph.testing.verify import require_whole
 
 if TYPE_CHECKING:

@@ -11,13 +11,15 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from omnigraph.api.change_pages import CommitChangesRequest, DiffRequest, PollRequest
+from omnigraph.api.merges import MergeRequest, PickRequest
 from omnigraph.changes import compare
 from omnigraph.changes.comparison import SnapshotComparison
-from omnigraph.history.commit_changes import CommitChangesRequest, commit_changes
-from omnigraph.history.diff import DiffRequest, diff
-from omnigraph.history.feed import PollRequest, poll
-from omnigraph.merging.cherry_pick import PickRequest, revert
-from omnigraph.merging.merge import MergeRequest, merge_branches
+from omnigraph.history.commit_changes import commit_changes
+from omnigraph.history.diff import diff
+from omnigraph.history.feed import poll
+from omnigraph.merging.cherry_pick import revert
+from omnigraph.merging.merge import merge_branches
 from omnigraph.merging.resolutions import parse_choices
 from omnigraph.testing.examples import examples
 from omnigraph.testing.histories import State, apply_change, branch_off, state_of, write

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from omnigraph.api.commits import WriterKind
 from omnigraph.changeset.rows import to_arrow
 from omnigraph.errors import SchemaFailure, ValidationFailure
 from omnigraph.graph.facade import Graph
@@ -23,7 +24,6 @@ from omnigraph.runtime.ids import new_short_id
 from omnigraph.testing.examples import examples
 from omnigraph.testing.kit import new_engine
 from omnigraph.testing.verify import require_whole
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID
 from omnigraph.changeset.rows import to_arrow
-from omnigraph.integrity.changes import Mode, TypeChange
+from omnigraph.integrity.changes import TypeChange
 from omnigraph.integrity.columns import check_columns
 from omnigraph.integrity.keys import repeated
 from omnigraph.integrity.violations import Report

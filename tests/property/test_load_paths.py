@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from omnigraph.integrity.changes import Mode
+from omnigraph.api.writes import Mode
 from omnigraph.loading.columnar_parser import read_block
 from omnigraph.loading.json_decoder import Decoder
 from omnigraph.loading.json_schemas import JsonSchemas

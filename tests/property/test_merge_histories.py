@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from omnigraph.api.change_pages import DiffRequest
+from omnigraph.api.merges import MergeOutcome, MergeRequest
 from omnigraph.errors import ValidationFailure
-from omnigraph.history.diff import DiffRequest, diff
-from omnigraph.merging.merge import MergeRequest, merge_branches
+from omnigraph.history.diff import diff
+from omnigraph.merging.merge import merge_branches
 from omnigraph.merging.resolutions import parse_choices
-from omnigraph.merging.result import MergeOutcome
 from omnigraph.testing.examples import examples
 from omnigraph.testing.histories import State, branch_off, state_of, write
 from omnigraph.testing.kit import new_engine

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from omnigraph.api.change_pages import DiffRequest
 from omnigraph.errors import MergeConflict
 from omnigraph.graph.facade import Graph
-from omnigraph.history.diff import DiffRequest, diff
+from omnigraph.history.diff import diff
 from omnigraph.testing.histories import branch_off, state_of, write
 from omnigraph.testing.kit import new_engine
 from omnigraph.testing.verify import require_whole

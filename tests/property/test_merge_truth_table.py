@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from omnigraph.api.merges import MergeRequest
 from omnigraph.errors import MergeConflict
-from omnigraph.merging.merge import MergeRequest, merge_branches
+from omnigraph.merging.merge import merge_branches
 from omnigraph.merging.resolutions import parse_choices
 from omnigraph.testing.histories import branch_off, state_of, write
 from omnigraph.testing.kit import new_engine

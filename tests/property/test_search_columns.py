@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.runtime.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.search import indexed, segments, texts, vectors
 from omnigraph.executor.search.corpus import TextQuery
@@ -29,6 +28,7 @@ from omnigraph.executor.search.texts import TextColumn
 from omnigraph.executor.search.vectors import VectorColumn
 from omnigraph.ir.expressions import ScoreFunc, TextFunc
 from omnigraph.maintenance.indexes import plan_table, stage_steps
+from omnigraph.runtime.budget import Budget
 from omnigraph.semantics.search import cosine_distance, rank
 from omnigraph.semantics.text import Corpus, has_any_token, has_phrase, has_similar_token, tokenize
 from omnigraph.testing.examples import examples

@@ -15,12 +15,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from omnigraph.api.queries import QueryRequest
 from omnigraph.errors import GraphError
 from omnigraph.executor.cache import shared_cache
 from omnigraph.executor.search import indexed, texts
 from omnigraph.graph.open import init_graph
 from omnigraph.maintenance.indexes import ensure_indices
-from omnigraph.session.query import QueryRequest, run_query
+from omnigraph.session.query import run_query
 from omnigraph.testing.agreement import question_of, same
 from omnigraph.testing.embedder import WordEmbedder
 

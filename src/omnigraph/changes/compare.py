@@ -13,13 +13,13 @@ id.
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.changes import ChangeOp
 from omnigraph.catalog.model import ID
 from omnigraph.changes.row_digests import digest_rows
 from omnigraph.frozen import frozen
@@ -30,19 +30,11 @@ if TYPE_CHECKING:
 
     from omnigraph.ports.tables import Table, TableStore
 
-__all__ = ["NOTHING", "ChangeOp", "Differences", "Images", "Side", "compare"]
+__all__ = ["NOTHING", "Differences", "Images", "Side", "compare"]
 
 _ROWS_PER_PASS = 4_000_000
 # So many bytes of candidates stay in memory, so that a small difference is read once.
 _KEPT_BYTES_MAX = 16 * 2**20
-
-
-class ChangeOp(IntEnum):
-    """What happened to an entity, in the order in which changes are told."""
-
-    INSERT = 0
-    UPDATE = 1
-    DELETE = 2
 
 
 @frozen

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from omnigraph.api.changes import ChangeOp, ChangePosition, EntityChange, Image, TypeSummary
 from omnigraph.catalog.model import EntityKind, stored_properties
-from omnigraph.changes.compare import ChangeOp, Side, compare
-from omnigraph.changes.model import ChangeFilter, ChangePosition, EntityChange, Image
+from omnigraph.changes.compare import Side, compare
+from omnigraph.changes.model import ChangeFilter
 from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from omnigraph.versioning.root import Cache
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["SnapshotComparison", "TypePair", "TypeSummary", "side_of"]
+__all__ = ["SnapshotComparison", "TypePair", "side_of"]
 
 # So many changes are fetched and decoded at once.
 _CHUNK_ROWS = 1_024
@@ -38,24 +39,6 @@ class TypePair:
         found = self.after or self.before
         assert found is not None  # noqa: S101 - a pair is made of what at least one side has
         return found
-
-
-@frozen
-class TypeSummary:
-    """How many entities of a type differ."""
-
-    entity: EntityType
-    inserted: int
-    updated: int
-    deleted: int
-
-    def __repr__(self) -> str:
-        counts = f"+{self.inserted} ~{self.updated} -{self.deleted}"
-        return f"<TypeSummary {self.entity.name} {counts}>"
-
-    @property
-    def total(self) -> int:
-        return self.inserted + self.updated + self.deleted
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,10 @@ Identities are stable, names are not: a replica that keeps entities by name foll
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from omnigraph.api.changes import NamedId, SchemaChange, SchemaOp
 from omnigraph.catalog.model import EntityKind
-from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,45 +16,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.changes.model import ChangeFilter
 
-__all__ = ["NamedId", "SchemaChange", "SchemaOp", "schema_changes"]
-
-
-class SchemaOp(StrEnum):
-    CREATE_TYPE = "create_type"
-    RENAME_TYPE = "rename_type"
-    DROP_TYPE = "drop_type"
-    CREATE_PROPERTY = "create_property"
-    RENAME_PROPERTY = "rename_property"
-    DROP_PROPERTY = "drop_property"
-
-
-@frozen
-class NamedId:
-    """A stable identity with the name that it has at one commit."""
-
-    id: str
-    name: str
-
-
-@frozen
-class SchemaChange:
-    """One change of a definition. Names are those after the commit; of what is dropped, the last.
-
-    ``previous_name`` is that of the renamed type or property. ``properties`` are those of a created
-    type; they have no events of their own.
-    """
-
-    op: SchemaOp
-    kind: EntityKind
-    type: NamedId
-    property: NamedId | None = None
-    previous_name: str | None = None
-    properties: tuple[NamedId, ...] = ()
-
-    def __repr__(self) -> str:
-        name = f"{self.type.name}.{self.property.name}" if self.property else self.type.name
-        previous = f" from {self.previous_name}" if self.previous_name else ""
-        return f"<SchemaChange {self.op.value} {name}{previous}>"
+__all__ = ["schema_changes"]
 
 
 def schema_changes(

@@ -13,7 +13,7 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.changes.model import ChangePosition
+from omnigraph.api.changes import ChangePosition
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
 

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.commits import Counts
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID, EntityKind
-from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.lookup import is_among, locate
 from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.runtime.cancellation import check_cancelled
-from omnigraph.versioning.manifest import Counts
 from omnigraph.writer.plan import PreparedWrite, TableEffect
 
 if TYPE_CHECKING:

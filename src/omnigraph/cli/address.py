@@ -19,10 +19,10 @@ from omnigraph.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from omnigraph.api.refs import DamagedRef
     from omnigraph.cli.invocation import Invocation
     from omnigraph.client.remote import RemoteGraph
     from omnigraph.graph.facade import Graph
-    from omnigraph.versioning.refs import DamagedRef
 
 __all__ = [
     "announce",

@@ -14,8 +14,8 @@ from omnigraph.runtime.clock import format_micros
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from omnigraph.api.commits import Commit, Counts
     from omnigraph.graph.facade import Graph
-    from omnigraph.versioning.manifest import Commit, Counts
 
 __all__ = [
     "COMMIT_COLUMNS",

@@ -10,9 +10,9 @@ from omnigraph.cli.scope import ServerScope, find_scope
 from omnigraph.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from omnigraph.api.writes import MutationResult
     from omnigraph.cli.invocation import Invocation
     from omnigraph.cli.render import Format
-    from omnigraph.mutation.mutate import MutationResult
 
 __all__ = ["is_stored", "mutate_stored", "print_query_result", "require_server", "run_stored"]
 

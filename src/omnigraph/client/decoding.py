@@ -9,23 +9,19 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.commit_listing import CommitPage
+from omnigraph.api.commits import Commit, CommitRef, Counts, WriterKind
+from omnigraph.api.merges import ResetResult
+from omnigraph.api.names import BranchName
+from omnigraph.api.queries import Explained, Explanation
+from omnigraph.api.refs import BranchInfo, BranchRef, DamagedRef, TagRef
+from omnigraph.api.results import ReadTarget
+from omnigraph.api.status import PendingIntent, Status
+from omnigraph.api.writes import LoadResult, Mode, MutationResult, TypeCount
 from omnigraph.errors import InvalidInput, StorageFault
-from omnigraph.executor.result import ReadTarget
 from omnigraph.frozen import frozen
-from omnigraph.history.commits import CommitPage
-from omnigraph.integrity.changes import Mode
-from omnigraph.loading.request import LoadResult, TypeCount
-from omnigraph.merging.reset import ResetResult
-from omnigraph.mutation.mutate import MutationResult
-from omnigraph.planner.explain import Explained
-from omnigraph.recovery.sweep import PendingIntent
 from omnigraph.runtime.ids import CommitId, ulid_micros
-from omnigraph.session.explain import Explanation
-from omnigraph.session.status import Status
-from omnigraph.versioning.branches import BranchInfo
-from omnigraph.versioning.manifest import Commit, CommitRef, Counts, Manifest, WriterKind
-from omnigraph.versioning.names import BranchName
-from omnigraph.versioning.refs import BranchRef, DamagedRef, TagRef
+from omnigraph.versioning.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

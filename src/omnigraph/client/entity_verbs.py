@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from omnigraph.api.entities import Blob
+from omnigraph.api.names import MAIN
+from omnigraph.api.networkx import build_networkx, wanted_types
+from omnigraph.api.targets import is_branch_target, target_text
 from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.model import EntityKind
 from omnigraph.client.requests import Steps, get, path_of
 from omnigraph.client.results import spool
-from omnigraph.export.blob import Blob
-from omnigraph.export.entities import build_networkx, wanted_types
 from omnigraph.frozen import frozen
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
-from omnigraph.versioning.names import MAIN
-from omnigraph.versioning.targets import is_branch_target, target_text
 
 if TYPE_CHECKING:
     import networkx as nx
 
+    from omnigraph.api.targets import Target
     from omnigraph.catalog.model import Catalog, EntityType
-    from omnigraph.versioning.targets import Target
 
 __all__ = ["EntityVerbs", "place_of"]
 

@@ -5,6 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.change_pages import ChangeBlock, CommitChanges, EntityHistory, FeedPage
+from omnigraph.api.changes import (
+    ChangeOp,
+    EntityChange,
+    Image,
+    NamedId,
+    SchemaChange,
+    SchemaOp,
+    TypeSummary,
+)
+from omnigraph.api.commits import Commit, CommitRef, WriterKind
+from omnigraph.api.merges import MergeOutcome, MergeResult, PickResult, TypeOutcome
+from omnigraph.api.schemas import SchemaResult
 from omnigraph.catalog.model import (
     DST,
     NO_ANNOTATIONS,
@@ -18,21 +31,11 @@ from omnigraph.catalog.model import (
     TypeId,
 )
 from omnigraph.catalog.steps import MigrationPlan
-from omnigraph.changes.compare import ChangeOp
-from omnigraph.changes.comparison import TypeSummary
-from omnigraph.changes.model import EntityChange, Image
-from omnigraph.changes.schema import NamedId, SchemaChange, SchemaOp
 from omnigraph.client.decoding import landed_commit, named_commit
 from omnigraph.datatypes.types import STRING
-from omnigraph.evolution.apply import SchemaResult
 from omnigraph.frozen import frozen
-from omnigraph.history.blame import EntityHistory
-from omnigraph.history.commit_changes import ChangeBlock, CommitChanges
-from omnigraph.history.feed import FeedPage
-from omnigraph.merging.counts import TypeOutcome
-from omnigraph.merging.result import MergeOutcome, MergeResult, PickResult
 from omnigraph.runtime.ids import CommitId
-from omnigraph.versioning.manifest import Commit, CommitRef, Manifest, WriterKind
+from omnigraph.versioning.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

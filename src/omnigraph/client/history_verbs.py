@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.commit_listing import CommitFilter, CommitGraph
+from omnigraph.api.commits import WriterKind, commit_id_of
+from omnigraph.api.names import MAIN, BranchName
+from omnigraph.api.refs import BranchRef, RefList
+from omnigraph.api.targets import target_text
 from omnigraph.client import decoding as answers
 from omnigraph.client import history_decoding as histories
 from omnigraph.client.requests import Steps, delete, get, path_of, post
 from omnigraph.client.results import RemoteBaseline, spool
 from omnigraph.errors import GraphError
-from omnigraph.history.commits import CommitFilter, CommitGraph
 from omnigraph.runtime.clock import format_micros
 from omnigraph.runtime.limits import FEED_COMMITS
-from omnigraph.versioning.manifest import WriterKind, commit_id_of
-from omnigraph.versioning.names import MAIN, BranchName
-from omnigraph.versioning.refs import BranchRef, RefList
-from omnigraph.versioning.targets import target_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omnigraph.history.commit_changes import CommitChanges
-    from omnigraph.history.commits import CommitPage
-    from omnigraph.history.feed import FeedPage
-    from omnigraph.merging.reset import ResetResult
-    from omnigraph.versioning.branches import BranchInfo
-    from omnigraph.versioning.manifest import Commit
-    from omnigraph.versioning.refs import TagRef
-    from omnigraph.versioning.targets import Target
+    from omnigraph.api.change_pages import CommitChanges, FeedPage
+    from omnigraph.api.commit_listing import CommitPage
+    from omnigraph.api.commits import Commit
+    from omnigraph.api.merges import ResetResult
+    from omnigraph.api.refs import BranchInfo, TagRef
+    from omnigraph.api.targets import Target
 
 __all__ = ["BranchVerbs", "ChangeVerbs", "CommitVerbs", "OperationVerbs", "TagVerbs"]
 

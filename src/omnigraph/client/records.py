@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.wire_values import to_wire
 from omnigraph.catalog.model import EdgeType
 from omnigraph.errors import InvalidInput
-from omnigraph.executor.result import to_wire
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog

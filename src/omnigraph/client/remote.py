@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
+from omnigraph.api.names import MAIN
 from omnigraph.client.drivers import waited
 from omnigraph.client.graph_selection import find_graph, list_graphs
 from omnigraph.client.history_verbs import (
@@ -15,16 +16,15 @@ from omnigraph.client.history_verbs import (
 )
 from omnigraph.client.transport import Transport
 from omnigraph.client.verbs import GraphVerbs, ReadVerbs, not_served
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from omnigraph.api.changes import EntityChange
+    from omnigraph.api.targets import Target
     from omnigraph.catalog.model import Catalog
-    from omnigraph.changes.model import EntityChange
     from omnigraph.client.address import Address
     from omnigraph.client.requests import HttpRequest, Steps
-    from omnigraph.versioning.targets import Target
 
 __all__ = ["RemoteGraph", "RemoteGraphAt"]
 

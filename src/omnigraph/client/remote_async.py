@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from omnigraph.api.names import MAIN
 from omnigraph.client.drivers import awaited
 from omnigraph.client.graph_selection import find_graph
 from omnigraph.client.history_verbs import (
@@ -15,15 +16,14 @@ from omnigraph.client.history_verbs import (
 )
 from omnigraph.client.transport_async import AsyncTransport
 from omnigraph.client.verbs import GraphVerbs, ReadVerbs
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from omnigraph.changes.model import EntityChange
+    from omnigraph.api.changes import EntityChange
+    from omnigraph.api.targets import Target
     from omnigraph.client.address import Address
     from omnigraph.client.requests import HttpRequest, Steps
-    from omnigraph.versioning.targets import Target
 
 __all__ = ["AsyncRemoteGraph", "AsyncRemoteGraphAt"]
 

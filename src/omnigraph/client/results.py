@@ -10,9 +10,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from omnigraph.api.arrow_stream import MEDIA_TYPE, read_stream
+from omnigraph.api.results import QueryResult, ReadTarget
 from omnigraph.errors import StorageFault
-from omnigraph.executor.ipc import MEDIA_TYPE, read_stream
-from omnigraph.executor.result import QueryResult, ReadTarget
 from omnigraph.ir.queries import ResultColumn
 from omnigraph.runtime.json_text import parse_json
 

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.arrow_stream import read_stream
+from omnigraph.api.commits import WriterKind, commit_id_of
+from omnigraph.api.entities import ExportResult, opened
+from omnigraph.api.names import MAIN
+from omnigraph.api.schemas import DesiredSchema
+from omnigraph.api.targets import is_branch_target, target_text
+from omnigraph.api.wire_values import to_wire
 from omnigraph.catalog.diff import plan_migration
 from omnigraph.catalog.model import EntityKind
 from omnigraph.client import decoding as answers
@@ -12,33 +19,25 @@ from omnigraph.client.entity_verbs import EntityVerbs, place_of
 from omnigraph.client.records import ndjson_of, needs_catalog
 from omnigraph.client.requests import HttpRequest, Steps, get, path_of, post
 from omnigraph.client.results import ARROW_FIRST, result_of, spool
-from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.errors import Unsupported
 from omnigraph.evolution.backfill import parse_backfill
-from omnigraph.evolution.plan import DesiredSchema
-from omnigraph.executor.ipc import read_stream
-from omnigraph.executor.result import to_wire
-from omnigraph.export.export import ExportResult, opened
+from omnigraph.language.source import DEFAULT_SOURCE_NAME
 from omnigraph.runtime.ids import new_ulid
-from omnigraph.versioning.manifest import WriterKind, commit_id_of
-from omnigraph.versioning.names import MAIN
-from omnigraph.versioning.targets import is_branch_target, target_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from omnigraph.api.change_pages import EntityHistory
+    from omnigraph.api.commits import Commit
+    from omnigraph.api.merges import MergeResult, PickResult
+    from omnigraph.api.queries import Explanation
+    from omnigraph.api.results import QueryResult, QueryStream
+    from omnigraph.api.schemas import SchemaResult
+    from omnigraph.api.status import Status
+    from omnigraph.api.targets import Target
+    from omnigraph.api.writes import LoadResult, MutationResult
     from omnigraph.catalog.steps import MigrationPlan
-    from omnigraph.evolution.apply import SchemaResult
     from omnigraph.runtime.budget import Budget
-    from omnigraph.executor.result import QueryResult, QueryStream
-    from omnigraph.history.blame import EntityHistory
-    from omnigraph.loading import LoadResult
-    from omnigraph.merging.result import MergeResult, PickResult
-    from omnigraph.mutation.mutate import MutationResult
-    from omnigraph.session.explain import Explanation
-    from omnigraph.session.status import Status
-    from omnigraph.versioning.manifest import Commit
-    from omnigraph.versioning.targets import Target
 
 __all__ = ["GraphVerbs", "ReadVerbs", "not_served"]
 

@@ -6,7 +6,8 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME, compile_source, require_texts
+from omnigraph.compiler.compilation import compile_source, require_texts
+from omnigraph.language.source import DEFAULT_SOURCE_NAME
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog

@@ -8,7 +8,7 @@ from omnigraph.compiler.lower import lower_query
 from omnigraph.errors import InvalidInput, NotFound, TypeFailure
 from omnigraph.language.diagnostics import Diagnostic, did_you_mean, failure
 from omnigraph.language.gq.parser import parse_queries
-from omnigraph.language.source import Source
+from omnigraph.language.source import DEFAULT_SOURCE_NAME, Source
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from omnigraph.language.gq.ast import Document, Query
 
 __all__ = [
-    "DEFAULT_SOURCE_NAME",
     "check_document",
     "check_query",
     "compile_document",
@@ -25,8 +24,6 @@ __all__ = [
     "require_texts",
     "select_query",
 ]
-
-DEFAULT_SOURCE_NAME = "<query>"
 
 
 def require_texts(text: object, name: object) -> None:

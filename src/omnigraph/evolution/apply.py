@@ -2,86 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import Counts, WriterKind
+from omnigraph.api.schemas import DesiredSchema, SchemaRequest, SchemaResult
 from omnigraph.catalog.model import Catalog, EdgeType, EntityKind, NodeType
 from omnigraph.catalog.steps import DropMode, DropProperty, DropType, MigrationPlan
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import Conflict
 from omnigraph.evolution.checks import check_data
-from omnigraph.evolution.plan import (
-    DesiredSchema,
-    SchemaChange,
-    plan_change,
-    require_supported,
-)
-from omnigraph.frozen import frozen
+from omnigraph.evolution.plan import SchemaChange, plan_change, require_supported
 from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.chain import require_commit
-from omnigraph.versioning.commit_json import landed_to_json
-from omnigraph.versioning.manifest import Counts, WriterKind
-from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.table_creation import create_tables
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from omnigraph.api.commits import Commit
     from omnigraph.catalog.model import TypeId
     from omnigraph.ports.tables import Pin
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.snapshot import Snapshot
     from omnigraph.writer.plan import WriteSnapshot
 
-__all__ = ["SchemaRequest", "SchemaResult", "apply_schema"]
-
-
-@frozen
-class SchemaRequest:
-    """Which schema, for which branch, by whom, under which condition."""
-
-    wanted: DesiredSchema
-    branch: str = MAIN
-    actor: str | None = None
-    message: str | None = None
-    if_commit: str | None = None
-    dry_run: bool = False
-
-
-@frozen
-class SchemaResult:
-    """What was done, or with ``dry_run`` would be; no commit when nothing changed."""
-
-    uri: str
-    branch: str
-    plan: MigrationPlan
-    # The branch as it is now.
-    head: Manifest
-    commit: Commit | None
-    dry_run: bool = False
-
-    def __repr__(self) -> str:
-        what = f"{len(self.plan.steps)} steps on {self.branch}"
-        landed = f" as {self.commit.id}" if self.commit else ", nothing applied"
-        return f"<SchemaResult {what}{landed}>"
-
-    @property
-    def applied(self) -> bool:
-        return self.commit is not None
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "uri": self.uri,
-            "branch": self.branch,
-            **self.plan.to_json(),
-            "applied": self.applied,
-            "graph_manifest_version": self.head.version,
-            "commit": landed_to_json(self.commit),
-            **({"dry_run": True} if self.dry_run else {}),
-        }
+__all__ = ["apply_schema"]
 
 
 def apply_schema(engine: Engine, request: SchemaRequest) -> SchemaResult:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID, SRC, EdgeType, TypeId
 from omnigraph.catalog.steps import CheckKind
 from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.errors import InvariantBroken
 from omnigraph.integrity.cardinality import check_every_source
-from omnigraph.integrity.changes import Mode, TypeChange
+from omnigraph.integrity.changes import TypeChange
 from omnigraph.integrity.columns import check_columns
 from omnigraph.integrity.uniqueness import check_uniqueness
 from omnigraph.integrity.violations import Report

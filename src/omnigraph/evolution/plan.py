@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.diff import plan_migration
 from omnigraph.catalog.render import render_plan
 from omnigraph.errors import SchemaFailure
 from omnigraph.evolution.backfill import parse_backfill
 from omnigraph.evolution.row_migration import RowMigration
-from omnigraph.frozen import frozen
-from omnigraph.language.pg.parser import parse_schema
-from omnigraph.language.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from omnigraph.api.schemas import DesiredSchema
     from omnigraph.catalog.model import Catalog, EntityType, PropertyId
     from omnigraph.catalog.steps import MigrationPlan
     from omnigraph.evolution.row_migration import Fill
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["DesiredSchema", "SchemaChange", "plan_change", "require_supported"]
-
-
-@frozen
-class DesiredSchema:
-    """The schema that is wanted, as its author gives it."""
-
-    text: str
-    source_name: str = "<schema>"
-    allow_data_loss: bool = False
-    # ``Type.property`` → where rows that exist get their value from; see ``backfill``.
-    backfill: Mapping[str, Any] = field(default_factory=dict)
-
-    def build(self, accepted: Catalog) -> Catalog:
-        """The catalog, in which everything that the accepted one knows keeps its identity."""
-        source = Source(self.text, self.source_name)
-        return build_catalog(parse_schema(source), source, previous=accepted)
+__all__ = ["SchemaChange", "plan_change", "require_supported"]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from omnigraph.runtime.budget import machine_memory_bytes
 from omnigraph.frozen import frozen
+from omnigraph.runtime.budget import machine_memory_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping
 
-    from omnigraph.runtime.budget import Meter
     from omnigraph.executor.cache import ByteCache
     from omnigraph.ir.expressions import Value
+    from omnigraph.runtime.budget import Meter
 
 __all__ = ["Context"]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from omnigraph.api.results import QueryResult, QueryStream
 from omnigraph.errors import InvalidInput
 from omnigraph.executor.bindings import ONE_ROW
-from omnigraph.runtime.budget import Budget, Meter
 from omnigraph.executor.cache import shared_cache
 from omnigraph.executor.context import Context
 from omnigraph.executor.operators import OPERATORS
 from omnigraph.executor.output import Output
-from omnigraph.executor.result import QueryResult, QueryStream
 from omnigraph.executor.run import PlanRun
 from omnigraph.ir.expressions import Const, ParamRef, RankFusion, Score, ScoreFunc
 from omnigraph.planner.plan import Access
+from omnigraph.runtime.budget import Budget, Meter
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 
 if TYPE_CHECKING:

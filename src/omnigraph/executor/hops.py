@@ -13,8 +13,8 @@ from omnigraph.executor.topology import Csr
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from omnigraph.runtime.budget import Meter
     from omnigraph.executor.topology import Direction
+    from omnigraph.runtime.budget import Meter
 
     Ints = npt.NDArray[np.int64]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.api.results import Cells
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, PropertyId, TypeId
 from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.datatypes.types import ListType, Scalar
 from omnigraph.errors import InvariantBroken
-from omnigraph.executor.result import Cells
 from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import EntityRef, PropertyRef, type_of
 from omnigraph.planner.passes.projection import entity_properties

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import datetime as dt
 
     from omnigraph.catalog.model import Catalog
-    from omnigraph.runtime.budget import Meter
     from omnigraph.executor.cache import ByteCache
     from omnigraph.executor.column import Column
     from omnigraph.executor.context import Context
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from omnigraph.ir.expressions import Slot, TextMatch, Value
     from omnigraph.planner.plan import Node, Plan
     from omnigraph.ports.tables import Pin, Table
+    from omnigraph.runtime.budget import Meter
 
 __all__ = ["Given", "Operator", "Operators", "PlanRun", "TableSource"]
 

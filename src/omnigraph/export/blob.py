@@ -6,68 +6,18 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
+from omnigraph.api.entities import Blob, BlobRequest
 from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.datatypes.types import Scalar, ScalarType
 from omnigraph.errors import InvalidInput, NotFound
-from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.ports.tables import ROW_ADDRESS
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from omnigraph.catalog.model import Catalog, EntityType, Property
-    from omnigraph.ports.tables import StoredBlob
     from omnigraph.session.engine import Engine
 
-__all__ = ["Blob", "BlobRequest", "read_blob"]
-
-# So much of a blob is in memory at once.
-_CHUNK_BYTES = 2**20
-
-
-@frozen
-class BlobRequest:
-    """Which property of which entity, at which target."""
-
-    type: str
-    id: str
-    property: str
-    target: str = MAIN
-    # ``node`` or ``edge``, where the caller knows.
-    kind: str | None = None
-
-
-@frozen
-class Blob:
-    """A blob, and the commit that it was found at."""
-
-    stored: StoredBlob
-    commit_id: str
-
-    def __repr__(self) -> str:
-        return f"<Blob of {self.size} bytes at {self.commit_id}>"
-
-    @property
-    def size(self) -> int:
-        return self.stored.size
-
-    @property
-    def tag(self) -> str:
-        """Other bytes have another tag; the same bytes keep theirs until they are written anew."""
-        return self.stored.tag
-
-    @property
-    def data(self) -> bytes:
-        """All of it."""
-        return b"".join(self.chunks())
-
-    def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-        """Piece by piece, all of it or a part."""
-        stop = self.size if stop is None else min(stop, self.size)
-        for at in range(start, stop, _CHUNK_BYTES):
-            yield self.stored.read(at, min(_CHUNK_BYTES, stop - at))
+__all__ = ["read_blob"]
 
 
 def read_blob(engine: Engine, request: BlobRequest) -> Blob:

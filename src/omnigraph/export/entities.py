@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from omnigraph.api.networkx import _require, build_networkx
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, EntityKind
-from omnigraph.errors import NotFound, Unsupported
-from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.runtime.cancellation import check_cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from io import RawIOBase
 
-    from omnigraph.catalog.model import Catalog, EntityType
+    from omnigraph.catalog.model import EntityType
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["build_networkx", "entity_table", "to_networkx", "wanted_types", "write_entities"]
+__all__ = ["entity_table", "to_networkx", "write_entities"]
 
 
 def entity_table(engine: Engine, target: str, kind: EntityKind, name: str) -> pa.Table:
@@ -47,50 +45,6 @@ def to_networkx(engine: Engine, target: str, names: Sequence[str]) -> Any:
     return build_networkx(snapshot.catalog, names, lambda entity: _rows(snapshot, entity))
 
 
-def build_networkx(
-    catalog: Catalog,
-    names: Sequence[str],
-    rows_of: Callable[[EntityType], Iterable[dict[str, Any]]],
-) -> Any:
-    """A ``MultiDiGraph``: nodes are ``(type, id)``, edges have their id as key; properties and
-    ``type`` are attributes. ``names`` are types; edges come with the nodes at their ends."""
-    graph = _networkx().MultiDiGraph()
-    wanted = wanted_types(catalog, names)
-    for node in (each for each in wanted if not isinstance(each, EdgeType)):
-        for row in rows_of(node):
-            graph.add_node((node.name, row.pop("id")), type=node.name, **row)
-    for edge in (each for each in wanted if isinstance(each, EdgeType)):
-        begin, end = (catalog.node_by_id(each).name for each in (edge.source, edge.target))
-        for row in rows_of(edge):
-            ends = (begin, row.pop("src")), (end, row.pop("dst"))
-            graph.add_edge(*ends, key=row.pop("id"), type=edge.name, **row)
-    return graph
-
-
-def wanted_types(catalog: Catalog, names: Sequence[str]) -> list[EntityType]:
-    """The types of these names with the nodes at the ends of edges; all if there are no names."""
-    everything = list(catalog.types.values())
-    if not names:
-        return everything
-    chosen = {_require(catalog, None, name).id for name in names}
-    for entity in everything:
-        if isinstance(entity, EdgeType) and entity.id in chosen:
-            chosen |= {entity.source, entity.target}
-    return [entity for entity in everything if entity.id in chosen]
-
-
-def _require(catalog: Catalog, kind: EntityKind | None, name: str) -> EntityType:
-    found = catalog.entity(name)
-    if found is None or kind not in (None, found.kind):
-        known = [each.name for each in catalog.types.values() if kind in (None, each.kind)]
-        raise NotFound(
-            "entities.unknown_type",
-            f"the schema has no {kind.value if kind else ''}{' ' if kind else ''}type {name!r}",
-            remedy=did_you_mean(name, known) or f"there are {', '.join(known[:20])}",
-        )
-    return found
-
-
 def _table(snapshot: Snapshot, entity: EntityType) -> pa.Table:
     schema, batches = _batches(snapshot, entity)
     return pa.Table.from_batches(batches, schema=schema)
@@ -112,14 +66,3 @@ def _batches(snapshot: Snapshot, entity: EntityType) -> tuple[pa.Schema, Iterato
 def _rows(snapshot: Snapshot, entity: EntityType) -> Iterator[dict[str, Any]]:
     for batch in _table(snapshot, entity).to_batches():
         yield from batch.to_pylist()
-
-
-def _networkx() -> Any:
-    try:
-        return importlib.import_module("networkx")
-    except ImportError as error:
-        raise Unsupported(
-            "result.networkx_missing",
-            "networkx is not installed",
-            remedy="install it (pip install networkx), or use nodes() and edges()",
-        ) from error

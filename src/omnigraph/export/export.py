@@ -5,7 +5,6 @@ What is exported can be loaded again, and gives the same graph.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -14,17 +13,15 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
-from omnigraph.catalog.model import DST, ID, SRC, EdgeType, EntityKind
+from omnigraph.api.entities import ExportRequest, ExportResult, _unwritable, opened
+from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.export.json_lines import json_lines, json_values
-from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.runtime.cancellation import check_cancelled
-from omnigraph.runtime.files import open_whole
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.ports.tables import Table
@@ -33,65 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
-    "ExportRequest",
-    "ExportResult",
     "choose_types",
     "export",
-    "opened",
     "write_rows",
 ]
 
 FORMATS = ("ndjson", "csv", "parquet", "arrow")
-
-
-@frozen
-class ExportRequest:
-    """What to write out, and where to.
-
-    ``out`` is a path or an open binary file. JSON lines hold any number of types; of the other
-    formats a file holds one, and several types go into a directory, each as a file of its name.
-    """
-
-    out: Any
-    target: str = MAIN
-    types: Sequence[str] = ()
-    format: str = "ndjson"
-
-
-@frozen
-class ExportResult:
-    """What was written."""
-
-    target: str
-    commit_id: str
-    counts: tuple[tuple[EntityKind, str, int], ...]
-
-    @property
-    def total_nodes(self) -> int:
-        return self._total(EntityKind.NODE)
-
-    @property
-    def total_edges(self) -> int:
-        return self._total(EntityKind.EDGE)
-
-    def to_json(self) -> dict[str, Any]:
-        def of(kind: EntityKind) -> list[dict[str, Any]]:
-            return [
-                {"name": name, "entities_exported": count}
-                for found, name, count in self.counts
-                if found is kind
-            ]
-
-        return {
-            "target": self.target,
-            "graph_commit_id": self.commit_id,
-            "nodes": of(EntityKind.NODE),
-            "edges": of(EntityKind.EDGE),
-            "total_entities": self.total_nodes + self.total_edges,
-        }
-
-    def _total(self, kind: EntityKind) -> int:
-        return sum(count for found, _, count in self.counts if found is kind)
 
 
 def export(engine: Engine, request: ExportRequest) -> ExportResult:
@@ -137,23 +81,6 @@ def choose_types(catalog: Catalog, names: Sequence[str]) -> list[EntityType]:
             )
         chosen.add(entity.id)
     return [entity for entity in everything if entity.id in chosen]
-
-
-@contextmanager
-def opened(out: Any) -> Iterator[BinaryIO]:
-    """What takes an export: a path, which appears when it is complete, or an open file."""
-    if not isinstance(out, str | Path):
-        yield out
-        return
-    try:
-        with open_whole(out) as file:
-            yield file
-    except OSError as error:
-        raise _unwritable(out, error) from error
-
-
-def _unwritable(out: str | Path, error: OSError) -> InvalidInput:
-    return InvalidInput("export.unwritable", f"{out} cannot be written: {error.strerror or error}")
 
 
 # --- tables ------------------------------------------------------------------------------------

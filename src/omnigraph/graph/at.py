@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.queries import QueryRequest
 from omnigraph.catalog.model import EntityKind
-from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
 from omnigraph.graph.authorize import Authorizer
+from omnigraph.language.source import DEFAULT_SOURCE_NAME
 from omnigraph.policy.guard import OPEN
-from omnigraph.session.query import QueryRequest, run_query, stream_query
+from omnigraph.session.query import run_query, stream_query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,16 +20,15 @@ if TYPE_CHECKING:
     import networkx as nx
     import pyarrow as pa
 
+    from omnigraph.api.entities import Blob, ExportResult
+    from omnigraph.api.indexes import IndexStatus
+    from omnigraph.api.queries import Explanation
+    from omnigraph.api.results import QueryResult, QueryStream
     from omnigraph.catalog.model import Catalog
     from omnigraph.catalog.steps import MigrationPlan
-    from omnigraph.runtime.budget import Budget
-    from omnigraph.executor.result import QueryResult, QueryStream
-    from omnigraph.export.blob import Blob
-    from omnigraph.export.export import ExportResult
-    from omnigraph.maintenance.indexes import IndexStatus
     from omnigraph.policy.guard import ActorPolicy
+    from omnigraph.runtime.budget import Budget
     from omnigraph.session.engine import Engine
-    from omnigraph.session.explain import Explanation
 
 __all__ = ["GraphAt"]
 
@@ -167,7 +167,8 @@ class GraphAt:
     ) -> MigrationPlan:
         """The steps from the schema at this target to another one; reads no data, changes
         nothing."""
-        from omnigraph.evolution.plan import DesiredSchema, plan_change
+        from omnigraph.api.schemas import DesiredSchema
+        from omnigraph.evolution.plan import plan_change
 
         wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
         return plan_change(self._read().snapshot(self._target), wanted).plan
@@ -188,7 +189,8 @@ class GraphAt:
     def blob(self, type: str, id: str, property: str, *, kind: str | None = None) -> Blob:  # noqa: A002 - the words of the graph
         """One blob, to be read whole (``data``) or piece by piece (``chunks``); ``kind`` insists on
         a ``node`` or an ``edge``."""
-        from omnigraph.export.blob import BlobRequest, read_blob
+        from omnigraph.api.entities import BlobRequest
+        from omnigraph.export.blob import read_blob
 
         return read_blob(self._read(), BlobRequest(type, id, property, self._target, kind))
 
@@ -225,7 +227,8 @@ class GraphAt:
         ``format`` is ``ndjson``, ``csv``, ``parquet`` or ``arrow``. JSON lines hold any number of
         types; of the others a file holds one, and several types go into a directory.
         """
-        from omnigraph.export.export import ExportRequest, export
+        from omnigraph.api.entities import ExportRequest
+        from omnigraph.export.export import export
 
         engine = self._gate.export(self._target)
         with engine.running.during("export", self._target, self._actor):

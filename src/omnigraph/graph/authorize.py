@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.api.names import MAIN, parse_branch_name, parse_tag_name
 from omnigraph.catalog.reduce import reduce_catalog
 from omnigraph.errors import Forbidden, NotFound
 from omnigraph.policy.actions import Action
 from omnigraph.policy.guard import denied
 from omnigraph.policy.questions import Decision, Extent
 from omnigraph.runtime.ids import is_ulid
-from omnigraph.versioning.names import MAIN, parse_branch_name, parse_tag_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

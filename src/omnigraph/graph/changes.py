@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import commit_id_of
+from omnigraph.api.names import MAIN
 from omnigraph.runtime.limits import FEED_COMMITS
-from omnigraph.versioning.manifest import commit_id_of
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from omnigraph.changes.model import EntityChange
+    from omnigraph.api.change_pages import CommitChanges, FeedPage
+    from omnigraph.api.changes import EntityChange
+    from omnigraph.api.commits import Commit
     from omnigraph.graph.authorize import Authorizer
     from omnigraph.history.baseline import Baseline
-    from omnigraph.history.commit_changes import CommitChanges
-    from omnigraph.history.feed import FeedPage
-    from omnigraph.versioning.manifest import Commit
 
 __all__ = ["Changes"]
 
@@ -38,7 +37,8 @@ class Changes:
         ops: Sequence[str] = (),
     ) -> CommitChanges:
         """A page of what one commit changed, relative to its first parent."""
-        from omnigraph.history.commit_changes import CommitChangesRequest, commit_changes
+        from omnigraph.api.change_pages import CommitChangesRequest
+        from omnigraph.history.commit_changes import commit_changes
 
         commit_id = commit_id_of(commit_id)
         request = CommitChangesRequest(commit_id, limit, page_token, kinds, types, ops)
@@ -67,7 +67,8 @@ class Changes:
     ) -> FeedPage:
         """The next page of a branch's feed, from ``cursor``, or from ``start``: ``now`` (the
         default), ``beginning`` or ``after:<commit id>``."""
-        from omnigraph.history.feed import PollRequest, poll
+        from omnigraph.api.change_pages import PollRequest
+        from omnigraph.history.feed import poll
 
         request = PollRequest(branch, cursor, start, page_token, limit, commits, kinds, types, ops)
         return poll(self._gate.read(branch), request)
@@ -81,7 +82,8 @@ class Changes:
         ops: Sequence[str] = (),
     ) -> Baseline:
         """The head of a branch, whole, and the cursor to go on with behind it."""
-        from omnigraph.history.baseline import BaselineRequest, take_baseline
+        from omnigraph.api.change_pages import BaselineRequest
+        from omnigraph.history.baseline import take_baseline
 
         request = BaselineRequest(branch, kinds, types, ops)
         return take_baseline(self._gate.export(branch), request)

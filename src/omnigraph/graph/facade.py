@@ -7,34 +7,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from omnigraph.compiler.compilation import DEFAULT_SOURCE_NAME
+from omnigraph.api.commits import commit_id_of
+from omnigraph.api.names import MAIN
+from omnigraph.api.targets import Target, target_text
 from omnigraph.graph.at import GraphAt
 from omnigraph.graph.changes import Changes
 from omnigraph.graph.namespaces import Branches, Commits, Operations, Recoveries, Tags
 from omnigraph.graph.redact import hidden_types_redacted
+from omnigraph.language.source import DEFAULT_SOURCE_NAME
 from omnigraph.policy.guard import OPEN
 from omnigraph.session.query import require_budget
-from omnigraph.versioning.manifest import commit_id_of
-from omnigraph.versioning.names import MAIN
-from omnigraph.versioning.targets import Target, target_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from omnigraph.evolution.apply import SchemaResult
-    from omnigraph.runtime.budget import Budget
-    from omnigraph.history.blame import EntityHistory
+    from omnigraph.api.change_pages import EntityHistory
+    from omnigraph.api.commits import Commit
+    from omnigraph.api.indexes import EnsureResult
+    from omnigraph.api.merges import MergeResult, PickRequest, PickResult
+    from omnigraph.api.schemas import SchemaResult
+    from omnigraph.api.status import AuditRow, Status
+    from omnigraph.api.writes import LoadResult, MutationResult, Progress
     from omnigraph.history.diff import Diff
-    from omnigraph.loading import LoadResult, Progress
-    from omnigraph.maintenance.indexes import EnsureResult
-    from omnigraph.merging.cherry_pick import PickRequest
-    from omnigraph.merging.result import MergeResult, PickResult
-    from omnigraph.mutation.mutate import MutationResult
     from omnigraph.policy.guard import ActorPolicy
-    from omnigraph.recovery.audit import AuditRow
+    from omnigraph.runtime.budget import Budget
     from omnigraph.session.engine import Engine
-    from omnigraph.session.status import Status
-    from omnigraph.versioning.manifest import Commit
 
 __all__ = ["Graph", "GraphAt"]
 
@@ -118,7 +115,8 @@ class Graph(GraphAt):
         commit. ``idempotency_key`` makes a repeated request answer with its first commit.
         ``dry_run`` validates and counts, and writes nothing.
         """
-        from omnigraph.mutation.mutate import MutationRequest, run_mutation
+        from omnigraph.api.writes import MutationRequest
+        from omnigraph.mutation.mutate import run_mutation
 
         gate = self._gate.acting_as(actor)
         gate.change(branch)
@@ -170,7 +168,8 @@ class Graph(GraphAt):
         the load succeeds. What is wrong with the data is a ``ValidationFailure`` that names every
         record.
         """
-        from omnigraph.loading import LoadRequest, load, parse_mode
+        from omnigraph.api.writes import LoadRequest, parse_mode
+        from omnigraph.loading import load
 
         gate = self._gate.acting_as(actor)
         gate.load(branch, from_, mode)
@@ -217,8 +216,8 @@ class Graph(GraphAt):
         ``allow_data_loss`` makes drops hard: the next cleanup may take the data from history, too.
         ``dry_run`` plans and checks the data, and writes nothing.
         """
-        from omnigraph.evolution.apply import SchemaRequest, apply_schema
-        from omnigraph.evolution.plan import DesiredSchema
+        from omnigraph.api.schemas import DesiredSchema, SchemaRequest
+        from omnigraph.evolution.apply import apply_schema
 
         self._gate.acting_as(actor).apply_schema(branch)
         wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
@@ -237,7 +236,8 @@ class Graph(GraphAt):
         ops: Sequence[str] = (),
     ) -> Diff:
         """What differs between two targets: iterate over it, or ask for its ``summary``."""
-        from omnigraph.history.diff import DiffRequest, diff
+        from omnigraph.api.change_pages import DiffRequest
+        from omnigraph.history.diff import diff
 
         before, after = target_text(before), target_text(after)
         return diff(self._gate.read(before, after), DiffRequest(before, after, kinds, types, ops))
@@ -251,7 +251,8 @@ class Graph(GraphAt):
         limit: int = 1_000,
     ) -> EntityHistory:
         """List the commits that changed one entity, newest first, without discarded changes."""
-        from omnigraph.history.blame import BlameRequest, blame
+        from omnigraph.api.change_pages import BlameRequest
+        from omnigraph.history.blame import blame
 
         target = target_text(target)
         return blame(self._gate.read(target), BlameRequest(type, id, target, limit))
@@ -275,7 +276,8 @@ class Graph(GraphAt):
         ``strategy`` (``ours`` is the branch that is merged into), or one by one: ``resolutions`` is
         a list of ``{"conflict_id": …, "take": "ours" | "theirs" | {"value": {…}}}``.
         """
-        from omnigraph.merging.merge import MergeRequest, merge_branches
+        from omnigraph.api.merges import MergeRequest
+        from omnigraph.merging.merge import merge_branches
         from omnigraph.merging.resolutions import parse_choices
 
         gate = self._gate.acting_as(actor)
@@ -339,7 +341,7 @@ class Graph(GraphAt):
         **how: Any,
     ) -> PickRequest:
         """What a revert and a cherry-pick ask for, once policy has agreed."""
-        from omnigraph.merging.cherry_pick import PickRequest
+        from omnigraph.api.merges import PickRequest
         from omnigraph.merging.resolutions import parse_choices
 
         commit_id = commit_id_of(commit_id)

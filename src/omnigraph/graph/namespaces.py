@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.versioning.manifest import commit_id_of
-from omnigraph.versioning.names import MAIN
-from omnigraph.versioning.targets import Target, target_text
+from omnigraph.api.commits import commit_id_of
+from omnigraph.api.names import MAIN
+from omnigraph.api.targets import Target, target_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from omnigraph.api.commit_listing import CommitFilter, CommitGraph, CommitPage
+    from omnigraph.api.commits import Commit
+    from omnigraph.api.merges import ResetResult
+    from omnigraph.api.refs import BranchInfo, BranchRef, RefList, TagRef
+    from omnigraph.api.status import AuditRow, PendingIntent
     from omnigraph.graph.authorize import Authorizer
-    from omnigraph.history.commits import CommitFilter, CommitGraph, CommitPage
-    from omnigraph.merging.reset import ResetResult
-    from omnigraph.recovery.audit import AuditRow
-    from omnigraph.recovery.sweep import PendingIntent
     from omnigraph.session.engine import Engine
     from omnigraph.session.running_operations import RunningOperation
-    from omnigraph.versioning.branches import BranchInfo
-    from omnigraph.versioning.manifest import Commit
-    from omnigraph.versioning.refs import BranchRef, RefList, TagRef
 
 __all__ = ["Branches", "Commits", "Operations", "Recoveries", "Tags"]
 
@@ -74,7 +72,8 @@ class Branches:
         if_commit: str | None = None,
     ) -> ResetResult:
         """Make a branch hold what another target holds, as a new commit."""
-        from omnigraph.merging.reset import ResetRequest, reset_branch
+        from omnigraph.api.merges import ResetRequest
+        from omnigraph.merging.reset import reset_branch
 
         to = target_text(to)
         self._gate.acting_as(actor).change_from(to, name)
@@ -119,7 +118,8 @@ class Commits:
 
     def list(self, wanted: CommitFilter | None = None) -> CommitPage:
         """Commits, newest first."""
-        from omnigraph.history.commits import CommitFilter, list_commits
+        from omnigraph.api.commit_listing import CommitFilter
+        from omnigraph.history.commits import list_commits
 
         wanted = wanted or CommitFilter()
         return list_commits(self._gate.read(target_text(wanted.target)), wanted)

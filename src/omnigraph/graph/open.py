@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
+from omnigraph.api.names import MAIN
 from omnigraph.errors import InvalidInput
 from omnigraph.graph.authorize import Authorizer
 from omnigraph.graph.facade import Graph
@@ -23,7 +24,6 @@ from omnigraph.runtime.ids import new_ulid
 from omnigraph.runtime.limits import DEFAULT_LIMITS, Limits
 from omnigraph.session.engine import Engine
 from omnigraph.versioning.migrations import migrate, upgraded_view
-from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.root import GraphRoot
 from omnigraph.versioning.stamp import DURABILITIES, FORMAT, Settings, Stamp, read_stamp
 

@@ -1,5 +1,5 @@
 """Telling what changed: between targets, in one commit, along a branch, to one entity.
 
-``filters`` reads what is wanted; ``wire`` is how a change looks as JSON; ``pages`` keep answers
+``filters`` reads what is wanted; ``pages`` keep answers
 small; ``diff``, ``commit``, ``feed``, ``baseline`` and ``blame`` are the verbs.
 """

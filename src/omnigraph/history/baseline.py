@@ -12,30 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.changes.tokens import FeedCursor, filter_digest
 from omnigraph.export.json_lines import json_lines
-from omnigraph.frozen import frozen
 from omnigraph.history.filters import parse_filter
-from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.snapshot import open_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    from omnigraph.api.change_pages import BaselineRequest
     from omnigraph.changes.model import ChangeFilter
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["Baseline", "BaselineRequest", "take_baseline"]
-
-
-@frozen
-class BaselineRequest:
-    """Of which branch, with which scope. The snapshot keeps to kinds and types; operations matter
-    only to the feed behind it."""
-
-    branch: str = MAIN
-    kinds: Sequence[str] = ()
-    types: Sequence[str] = ()
-    ops: Sequence[str] = ()
+__all__ = ["Baseline", "take_baseline"]
 
 
 @dataclass(frozen=True)

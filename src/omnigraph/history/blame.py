@@ -8,73 +8,29 @@ the properties that come from it. A commit whose changes a merge discarded is no
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from omnigraph.api.change_pages import BlameRequest, EntityHistory
+from omnigraph.api.changes import ChangeOp, EntityChange, Image
 from omnigraph.catalog.model import ID, stored_properties
-from omnigraph.changes.compare import ChangeOp
-from omnigraph.changes.model import EntityChange, Image
 from omnigraph.errors import InvalidInput, NotFound
-from omnigraph.frozen import frozen
-from omnigraph.history.change_json import cause_to_json, change_to_json
 from omnigraph.history.commit_changes import readable, snapshot_of, snapshots_of
 from omnigraph.history.filters import parse_filter
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from omnigraph.api.commits import Commit
     from omnigraph.catalog.model import TypeId
     from omnigraph.ports.tables import Pin
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["BlameRequest", "EntityHistory", "blame"]
+__all__ = ["blame"]
 
 LIMIT_MAX = 10_000
-
-
-@frozen
-class BlameRequest:
-    type: str
-    id: str
-    target: str = MAIN
-    limit: int = 1_000
-
-
-@dataclass(frozen=True)
-class EntityHistory:
-    """Changes of one entity with their commits, newest first.
-
-    A commit of a merged branch is listed as well as the merge that included its change: each
-    changed the entity relative to its own first parent. Commits whose changes a merge discarded are
-    omitted. ``reaches_back_to`` is the commit before which cleanup has removed the history.
-    """
-
-    type: str
-    id: str
-    entries: tuple[tuple[Commit, EntityChange], ...]
-    reaches_back_to: str | None = None
-    more: bool = False
-
-    def __repr__(self) -> str:
-        return f"<EntityHistory of {self.type} {self.id!r}, {len(self.entries)} commits>"
-
-    def to_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "type": self.type,
-            "id": self.id,
-            "history": [
-                {"cause": cause_to_json(commit), "change": change_to_json(change)}
-                for commit, change in self.entries
-            ],
-        }
-        if self.reaches_back_to is not None:
-            body["reaches_back_to"] = self.reaches_back_to
-        return {**body, "more": True} if self.more else body
 
 
 def blame(engine: Engine, request: BlameRequest) -> EntityHistory:

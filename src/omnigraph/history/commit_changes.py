@@ -3,83 +3,34 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from omnigraph.api.change_pages import ChangeBlock, CommitChanges, CommitChangesRequest
 from omnigraph.changes.comparison import SnapshotComparison
 from omnigraph.changes.schema import schema_changes
 from omnigraph.changes.tokens import CommitToken, filter_digest, rejected
 from omnigraph.errors import Conflict, NotFound
-from omnigraph.frozen import frozen
-from omnigraph.history.change_json import (
-    cause_to_json,
-    change_to_json,
-    schema_change_to_json,
-)
 from omnigraph.history.filters import parse_filter
 from omnigraph.history.pages import page_budget
 from omnigraph.versioning.snapshot import open_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from omnigraph.changes.model import ChangeFilter, ChangePosition, EntityChange
-    from omnigraph.changes.schema import SchemaChange
+    from omnigraph.api.changes import ChangePosition, EntityChange, SchemaChange
+    from omnigraph.api.commits import Commit, CommitRef
+    from omnigraph.changes.model import ChangeFilter
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit, CommitRef, Manifest
+    from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = [
-    "ChangeBlock",
-    "CommitChanges",
-    "CommitChangesRequest",
     "changes_of",
     "commit_changes",
     "schema_changes_of",
 ]
 
 _GONE = frozenset({"table.missing", "table.version_missing", "table.pin_mismatch"})
-
-
-@dataclass(frozen=True)
-class ChangeBlock:
-    """Changes with the commit that made them; in a page, maybe not all of them."""
-
-    commit: Commit
-    changes: tuple[EntityChange, ...]
-    # Changes of definitions; they come before those of entities, on the first page of a commit.
-    schema_changes: tuple[SchemaChange, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"<ChangeBlock {self.commit.id}, {len(self.changes)} changes>"
-
-    def to_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = {"cause": cause_to_json(self.commit)}
-        if self.schema_changes:
-            body["schema_changes"] = [*map(schema_change_to_json, self.schema_changes)]
-        return {**body, "changes": [*map(change_to_json, self.changes)]}
-
-
-@dataclass(frozen=True)
-class CommitChanges:
-    """One page of the changes of a commit."""
-
-    block: ChangeBlock
-    next_page_token: str | None
-
-    def to_json(self) -> dict[str, Any]:
-        body = self.block.to_json()
-        return {**body, "next_page_token": self.next_page_token} if self.next_page_token else body
-
-
-@frozen
-class CommitChangesRequest:
-    commit: str
-    limit: int | None = None
-    page_token: str | None = None
-    kinds: Sequence[str] = ()
-    types: Sequence[str] = ()
-    ops: Sequence[str] = ()
 
 
 def commit_changes(engine: Engine, request: CommitChangesRequest) -> CommitChanges:

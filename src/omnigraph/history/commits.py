@@ -6,110 +6,28 @@ import heapq
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.commit_listing import CommitFilter, CommitGraph, CommitPage, parents_of
+from omnigraph.api.commits import WriterKind
 from omnigraph.errors import InvalidInput, NotFound
-from omnigraph.frozen import frozen
-from omnigraph.notebook.commit_graph import Dot, draw_history
 from omnigraph.ports.tables import table_version
-from omnigraph.runtime.clock import format_micros
 from omnigraph.runtime.ids import CommitId, is_ulid
 from omnigraph.versioning.branches import list_branches
-from omnigraph.versioning.commit_json import commit_to_json
-from omnigraph.versioning.manifest import WriterKind
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
+    from omnigraph.api.commits import Commit
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit, Manifest
-    from omnigraph.versioning.targets import Target
+    from omnigraph.versioning.manifest import Manifest
 
 __all__ = [
-    "CommitFilter",
-    "CommitGraph",
-    "CommitPage",
     "commit_graph",
     "list_commits",
-    "parents_of",
     "snapshot_to_json",
 ]
 
 _PAGE_MAX = 10_000
 _FOREVER = 2**63
-
-
-@frozen
-class CommitFilter:
-    """Which commits of which branch. Times are microseconds; both ends are included."""
-
-    target: Target = MAIN
-    actor: str | None = None
-    kind: str | None = None
-    since_micros: int | None = None
-    until_micros: int | None = None
-    limit: int | None = None
-    # The id of the last commit of the page before.
-    page_token: str | None = None
-    # Whether commits of maintenance and recovery are left out.
-    hide_maintenance: bool = False
-
-
-@frozen
-class CommitPage:
-    commits: tuple[Commit, ...]
-    next_page_token: str | None
-
-    def __repr__(self) -> str:
-        more = ", and more" if self.next_page_token else ""
-        return f"<CommitPage of {len(self.commits)} commits{more}>"
-
-    def __iter__(self) -> Iterator[Commit]:
-        return iter(self.commits)
-
-    def __len__(self) -> int:
-        return len(self.commits)
-
-    def _repr_html_(self) -> str:
-        return _drawing(self.commits, {})
-
-    def to_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = {"commits": [commit_to_json(commit) for commit in self.commits]}
-        if self.next_page_token:
-            body["next_page_token"] = self.next_page_token
-        return body
-
-
-@frozen
-class CommitGraph:
-    """Commits with all their parents, newest first, and the branches and tags that name them."""
-
-    commits: tuple[Commit, ...]
-    names: Mapping[str, tuple[str, ...]]
-
-    def __repr__(self) -> str:
-        return f"<CommitGraph of {len(self.commits)} commits>"
-
-    def __iter__(self) -> Iterator[Commit]:
-        return iter(self.commits)
-
-    def __len__(self) -> int:
-        return len(self.commits)
-
-    def _repr_html_(self) -> str:
-        """A drawing for notebooks."""
-        return _drawing(self.commits, self.names)
-
-
-def _drawing(commits: Iterable[Commit], names: Mapping[str, tuple[str, ...]]) -> str:
-    return draw_history([_dot(commit, names.get(commit.id, ())) for commit in commits])
-
-
-def _dot(commit: Commit, names: tuple[str, ...]) -> Dot:
-    who = f" by {commit.actor}" if commit.actor else ""
-    lines = (commit.message or "").splitlines()
-    said = f": {lines[0]}" if lines else ""
-    text = f"{commit.id} {format_micros(commit.time_micros)} {commit.kind.value}{who}{said}"
-    return Dot(commit.id, parents_of(commit), text, names)
 
 
 def commit_graph(engine: Engine, limit: int) -> CommitGraph:
@@ -122,10 +40,6 @@ def commit_graph(engine: Engine, limit: int) -> CommitGraph:
         names.setdefault(tag.commit, []).append(f"tag {tag.name}")
     woven = tuple(islice(_weave(engine, [info.head.commit for info in branches]), limit))
     return CommitGraph(woven, {commit: tuple(found) for commit, found in names.items()})
-
-
-def parents_of(commit: Commit) -> tuple[str, ...]:
-    return tuple(ref.id for ref in (commit.parent, commit.merged_parent) if ref is not None)
 
 
 def _weave(engine: Engine, heads: Iterable[Commit]) -> Iterator[Commit]:

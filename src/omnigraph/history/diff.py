@@ -7,34 +7,22 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.change_json import change_to_json
 from omnigraph.changes.comparison import SnapshotComparison
-from omnigraph.frozen import frozen
-from omnigraph.history.change_json import change_to_json
 from omnigraph.history.filters import parse_filter
 from omnigraph.notebook.row_table import html_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from omnigraph.changes.comparison import TypeSummary
-    from omnigraph.changes.model import EntityChange
+    from omnigraph.api.change_pages import DiffRequest
+    from omnigraph.api.changes import EntityChange, TypeSummary
     from omnigraph.session.engine import Engine
 
-__all__ = ["Diff", "DiffRequest", "diff"]
+__all__ = ["Diff", "diff"]
 
 # So many changes are one piece of a long answer.
 _PIECE_CHANGES = 256
-
-
-@frozen
-class DiffRequest:
-    """Two targets, and which changes between them are wanted."""
-
-    before: str
-    after: str
-    kinds: Sequence[str] = ()
-    types: Sequence[str] = ()
-    ops: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -7,75 +7,26 @@ only where a commit is complete; a page that ends within a commit has a page tok
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from omnigraph.api.change_pages import ChangeBlock, FeedPage, PollRequest
 from omnigraph.changes.model import ChangeFilter
 from omnigraph.changes.tokens import FeedCursor, FeedToken, filter_digest, rejected
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.frozen import frozen
-from omnigraph.history.commit_changes import (
-    ChangeBlock,
-    change_gap,
-    changes_of,
-    readable,
-    schema_changes_of,
-)
+from omnigraph.history.commit_changes import change_gap, changes_of, readable, schema_changes_of
 from omnigraph.history.filters import parse_filter
 from omnigraph.history.pages import page_budget
-from omnigraph.runtime.limits import FEED_COMMITS
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from omnigraph.changes.model import ChangePosition
+    from omnigraph.api.changes import ChangePosition
+    from omnigraph.api.commits import Commit
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit
 
-__all__ = ["COMMITS_MAX", "FeedPage", "PollRequest", "poll"]
+__all__ = ["COMMITS_MAX", "poll"]
 
 COMMITS_MAX = 512
 _AFTER = "after:"
-
-
-@frozen
-class PollRequest:
-    """Where to read on: at most one of ``cursor``, ``start`` and ``page_token``; ``now`` if none.
-
-    ``start`` is ``now``, ``beginning`` or ``after:<commit id>``.
-    """
-
-    branch: str = MAIN
-    cursor: str | None = None
-    start: str | None = None
-    page_token: str | None = None
-    limit: int | None = None
-    commits: int = FEED_COMMITS
-    kinds: Sequence[str] = ()
-    types: Sequence[str] = ()
-    ops: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class FeedPage:
-    """A page of a feed. Either it ends within a commit and has a page token, or it has a cursor and
-    says whether that is the newest commit of the moment at which the poll began."""
-
-    blocks: tuple[ChangeBlock, ...]
-    cursor: str | None = None
-    caught_up: bool | None = None
-    next_page_token: str | None = None
-
-    def __repr__(self) -> str:
-        end = "caught up" if self.caught_up else "more to come"
-        return f"<FeedPage of {len(self.blocks)} commits, {end}>"
-
-    def to_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = {"blocks": [block.to_json() for block in self.blocks]}
-        if self.next_page_token is not None:
-            return {**body, "next_page_token": self.next_page_token}
-        return {**body, "cursor": self.cursor, "caught_up": self.caught_up}
 
 
 @frozen

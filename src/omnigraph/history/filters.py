@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.api.changes import ChangeOp
 from omnigraph.catalog.model import EntityKind
-from omnigraph.changes.compare import ChangeOp
 from omnigraph.changes.model import ChangeFilter
 from omnigraph.errors import InvalidInput
 from omnigraph.language.diagnostics import did_you_mean

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from omnigraph.api.change_json import change_to_json
 from omnigraph.errors import InvalidInput, LimitExceeded
-from omnigraph.history.change_json import change_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.changes.model import EntityChange
+    from omnigraph.api.changes import EntityChange
 
 __all__ = ["CHANGES_DEFAULT", "CHANGES_MAX", "PageBudget", "page_budget"]
 

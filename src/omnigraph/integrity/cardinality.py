@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID, SRC, EdgeType, TypeId
-from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.lookup import find_rows, is_among, without
 from omnigraph.integrity.rules import Cardinality, rules_of
 from omnigraph.integrity.violations import Violation

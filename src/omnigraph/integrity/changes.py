@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
@@ -16,21 +15,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from omnigraph.api.writes import Mode
     from omnigraph.catalog.model import Catalog
     from omnigraph.ports.tables import Table
 
-__all__ = ["ChangeSet", "Mode", "SnapshotReader", "TypeChange"]
-
-
-class Mode(StrEnum):
-    """What an id that exists already means."""
-
-    # A strict insert: it is a conflict.
-    APPEND = "append"
-    # An upsert: the row takes the place of the stored one, and keeps what it does not name.
-    MERGE = "merge"
-    # The rows are all there is of the type; what existed before goes.
-    OVERWRITE = "overwrite"
+__all__ = ["ChangeSet", "SnapshotReader", "TypeChange"]
 
 
 class SnapshotReader(Protocol):

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, NodeType, TypeId
-from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.lookup import find_rows, is_among, without
 from omnigraph.integrity.violations import Violation
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID, TypeId
 from omnigraph.errors import KeyConflict
 from omnigraph.integrity.cardinality import check_cardinality
-from omnigraph.integrity.changes import ChangeSet, Mode, SnapshotReader, TypeChange
 from omnigraph.integrity.columns import check_columns
 from omnigraph.integrity.endpoints import check_endpoints, check_losses
 from omnigraph.integrity.lookup import is_among, locate
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from omnigraph.catalog.model import EntityType
+    from omnigraph.integrity.changes import ChangeSet, SnapshotReader, TypeChange
 
 __all__ = ["IDS_NAMED_MAX", "Evaluation", "evaluate_changes", "ids_exist"]
 

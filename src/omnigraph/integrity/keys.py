@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID
-from omnigraph.integrity.changes import Mode, TypeChange
+from omnigraph.integrity.changes import TypeChange
 from omnigraph.integrity.columns import check_columns
 from omnigraph.integrity.violations import Violation, format_value
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID
-from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.keys import repeated
 from omnigraph.integrity.lookup import comparable, find_rows, without
 from omnigraph.integrity.rules import Unique, rules_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from omnigraph.frozen import frozen
 
-__all__ = ["NO_SPAN", "Position", "Source", "Span"]
+__all__ = ["DEFAULT_SOURCE_NAME", "NO_SPAN", "Position", "Source", "Span"]
 
 
 @frozen
@@ -23,6 +23,9 @@ class Span:
 
 
 NO_SPAN = Span(0, 0)
+
+# Diagnostics name a query text by it when the caller does not.
+DEFAULT_SOURCE_NAME = "<query>"
 
 
 @frozen

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import Commit, CommitRef, WriterKind
+from omnigraph.api.names import MAIN
+from omnigraph.api.refs import BranchRef
 from omnigraph.coordination.claim import claimed
 from omnigraph.errors import AlreadyExists
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_short_id, new_ulid
 from omnigraph.versioning import layout
 from omnigraph.versioning.durability import make_durable
-from omnigraph.versioning.manifest import Commit, CommitRef, Manifest, WriterKind, to_rows
-from omnigraph.versioning.names import MAIN
-from omnigraph.versioning.refs import BranchRef, new_nonce
+from omnigraph.versioning.manifest import Manifest, to_rows
+from omnigraph.versioning.refs import new_nonce
 from omnigraph.versioning.stamp import write_stamp
 from omnigraph.versioning.table_creation import create_tables
 from omnigraph.versioning.texts import require_actor

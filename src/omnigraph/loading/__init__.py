@@ -1,6 +1,6 @@
 """Loading many entities as one commit.
 
-``request`` is what is asked for and answered; ``gather`` reads the input, whatever it is. Streams
+``gather`` reads the input, whatever it is. Streams
 of JSON (``streams``, ``lines``) are parsed in blocks: ``columnar`` reads whole columns where it is
 sure (``shapes`` says what to expect, ``templates`` cuts lines that are all alike, ``convert`` gives
 columns their types), and ``decode``, ``envelopes`` and ``exact`` read record by record where it is
@@ -11,6 +11,5 @@ the verb.
 """
 
 from omnigraph.loading.load import load
-from omnigraph.loading.request import LoadRequest, LoadResult, Progress, parse_mode
 
-__all__ = ["LoadRequest", "LoadResult", "Progress", "load", "parse_mode"]
+__all__ = ["load"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from omnigraph.api.writes import Progress
 from omnigraph.errors import InvalidInput
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.loading import formats
@@ -23,7 +24,6 @@ from omnigraph.loading.csv_lines import CsvLines
 from omnigraph.loading.json_reader import JsonReader
 from omnigraph.loading.json_schemas import JsonSchemas
 from omnigraph.loading.record_parser import type_records
-from omnigraph.loading.request import Progress
 from omnigraph.loading.tables import check_columns, type_rows
 from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.session.idempotency import spelled
@@ -31,10 +31,10 @@ from omnigraph.session.idempotency import spelled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from omnigraph.api.writes import LoadRequest
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.loading.batches import Parsed
     from omnigraph.loading.byte_streams import CountingStream, Stream
-    from omnigraph.loading.request import LoadRequest
     from omnigraph.ports.tables import TableStore
     from omnigraph.runtime.limits import Limits
 

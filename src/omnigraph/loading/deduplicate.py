@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID
 from omnigraph.frozen import frozen
-from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.keys import drop_superseded, repeated, settle_repeats
 from omnigraph.integrity.unnamed import UNNAMED, unnamed_masks, with_unnamed
 from omnigraph.integrity.upsert import fold_records

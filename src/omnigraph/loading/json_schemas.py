@@ -26,9 +26,9 @@ from omnigraph.loading.envelopes import HEADS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from omnigraph.api.writes import Mode
     from omnigraph.catalog.model import Catalog, EntityType, Property
     from omnigraph.datatypes.types import DataType
-    from omnigraph.integrity.changes import Mode
 
 __all__ = ["JsonSchema", "JsonSchemas"]
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
+from omnigraph.api.writes import Mode
 from omnigraph.errors import (
     AlreadyExists,
     Conflict,
@@ -16,7 +17,6 @@ from omnigraph.errors import (
     OutcomeUnknown,
 )
 from omnigraph.frozen import frozen
-from omnigraph.integrity.changes import Mode
 from omnigraph.loading.collect import collect
 from omnigraph.loading.writer import LoadWriter
 from omnigraph.policy.actions import Action
@@ -29,11 +29,12 @@ from omnigraph.writer.plan import Writer, WriteRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from omnigraph.api.commits import Commit
+    from omnigraph.api.writes import LoadRequest, LoadResult
     from omnigraph.catalog.model import Catalog
     from omnigraph.loading.batches import CollectedInput
-    from omnigraph.loading.request import LoadRequest, LoadResult
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.snapshot import Snapshot
 
     _Attempt = Callable[[WriteRequest, Writer], Manifest | None]

@@ -7,33 +7,33 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.commits import Counts, WriterKind
+from omnigraph.api.writes import LoadResult, Mode, TypeCount
 from omnigraph.catalog.model import ID, EntityKind
 from omnigraph.changeset.cascade import cascade
 from omnigraph.changeset.staging import count_changes, stage_changes
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import Conflict
 from omnigraph.frozen import frozen
-from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
+from omnigraph.integrity.changes import ChangeSet, TypeChange
 from omnigraph.integrity.evaluate import evaluate_changes
 from omnigraph.integrity.lookup import is_among, locate
 from omnigraph.integrity.upsert import complete_rows
 from omnigraph.integrity.violations import Report, hide_unseen
 from omnigraph.loading.deduplicate import deduplicate
-from omnigraph.loading.request import LoadResult, TypeCount
 from omnigraph.ports.tables import ROW_ADDRESS
-from omnigraph.versioning.manifest import Counts, WriterKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
 
+    from omnigraph.api.commits import Commit
+    from omnigraph.api.writes import LoadRequest
     from omnigraph.catalog.model import Catalog, TypeId
     from omnigraph.integrity.evaluate import Evaluation
     from omnigraph.loading.batches import CollectedInput
-    from omnigraph.loading.request import LoadRequest
     from omnigraph.ports.tables import Staged
-    from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.snapshot import Snapshot
     from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 

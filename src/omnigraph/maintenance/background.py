@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.api.names import MAIN
 from omnigraph.maintenance.index_plan import declared_indexes
 from omnigraph.maintenance.indexes import ensure_indices
 from omnigraph.ports.indexes import IndexKind
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
+    from omnigraph.api.indexes import EnsureResult
     from omnigraph.catalog.model import EntityType
-    from omnigraph.maintenance.indexes import EnsureResult
     from omnigraph.ports.tables import Table
     from omnigraph.session.engine import Engine
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from omnigraph.api.indexes import IndexAction
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.datatypes.types import EnumType, Scalar, ScalarType, VectorType
 from omnigraph.executor.search.vectors import EXACT_VALUES
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from omnigraph.ports.indexes import IndexInfo
     from omnigraph.ports.tables import Fragment
 
-__all__ = ["DeclaredIndex", "IndexAction", "IndexStep", "declared_indexes", "plan_step"]
+__all__ = ["DeclaredIndex", "IndexStep", "declared_indexes", "plan_step"]
 
 # So few rows are scanned as fast as they are looked up.
 _ROWS_MIN = 4_096
@@ -36,13 +36,6 @@ class DeclaredIndex:
 
     prop: Property
     spec: IndexSpec
-
-
-class IndexAction(StrEnum):
-    BUILD = "built"
-    EXTEND = "extended"
-    REBUILD = "rebuilt"
-    SKIP = "skipped"
 
 
 @frozen

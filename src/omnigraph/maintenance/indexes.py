@@ -6,27 +6,20 @@ time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import WriterKind
+from omnigraph.api.indexes import EnsureResult, IndexAction, IndexOutcome, IndexStatus
+from omnigraph.api.names import MAIN
 from omnigraph.errors import NotFound
 from omnigraph.executor.column import joined_array
 from omnigraph.executor.search.notes import FragmentTextLengths, read_notes, write_notes
 from omnigraph.executor.search.segments import offsets_of
 from omnigraph.executor.search.vectors import count_indexable
-from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
-from omnigraph.maintenance.index_plan import (
-    DeclaredIndex,
-    IndexAction,
-    IndexStep,
-    declared_indexes,
-    plan_step,
-)
+from omnigraph.maintenance.index_plan import DeclaredIndex, IndexStep, declared_indexes, plan_step
 from omnigraph.ports.indexes import IndexKind, NewSegment
 from omnigraph.runtime.cancellation import check_cancelled
-from omnigraph.versioning.commit_json import landed_to_json
-from omnigraph.versioning.manifest import WriterKind
-from omnigraph.versioning.names import MAIN
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:
@@ -36,14 +29,10 @@ if TYPE_CHECKING:
     from omnigraph.ports.indexes import IndexInfo
     from omnigraph.ports.tables import Pin, Staged, Table
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit
     from omnigraph.writer.plan import WriteSnapshot
 
 __all__ = [
     "MAINTENANCE",
-    "EnsureResult",
-    "IndexOutcome",
-    "IndexStatus",
     "ensure_indices",
     "list_indexes",
     "plan_table",
@@ -51,68 +40,6 @@ __all__ = [
 ]
 
 MAINTENANCE = "omnigraph:maintenance"
-
-
-@frozen
-class IndexOutcome:
-    """What was done about one declared index, and why."""
-
-    type: str
-    property: str
-    kind: IndexKind
-    action: IndexAction
-    reason: str
-    rows: int
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "type": self.type,
-            "property": self.property,
-            "kind": self.kind.value,
-            "action": self.action.value,
-            "reason": self.reason,
-            "rows": self.rows,
-        }
-
-
-@frozen
-class EnsureResult:
-    """What ``ensure_indices`` did; no commit when there was nothing to do."""
-
-    branch: str
-    commit: Commit | None
-    outcomes: tuple[IndexOutcome, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "branch": self.branch,
-            "commit": landed_to_json(self.commit),
-            "indexes": [outcome.to_json() for outcome in self.outcomes],
-        }
-
-
-@frozen
-class IndexStatus:
-    """A declared index, and how much of its table it covers; ``lance_type`` None: not built."""
-
-    type: str
-    property: str
-    kind: IndexKind
-    lance_type: str | None
-    segments: int
-    covered_rows: int
-    uncovered_rows: int
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "type": self.type,
-            "property": self.property,
-            "kind": self.kind.value,
-            "lance_type": self.lance_type,
-            "segments": self.segments,
-            "covered_rows": self.covered_rows,
-            "uncovered_rows": self.uncovered_rows,
-        }
 
 
 def list_indexes(engine: Engine, target: str = MAIN) -> tuple[IndexStatus, ...]:

@@ -11,39 +11,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import WriterKind
+from omnigraph.api.merges import PickRequest, PickResult
 from omnigraph.errors import InvalidInput, NotFound
-from omnigraph.frozen import frozen
 from omnigraph.merging.plan import MergePlan
-from omnigraph.merging.resolutions import NO_CHOICES, Choices
-from omnigraph.merging.result import PickResult, merge_conflict
+from omnigraph.merging.result import merge_conflict
 from omnigraph.merging.schema import keep_schema, merge_schemas
 from omnigraph.merging.snapshots import MergeSnapshots
 from omnigraph.versioning.chain import require_commit
-from omnigraph.versioning.manifest import WriterKind
-from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.snapshot import open_snapshot
 from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
+    from omnigraph.api.commits import Commit
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.snapshot import Snapshot
     from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 
-__all__ = ["PickRequest", "cherry_pick", "revert"]
-
-
-@frozen
-class PickRequest:
-    """Which commit, onto which branch, and how to decide conflicts."""
-
-    commit: str
-    branch: str = MAIN
-    choices: Choices = NO_CHOICES
-    preview: bool = False
-    actor: str | None = None
-    message: str | None = None
-    if_commit: str | None = None
+__all__ = ["cherry_pick", "revert"]
 
 
 def cherry_pick(engine: Engine, request: PickRequest) -> PickResult:

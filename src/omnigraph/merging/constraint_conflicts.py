@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.api.changes import ChangeOp
+from omnigraph.api.conflicts import ConflictKind, EntityConflict
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID, SRC, EdgeType
-from omnigraph.changes.compare import ChangeOp, Images, Side
+from omnigraph.changes.compare import Images, Side
 from omnigraph.integrity.cardinality import check_cardinality
-from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
+from omnigraph.integrity.changes import ChangeSet, TypeChange
 from omnigraph.integrity.columns import check_columns
 from omnigraph.integrity.lookup import is_among
 from omnigraph.integrity.uniqueness import check_uniqueness
 from omnigraph.integrity.violations import Report
-from omnigraph.merging.conflicts import ConflictKind, EntityConflict
 from omnigraph.merging.schema import shape
 from omnigraph.merging.schema_view import ShapedReader
 from omnigraph.merging.snapshots import TypeState

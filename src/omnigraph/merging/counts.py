@@ -3,58 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import Counts
+from omnigraph.api.merges import TypeOutcome
 from omnigraph.catalog.model import EntityKind
 from omnigraph.changes.comparison import SnapshotComparison
 from omnigraph.changes.model import ChangeFilter
-from omnigraph.frozen import frozen
-from omnigraph.versioning.manifest import Counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from omnigraph.api.changes import TypeSummary
     from omnigraph.catalog.model import EntityType, TypeId
-    from omnigraph.changes.comparison import TypeSummary
     from omnigraph.ports.tables import Pin
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["TypeOutcome", "count_outcomes", "count_types", "taken_over"]
-
-
-@frozen
-class TypeOutcome:
-    """The effect of a merge on one type of ours.
-
-    The counts are None where only a comparison of the rows would give them: a type that is taken
-    over by its pin is not read by the merge, only by a preview. The numbers of entities before and
-    after come from the pins.
-    """
-
-    entity: EntityType
-    taken_over: bool
-    inserted: int | None
-    updated: int | None
-    deleted: int | None
-    entities_before: int | None = None
-    entities_after: int | None = None
-
-    @property
-    def is_counted(self) -> bool:
-        return self.inserted is not None
-
-    def to_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "kind": self.entity.kind.value,
-            "type": self.entity.name,
-            "taken_over": self.taken_over,
-            "inserted": self.inserted,
-            "updated": self.updated,
-            "deleted": self.deleted,
-            "entities_before": self.entities_before,
-            "entities_after": self.entities_after,
-        }
-        return {key: value for key, value in body.items() if value is not None}
+__all__ = ["count_outcomes", "count_types", "taken_over"]
 
 
 def taken_over(entity: EntityType, before: Pin | None, after: Pin | None) -> TypeOutcome:

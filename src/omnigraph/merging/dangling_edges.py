@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.changes import ChangeOp
+from omnigraph.api.conflicts import ConflictKind, EntityConflict, Take
 from omnigraph.catalog.model import DST, ID, SRC
-from omnigraph.changes.compare import ChangeOp, Images, Side
+from omnigraph.changes.compare import Images, Side
 from omnigraph.integrity.lookup import is_among, without
-from omnigraph.merging.conflicts import ConflictKind, EntityConflict
-from omnigraph.merging.resolutions import Take
 from omnigraph.merging.snapshots import TypeState
 
 if TYPE_CHECKING:

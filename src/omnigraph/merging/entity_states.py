@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.changes import ChangeOp
 from omnigraph.catalog.model import ID
-from omnigraph.changes.compare import ChangeOp, Images
+from omnigraph.changes.compare import Images
 from omnigraph.changes.row_digests import digest_rows
 from omnigraph.frozen import frozen
 from omnigraph.integrity.lookup import is_among, locate

@@ -5,45 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import CommitRef, WriterKind
+from omnigraph.api.merges import MergeOutcome, MergeRequest, MergeResult
+from omnigraph.api.names import MAIN
 from omnigraph.errors import Conflict, GraphError, InvalidInput, NotFound
-from omnigraph.frozen import frozen
 from omnigraph.merging.counts import count_types
 from omnigraph.merging.pin_takeover import take_over_pins
 from omnigraph.merging.plan import MergePlan
-from omnigraph.merging.resolutions import NO_CHOICES, Choices
-from omnigraph.merging.result import MergeOutcome, MergeResult, merge_conflict
+from omnigraph.merging.result import merge_conflict
 from omnigraph.merging.schema import merge_schemas
 from omnigraph.merging.snapshots import MergeSnapshots
 from omnigraph.versioning.branches import delete_branch
 from omnigraph.versioning.chain import require_commit
 from omnigraph.versioning.durability import make_durable
-from omnigraph.versioning.manifest import CommitRef, WriterKind
-from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.snapshot import open_snapshot
 from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
+    from omnigraph.api.commits import Commit
+    from omnigraph.api.refs import BranchRef
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit, Manifest
-    from omnigraph.versioning.refs import BranchRef
+    from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.snapshot import Snapshot
     from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 
-__all__ = ["MergeRequest", "merge_branches"]
-
-
-@frozen
-class MergeRequest:
-    """What to merge into what, how to decide conflicts, and what to do afterwards."""
-
-    source: str
-    target: str = MAIN
-    choices: Choices = NO_CHOICES
-    preview: bool = False
-    delete_branch: bool = False
-    actor: str | None = None
-    message: str | None = None
-    if_commit: str | None = None
+__all__ = ["merge_branches"]
 
 
 def merge_branches(engine: Engine, request: MergeRequest) -> MergeResult:

@@ -8,7 +8,7 @@ from omnigraph.merging.counts import count_outcomes, taken_over
 from omnigraph.writer.plan import PreparedWrite
 
 if TYPE_CHECKING:
-    from omnigraph.merging.counts import TypeOutcome
+    from omnigraph.api.merges import TypeOutcome
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = ["take_over_pins"]

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from omnigraph.api.conflicts import (
+    DISAGREEMENTS,
+    Choices,
+    ConflictKind,
+    EntityConflict,
+    Take,
+    Values,
+)
+from omnigraph.api.merges import TypeOutcome
 from omnigraph.datatypes.values import ValueProblem, coerce_json
 from omnigraph.errors import InvalidInput
-from omnigraph.merging.conflicts import DISAGREEMENTS, ConflictKind, EntityConflict
 from omnigraph.merging.constraint_conflicts import edges_at, find_violations
-from omnigraph.merging.counts import (
-    TypeOutcome,
-    count_outcomes,
-    count_types,
-    taken_over,
-)
+from omnigraph.merging.counts import count_outcomes, count_types, taken_over
 from omnigraph.merging.dangling_edges import find_dangling_edges, node_remover
-from omnigraph.merging.resolutions import Choices, Take, Values
 from omnigraph.merging.rows import row_change
 from omnigraph.merging.schema import MergedSchema
 from omnigraph.merging.snapshots import TypeState

@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from omnigraph.frozen import frozen
+from omnigraph.api.commits import WriterKind
+from omnigraph.api.merges import ResetRequest, ResetResult
 from omnigraph.merging.pin_takeover import take_over_pins
-from omnigraph.versioning.commit_json import landed_to_json
 from omnigraph.versioning.durability import make_durable
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.snapshot import open_snapshot
 from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.manifest import Manifest
     from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 
-__all__ = ["ResetRequest", "ResetResult", "reset_branch"]
-
-
-@frozen
-class ResetRequest:
-    branch: str
-    to: str
-    actor: str | None = None
-    message: str | None = None
-    if_commit: str | None = None
-
-
-@frozen
-class ResetResult:
-    """Where a branch was moved; no commit when it held exactly that already."""
-
-    branch: str
-    to: str
-    snapshot: Commit
-    commit: Commit | None
-    actor: str | None
-
-    def __repr__(self) -> str:
-        landed = f" as {self.commit.id}" if self.commit else ", which it held already"
-        return f"<ResetResult {self.branch} to {self.snapshot.id}{landed}>"
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "branch": self.branch,
-            "to": self.to,
-            "snapshot_commit_id": self.snapshot.id,
-            "commit": landed_to_json(self.commit),
-            "actor_id": self.actor,
-        }
+__all__ = ["reset_branch"]
 
 
 def reset_branch(engine: Engine, request: ResetRequest) -> ResetResult:

@@ -3,83 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from omnigraph.errors import Conflict as StaleConflict
+from omnigraph.api.conflicts import Choice, Choices, Take, Values
 from omnigraph.errors import InvalidInput
-from omnigraph.frozen import frozen
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from omnigraph.merging.conflicts import EntityConflict
-
-__all__ = ["NO_CHOICES", "Choices", "Take", "Values", "parse_choices"]
-
-
-class Take(StrEnum):
-    """Whose state counts. ``ours`` is the branch that is written, whatever is done."""
-
-    OURS = "ours"
-    THEIRS = "theirs"
-
-    @property
-    def other(self) -> Take:
-        return Take.THEIRS if self is Take.OURS else Take.OURS
-
-
-@frozen
-class Values:
-    """Values of one's own, by property name; None: the entity shall not exist."""
-
-    by_name: Mapping[str, Any] | None
-
-
-Choice = Take | Values
-
-
-@dataclass(frozen=True)
-class Choices:
-    """A strategy, choices by conflict id, both, or neither. A choice goes before the strategy."""
-
-    strategy: Take | None = None
-    by_id: Mapping[str, Choice] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return self.strategy is not None or bool(self.by_id)
-
-    def of(self, conflict: EntityConflict) -> Choice | None:
-        """What was decided about a conflict; None: nothing."""
-        return self.by_id.get(conflict.conflict_id, self.strategy)
-
-    def require_known(self, met: Iterable[EntityConflict]) -> None:
-        """Every choice is about a conflict that was met, as it was previewed."""
-        conflicts = list(met)
-        known = {conflict.conflict_id for conflict in conflicts}
-        strange = [name for name in self.by_id if name not in known]
-        if not strange:
-            return
-        places = {conflict.place for conflict in conflicts}
-        stale = [name for name in strange if name.partition("-")[0] in places]
-        if stale:
-            raise StaleConflict(
-                "merge.resolution_stale",
-                f"{len(stale)} choice(s) are about conflicts that have changed since: "
-                f"{', '.join(stale[:5])}",
-                remedy="preview again and decide again; nothing was changed",
-                details={"stale": stale},
-            )
-        raise InvalidInput(
-            "merge.resolution_unknown",
-            f"there is no conflict {', '.join(strange[:5])}",
-            remedy="take the conflict ids from a preview of this merge; nothing was changed",
-            details={"unknown": strange},
-        )
-
-
-NO_CHOICES = Choices()
+__all__ = ["parse_choices"]
 
 
 def parse_choices(strategy: str | None, resolutions: Any) -> Choices:

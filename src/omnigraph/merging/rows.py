@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.changes import ChangeOp
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID
-from omnigraph.changes.compare import ChangeOp
 from omnigraph.changeset.rows import to_arrow
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import LimitExceeded
-from omnigraph.integrity.changes import Mode, TypeChange
+from omnigraph.integrity.changes import TypeChange
 from omnigraph.integrity.lookup import without
 from omnigraph.merging.three_way import same
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, RowSet

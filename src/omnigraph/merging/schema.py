@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.changes import ChangeOp
+from omnigraph.api.conflicts import ConflictKind, EntityConflict, Take, Values
 from omnigraph.catalog.canonical import digest
 from omnigraph.catalog.merge import merge_catalogs, type_issue
 from omnigraph.catalog.merge_issues import IssueKind, SchemaIssue
 from omnigraph.catalog.model import ID, EdgeType
-from omnigraph.changes.compare import ChangeOp, Side, compare
+from omnigraph.changes.compare import Side, compare
 from omnigraph.changeset.rows import default_value
 from omnigraph.datatypes.types import spell_type
 from omnigraph.errors import InvalidInput
 from omnigraph.evolution.row_migration import fits
-from omnigraph.merging.conflicts import ConflictKind, EntityConflict
-from omnigraph.merging.resolutions import Take, Values
 from omnigraph.merging.snapshots import TypeState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from omnigraph.api.conflicts import Choices
     from omnigraph.catalog.merge_issues import Preferences
     from omnigraph.catalog.model import Catalog, EntityType, Property, TypeId
     from omnigraph.changes.compare import Differences
-    from omnigraph.merging.resolutions import Choices
     from omnigraph.merging.snapshots import MergeSnapshots
     from omnigraph.versioning.snapshot import Snapshot
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from omnigraph.api.conflicts import ConflictKind
 from omnigraph.frozen import frozen
-from omnigraph.merging.conflicts import ConflictKind
 
 __all__ = [
     "Disagreement",

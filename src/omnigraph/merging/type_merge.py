@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.changes import ChangeOp
+from omnigraph.api.conflicts import Take
 from omnigraph.catalog.model import ID, stored_properties
-from omnigraph.changes.compare import NOTHING, ChangeOp, Differences, Images, Side, compare
+from omnigraph.changes.compare import NOTHING, Differences, Images, Side, compare
 from omnigraph.frozen import frozen
 from omnigraph.integrity.lookup import find_rows
 from omnigraph.merging.entity_states import EntityStates, find_entity_states
-from omnigraph.merging.resolutions import Take
 from omnigraph.merging.schema_view import (
     born_twice,
     fitting,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import Counts, WriterKind
+from omnigraph.api.queries import QueryRequest
+from omnigraph.api.writes import MutationRequest, MutationResult
 from omnigraph.catalog.model import TypeId
 from omnigraph.changeset.staging import count_changes, stage_changes
 from omnigraph.compiler import bind_params, select_query
 from omnigraph.errors import Forbidden, InvalidInput
-from omnigraph.frozen import frozen
 from omnigraph.integrity.evaluate import evaluate_changes
 from omnigraph.integrity.violations import hide_unseen
 from omnigraph.ir.queries import Insert, InsertMode, MutationIR
@@ -18,84 +20,24 @@ from omnigraph.language.source import Source
 from omnigraph.mutation.statements import PendingChanges
 from omnigraph.policy.actions import Action
 from omnigraph.runtime.clock import micros_to_datetime
-from omnigraph.runtime.json_values import to_json_value
 from omnigraph.session.idempotency import digest_of, find_earlier, run_once
-from omnigraph.session.query import QueryRequest, compile_on
+from omnigraph.session.query import compile_on
 from omnigraph.versioning.chain import require_commit
-from omnigraph.versioning.commit_json import landed_to_json
-from omnigraph.versioning.manifest import Counts, WriterKind
-from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.snapshot import open_snapshot
 from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
+    from omnigraph.api.commits import Commit
     from omnigraph.catalog.model import Catalog
     from omnigraph.integrity.changes import ChangeSet
     from omnigraph.integrity.evaluate import Evaluation
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.snapshot import Snapshot
     from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 
-__all__ = ["MutationRequest", "MutationResult", "run_mutation"]
-
-
-@frozen
-class MutationRequest:
-    """What to change, where, by whom, under which condition."""
-
-    text: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-    name: str | None = None
-    branch: str = MAIN
-    actor: str | None = None
-    message: str | None = None
-    if_commit: str | None = None
-    idempotency_key: str | None = None
-    dry_run: bool = False
-    source_name: str = "<query>"
-
-
-@frozen
-class MutationResult:
-    """What a mutation did, or with ``dry_run`` would do; no commit when nothing changed."""
-
-    branch: str
-    query_name: str
-    counts: Counts
-    actor: str | None
-    commit: Commit | None
-    dry_run: bool = False
-
-    def __repr__(self) -> str:
-        what = f"{self.query_name} on {self.branch}{' (dry run)' if self.dry_run else ''}"
-        landed = f" as {self.commit.id}" if self.commit else ""
-        return (
-            f"<MutationResult {what}: {self.affected_nodes} nodes, "
-            f"{self.affected_edges} edges{landed}>"
-        )
-
-    @property
-    def affected_nodes(self) -> int:
-        return self.counts.nodes
-
-    @property
-    def affected_edges(self) -> int:
-        return self.counts.edges
-
-    def to_json(self) -> dict[str, Any]:
-        body = {
-            "branch": self.branch,
-            "query_name": self.query_name,
-            "affected_nodes": self.affected_nodes,
-            "affected_edges": self.affected_edges,
-            "counts": to_json_value(self.counts),
-            "actor_id": self.actor,
-            "commit": landed_to_json(self.commit),
-        }
-        return {**body, "dry_run": True} if self.dry_run else body
+__all__ = ["run_mutation"]
 
 
 def run_mutation(

@@ -17,7 +17,6 @@ from omnigraph.catalog.model import ID
 from omnigraph.changeset.rows import stored_properties
 from omnigraph.errors import InvariantBroken, LimitExceeded
 from omnigraph.executor.bindings import Bindings
-from omnigraph.runtime.budget import Budget, Meter
 from omnigraph.executor.cache import shared_cache
 from omnigraph.executor.column import Column, Vector, joined_array
 from omnigraph.executor.context import Context
@@ -27,6 +26,7 @@ from omnigraph.executor.truth import from_values
 from omnigraph.integrity.lookup import is_among
 from omnigraph.ir.expressions import PropertyRef
 from omnigraph.ports.tables import ROW_ADDRESS
+from omnigraph.runtime.budget import Budget, Meter
 from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.semantics.predicates import matches
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import DST, ID, SRC, PropertyId, TypeId
 from omnigraph.changeset.cascade import cascade, distinct
 from omnigraph.changeset.rows import Row, fill_defaults, from_arrow, to_arrow
 from omnigraph.datatypes.arrow import arrow_type
-from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
+from omnigraph.integrity.changes import ChangeSet, TypeChange
 from omnigraph.integrity.evaluate import ids_exist
 from omnigraph.integrity.upsert import keep_unnamed
 from omnigraph.ir.queries import Delete, Insert, InsertMode, StatementIR, Update

@@ -22,10 +22,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.entities import ExportRequest
+from omnigraph.api.names import MAIN
+from omnigraph.api.writes import LoadRequest, parse_mode
 from omnigraph.errors import InvalidInput, Unsupported
-from omnigraph.export.export import ExportRequest
 from omnigraph.graph.at import GraphAt
-from omnigraph.loading import LoadRequest, parse_mode
 from omnigraph.pipeline.engine import EngineName, choose_for_export, choose_for_load
 from omnigraph.pipeline.exporting import SparkExportResult, export_on_spark
 from omnigraph.pipeline.inputs import expand
@@ -33,16 +34,15 @@ from omnigraph.pipeline.job import Handling
 from omnigraph.pipeline.loading import SparkLoad, SparkLoadResult, load_on_spark
 from omnigraph.pipeline.mapping import read_mapping
 from omnigraph.pipeline.session import SparkOptions, open_session
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
-    from omnigraph.export.export import ExportResult
+    from omnigraph.api.entities import ExportResult
+    from omnigraph.api.writes import LoadResult, Progress
     from omnigraph.graph.facade import Graph
-    from omnigraph.loading import LoadResult, Progress
     from omnigraph.pipeline.stages import Stage
 
 __all__ = [

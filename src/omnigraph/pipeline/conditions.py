@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.queries import QueryRequest
 from omnigraph.catalog.model import EdgeType
 from omnigraph.errors import InvalidInput
 from omnigraph.executor.pushdown import split
@@ -16,7 +17,7 @@ from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import And, Not, PropertyRef, StringMatch, StringOp
 from omnigraph.ir.walk import nodes
 from omnigraph.runtime.clock import micros_to_datetime
-from omnigraph.session.query import QueryRequest, prepare
+from omnigraph.session.query import prepare
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType

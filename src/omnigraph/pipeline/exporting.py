@@ -12,14 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.entities import ExportRequest, ExportResult
 from omnigraph.errors import AlreadyExists, InvalidInput, StorageFault
-from omnigraph.export.export import (
-    FORMATS,
-    ExportRequest,
-    ExportResult,
-    choose_types,
-    write_rows,
-)
+from omnigraph.export.export import FORMATS, choose_types, write_rows
 from omnigraph.frozen import frozen
 from omnigraph.pipeline.graph_location import GraphLocation
 from omnigraph.pipeline.stages import Stage, Stages

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.api.writes import LoadRequest
 from omnigraph.catalog.model import ID
 from omnigraph.integrity.changes import TypeChange
 from omnigraph.integrity.columns import check_columns
@@ -20,7 +21,6 @@ from omnigraph.integrity.unnamed import UNNAMED
 from omnigraph.integrity.violations import VIOLATIONS_SHOWN_MAX, Report, Violation
 from omnigraph.loading.batches import CollectedInput, Deletions, Parsed, RecordPosition
 from omnigraph.loading.collect import collect
-from omnigraph.loading.request import LoadRequest
 from omnigraph.loading.tables import type_rows
 from omnigraph.pipeline.inputs import open_section
 from omnigraph.pipeline.mapping import AT, BROKEN, DELETE
@@ -41,8 +41,8 @@ from omnigraph.runtime.ids import new_short_id
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from omnigraph.api.writes import Mode
     from omnigraph.catalog.model import Catalog, EntityType
-    from omnigraph.integrity.changes import Mode
     from omnigraph.pipeline.graph_location import GraphLocation
     from omnigraph.pipeline.inputs import Split
     from omnigraph.runtime.limits import Limits

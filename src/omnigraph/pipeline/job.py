@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.api.commits import Counts, WriterKind
+from omnigraph.api.writes import LoadResult, Mode, TypeCount
 from omnigraph.catalog.model import EntityKind
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import Conflict
 from omnigraph.frozen import frozen
-from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.evaluate import IDS_NAMED_MAX, ids_exist
-from omnigraph.loading.request import LoadResult, TypeCount
 from omnigraph.pipeline.existence import check_existence
 from omnigraph.pipeline.findings import Findings, existing
 from omnigraph.pipeline.job_context import Stored
@@ -41,19 +41,18 @@ from omnigraph.pipeline.staging import (
 )
 from omnigraph.pipeline.uniqueness import check_uniqueness
 from omnigraph.pipeline.violation_formatter import ViolationFormatter, report_on
-from omnigraph.versioning.manifest import Counts, WriterKind
 from omnigraph.writer.plan import PreparedWrite, TableEffect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from omnigraph.api.commits import Commit
+    from omnigraph.api.writes import LoadRequest
     from omnigraph.catalog.model import EntityType, TypeId
-    from omnigraph.loading.request import LoadRequest
     from omnigraph.pipeline.job_context import JobContext
     from omnigraph.pipeline.read_input import Material
     from omnigraph.pipeline.stages import Stages
     from omnigraph.ports.tables import Staged
-    from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.snapshot import Snapshot
     from omnigraph.writer.plan import WriteSnapshot
 

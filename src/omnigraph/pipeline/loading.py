@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from omnigraph.api.writes import LoadRequest, LoadResult
     from omnigraph.catalog.model import EntityType
-    from omnigraph.loading.request import LoadRequest, LoadResult
     from omnigraph.pipeline.mapped_frames import MappedFrame
     from omnigraph.pipeline.planning import ReadPlan
     from omnigraph.pipeline.read_input import Material

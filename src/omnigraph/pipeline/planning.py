@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.frozen import frozen
-from omnigraph.integrity.changes import Mode
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.loading.tables import check_columns
 from omnigraph.pipeline.columns import find_entity
@@ -21,8 +21,8 @@ from omnigraph.pipeline.yaml import place_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from omnigraph.api.writes import LoadRequest
     from omnigraph.catalog.model import Catalog, EntityType
-    from omnigraph.loading.request import LoadRequest
     from omnigraph.pipeline.inputs import Split
     from omnigraph.pipeline.mapping import MappedSource, MappingTarget
     from omnigraph.ports.tables import TableStore

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, TypeId
 from omnigraph.frozen import frozen
-from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.rules import Cardinality, Unique, rules_of
 from omnigraph.pipeline.exchange_inputs import ADDRESS, IDENTITY, spelled
 from omnigraph.pipeline.job_context import File, Stored

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, EntityType, NodeType, TypeId
-from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.keys import repeated
 from omnigraph.pipeline.exchange import KEY, Feed, buckets_for, exchange
 from omnigraph.pipeline.exchange_inputs import (

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
+from omnigraph.api.names import MAIN
+from omnigraph.api.writes import LoadRequest, Mode, parse_mode
 from omnigraph.errors import GraphError, InvalidInput
 from omnigraph.graph.open import open_graph
-from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.violations import Report
 from omnigraph.loading.batches import Batch, CollectedInput, Parsed
 from omnigraph.loading.load import commit_load, find_base
-from omnigraph.loading.request import LoadRequest, parse_mode
 from omnigraph.loading.tables import check_columns
 from omnigraph.loading.writer import LoadWriter
 from omnigraph.pipeline.columns import find_entity
@@ -29,7 +29,6 @@ from omnigraph.pipeline.read_input import assemble
 from omnigraph.pipeline.row_chunks import RECORD, SCRATCH, places_of, unpack
 from omnigraph.pipeline.violations import to_violation
 from omnigraph.runtime.ids import new_ulid
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

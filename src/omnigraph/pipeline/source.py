@@ -25,6 +25,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+from omnigraph.api.names import MAIN
+from omnigraph.api.queries import QueryRequest
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.executor.output import Output
 from omnigraph.graph.open import open_graph
@@ -41,8 +43,7 @@ from omnigraph.pipeline.graph_location import GraphLocation
 from omnigraph.pipeline.partitions import plan_partitions
 from omnigraph.pipeline.sink import GraphWriter
 from omnigraph.runtime.json_text import parse_json
-from omnigraph.session.query import QueryRequest, prepare, stream_query
-from omnigraph.versioning.names import MAIN
+from omnigraph.session.query import prepare, stream_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, MutableMapping, Sequence

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID
-from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.keys import repeated
 from omnigraph.integrity.rules import Unique, rules_of
 from omnigraph.pipeline.exchange import KEY, Feed, exchange

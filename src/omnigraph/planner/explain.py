@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from omnigraph.api.queries import Explained, format_count
 from omnigraph.catalog.model import PropertyId
-from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import Score, TextMatch
 from omnigraph.ir.printer import Speller
 from omnigraph.ir.queries import EntitySlot
@@ -17,7 +17,7 @@ from omnigraph.planner.plan import Access, inputs, walk
 from omnigraph.planner.pushable import can_push
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from omnigraph.catalog.model import EdgeType
     from omnigraph.ir.expressions import Expr, Slot
@@ -26,35 +26,10 @@ if TYPE_CHECKING:
     from omnigraph.planner.plan import Node, Plan
     from omnigraph.planner.statistics import PlannerStatistics
 
-__all__ = ["Explained", "explain", "render", "with_measures"]
+__all__ = ["explain", "with_measures"]
 
 # What bounds mean; the page of the query language has an example.
 _BY_DISTANCE = "by distance: each destination once per source, at its shortest depth"
-
-
-@frozen
-class Explained:
-    """One operator. ``notes`` are facts by name; ``measured`` is what a run has shown."""
-
-    operator: str
-    title: str
-    estimated_rows: float
-    notes: Mapping[str, Any] = field(default_factory=dict)
-    measured: Mapping[str, float] | None = None
-    inputs: tuple[Explained, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "operator": self.operator,
-            "title": self.title,
-            "estimated_rows": round(self.estimated_rows, 2),
-            **self.notes,
-        }
-        if self.measured is not None:
-            body["measured"] = dict(self.measured)
-        if self.inputs:
-            body["inputs"] = [below.to_json() for below in self.inputs]
-        return body
 
 
 def explain(
@@ -220,7 +195,8 @@ class _Teller:
         """The components of a product with their slots and rows."""
         names = [self._slots(sorted(_slots_below(part))) for part in parts]
         counts = [
-            f"{name}: ~{_count(part.rows)} rows" for name, part in zip(names, parts, strict=True)
+            f"{name}: ~{format_count(part.rows)} rows"
+            for name, part in zip(names, parts, strict=True)
         ]
         return " x ".join(f"({name})" for name in names), {"factorised": counts}
 
@@ -296,46 +272,3 @@ def _slots_below(part: Node) -> set[Slot]:
             case _:
                 pass
     return found
-
-
-def render(explained: Explained) -> str:
-    """The tree as text, an operator a line and its notes below it."""
-    return "\n".join(_lines(explained, "", ""))
-
-
-def _lines(node: Explained, lead: str, rest: str) -> Iterator[str]:
-    yield f"{lead}{node.operator} {node.title}".rstrip() + f"   {_rows(node)}"
-    indent = f"{rest}{'│ ' if node.inputs else '  '}"
-    for name, note in node.notes.items():
-        shown = ", ".join(note) if isinstance(note, list) else note
-        if shown:
-            yield f"{indent}  {name}: {shown}"
-    for place, below in enumerate(node.inputs):
-        last = place == len(node.inputs) - 1
-        yield from _lines(
-            below, f"{rest}{'└─ ' if last else '├─ '}", f"{rest}{'   ' if last else '│  '}"
-        )
-
-
-def _rows(node: Explained) -> str:
-    expected = f"~{_count(node.estimated_rows)}"
-    if node.measured is None:
-        return f"({expected} rows)"
-    found = node.measured
-    times = f" in {found['runs']:.0f} runs" if found["runs"] > 1 else ""
-    return (
-        f"({_count(found['rows'])} rows{times}, expected {expected}; "
-        f"{found['seconds'] * 1e3:.3f} ms; {_bytes(found['bytes'])})"
-    )
-
-
-def _count(rows: float) -> str:
-    return f"{max(round(rows), 0):,}" if rows >= 1 or rows == 0 else "<1"
-
-
-def _bytes(size: float) -> str:
-    for unit in ("B", "KB", "MB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GB"

@@ -7,12 +7,10 @@ the swap reads again and finds the row that the winner added.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.status import AuditRow, RecoveryOutcome
 from omnigraph.errors import Conflict, NotFound, StorageFault
-from omnigraph.frozen import frozen
 from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import layout
 
@@ -21,39 +19,12 @@ if TYPE_CHECKING:
 
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["Audit", "AuditRow", "RecoveryOutcome"]
+__all__ = [
+    "Audit",
+]
 
 # Racing recoverers are few; this many lost swaps mean that something else is wrong.
 _SWAPS_MAX = 20
-
-
-class RecoveryOutcome(StrEnum):
-    ROLLED_FORWARD = "rolled_forward"
-    ROLLED_BACK = "rolled_back"
-    ORPHANED_BRANCH_DISCARDED = "orphaned_branch_discarded"
-    # A torn table or manifest version, moved aside.
-    QUARANTINED = "quarantined"
-
-
-@frozen
-class AuditRow:
-    """What recovery did with one operation."""
-
-    operation_id: str
-    outcome: RecoveryOutcome
-    recovered_at_micros: int
-    branch: str | None = None
-    kind: str | None = None
-    actor: str | None = None
-    # Per table: where it was, and where the operation had brought it.
-    tables: tuple[dict[str, Any], ...] = ()
-    note: str | None = None
-    # The commit that ended the operation: its own when rolled forward, the one that declares it
-    # void when rolled back.
-    recovery_commit_id: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class Audit:

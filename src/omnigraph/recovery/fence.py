@@ -10,11 +10,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import WriterKind
 from omnigraph.errors import NotFound, OutcomeUnknown, StaleHead
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.chain import CommitPresence, commits_since, find_commit
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.publish import ManifestDraft, OperationPublished, Publication, publish
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ import json
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.commits import CommitRef, Counts, WriterKind
 from omnigraph.catalog.model import TypeId
 from omnigraph.coordination.owner import Owner
 from omnigraph.errors import NotFound, StorageFault
@@ -26,7 +27,6 @@ from omnigraph.runtime.ids import CommitId, is_ulid, new_short_id
 from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.runtime.json_values import to_json_value
 from omnigraph.versioning import layout
-from omnigraph.versioning.manifest import CommitRef, Counts, WriterKind
 from omnigraph.versioning.publish import ManifestDraft, Publication
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ import logging
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from omnigraph.api.status import AuditRow, RecoveryOutcome
 from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.errors import Conflict, NotFound, StorageFault
-from omnigraph.recovery.audit import AuditRow, RecoveryOutcome
 from omnigraph.recovery.fence import publish_without_effect
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid, ulid_micros

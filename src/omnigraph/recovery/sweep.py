@@ -12,10 +12,10 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from omnigraph.api.status import AuditRow, PendingIntent, RecoveryOutcome
 from omnigraph.coordination.heartbeat import HEART
 from omnigraph.errors import Conflict, GraphError, NotFound, OperationVoid, StorageFault
-from omnigraph.frozen import frozen
-from omnigraph.recovery.audit import Audit, AuditRow, RecoveryOutcome
+from omnigraph.recovery.audit import Audit
 from omnigraph.recovery.fence import OperationStatus, fence, operation_status, recovery_commit_of
 from omnigraph.recovery.intents import Intent, IntentKeys, IntentStore
 from omnigraph.recovery.quarantine import Healer
@@ -24,28 +24,17 @@ from omnigraph.versioning import layout
 from omnigraph.versioning.publish import publish
 
 if TYPE_CHECKING:
+    from omnigraph.api.refs import BranchRef
     from omnigraph.catalog.model import TypeId
     from omnigraph.ports.tables import Pin
     from omnigraph.runtime.ids import CommitId
     from omnigraph.versioning.heads import Heads
     from omnigraph.versioning.lineage import Lineage
-    from omnigraph.versioning.refs import BranchRef
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["PendingIntent", "Recovery"]
+__all__ = ["Recovery"]
 
 _log = logging.getLogger("omnigraph.recovery")
-
-
-@frozen
-class PendingIntent:
-    """An intent that is still there, and why."""
-
-    id: str
-    reason: str
-    branch: str | None = None
-    kind: str | None = None
-    actor: str | None = None
 
 
 class Recovery:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope
 
-    from omnigraph.runtime.budget import Budget
     from omnigraph.graph.facade import Graph
     from omnigraph.policy.actions import Action
+    from omnigraph.runtime.budget import Budget
     from omnigraph.server.pools import Pool
     from omnigraph.server.registry import ServedGraph
     from omnigraph.server.service import Service

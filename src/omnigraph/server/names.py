@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from omnigraph.api.names import MAIN, parse_branch_name
 from omnigraph.errors import InvalidInput
 from omnigraph.runtime.ids import is_ulid
-from omnigraph.versioning.names import MAIN, parse_branch_name
 
 __all__ = ["parse_branch", "parse_commit", "parse_condition", "parse_target"]
 

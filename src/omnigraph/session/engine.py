@@ -6,21 +6,22 @@ import os
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.names import MAIN
 from omnigraph.compiler import CompileCache
-from omnigraph.runtime.budget import Budget
 from omnigraph.recovery.sweep import Recovery
+from omnigraph.runtime.budget import Budget
 from omnigraph.session.prepared_queries import PreparedQueries
 from omnigraph.session.running_operations import RunningOperations
 from omnigraph.versioning.heads import Heads
 from omnigraph.versioning.lineage import Lineage
-from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.root import Cache
 from omnigraph.versioning.snapshot import Snapshot, open_snapshot
-from omnigraph.versioning.targets import Resolver, Target
+from omnigraph.versioning.targets import Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    from omnigraph.api.targets import Target
     from omnigraph.catalog.model import Catalog
     from omnigraph.changes.compare import Differences
     from omnigraph.ports.embeddings import Embedder

@@ -3,75 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from omnigraph.api.queries import Explanation, QueryRequest
 from omnigraph.executor.cache import shared_cache
 from omnigraph.executor.execute import execute
 from omnigraph.executor.profile import Profile
-from omnigraph.frozen import frozen
-from omnigraph.planner.explain import explain, render, with_measures
+from omnigraph.planner.explain import explain, with_measures
 from omnigraph.runtime.cancellation import checked_by
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.session.prepared_queries import SnapshotMemory, SnapshotSource
-from omnigraph.session.query import (
-    QueryRequest,
-    budget_of,
-    call_of,
-    prepare,
-    read_target,
-    traversal_of,
-)
+from omnigraph.session.query import budget_of, call_of, prepare, read_target, traversal_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from omnigraph.api.queries import Explained
     from omnigraph.executor.execute import Executable
-    from omnigraph.executor.result import QueryResult, ReadTarget
     from omnigraph.planner.access import AccessChoice
-    from omnigraph.planner.explain import Explained
     from omnigraph.planner.plan import Node
-    from omnigraph.runtime.ids import CommitId
     from omnigraph.session.engine import Engine
     from omnigraph.session.prepared_queries import PreparedQuery
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["Explanation", "explain_query", "profile_query"]
-
-
-@frozen
-class Explanation:
-    """A plan on one snapshot; a profile has the measurements of a run, and its result."""
-
-    query_name: str
-    commit_id: CommitId
-    target: ReadTarget
-    plan: Explained
-    result: QueryResult | None = None
-    seconds: float | None = None
-
-    def __str__(self) -> str:
-        return render(self.plan)
-
-    def __repr__(self) -> str:
-        return f"<Explanation of {self.query_name}>\n{self}"
-
-    def to_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "query_name": self.query_name,
-            "target": self.target.to_json(),
-            "graph_commit_id": self.commit_id,
-            "plan": self.plan.to_json(),
-        }
-        if self.result is not None:
-            cache = shared_cache().use()
-            body["row_count"] = len(self.result)
-            body["seconds"] = self.seconds
-            body["cache"] = {
-                "budget_bytes": cache.budget_bytes,
-                "used_bytes": cache.used_bytes,
-                "entries": cache.entries,
-            }
-        return body
+__all__ = ["explain_query", "profile_query"]
 
 
 def explain_query(engine: Engine, request: QueryRequest) -> Explanation:
@@ -128,4 +83,11 @@ def profile_query(engine: Engine, request: QueryRequest) -> Explanation:
     told = with_measures(told, planned.plan.root, measured)
     target = read_target(request.target)
     result.read_from(snapshot.commit_id, target)
-    return Explanation(prepared.ir.name, snapshot.commit_id, target, told, result, seconds)
+    name = prepared.ir.name
+    use = shared_cache().use()
+    cache = {
+        "budget_bytes": use.budget_bytes,
+        "used_bytes": use.used_bytes,
+        "entries": use.entries,
+    }
+    return Explanation(name, snapshot.commit_id, target, told, result, seconds, cache)

@@ -16,8 +16,9 @@ from omnigraph.errors import Conflict, InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from omnigraph.api.commits import Commit
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit, Manifest
+    from omnigraph.versioning.manifest import Manifest
     from omnigraph.writer.plan import WriteRequest
 
 __all__ = ["RACED", "digest_of", "find_earlier", "run_once", "spelled"]

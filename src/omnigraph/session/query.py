@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from omnigraph.api.results import ReadTarget
+from omnigraph.api.targets import is_branch_target
 from omnigraph.errors import InvalidInput
-from omnigraph.runtime.budget import Budget
 from omnigraph.executor.execute import Call, execute, stream
-from omnigraph.executor.result import ReadTarget
 from omnigraph.planner.plan import Access
+from omnigraph.runtime.budget import Budget
 from omnigraph.runtime.cancellation import checked_by
 from omnigraph.runtime.clock import micros_to_datetime
-from omnigraph.versioning.names import MAIN
-from omnigraph.versioning.targets import is_branch_target
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from omnigraph.runtime.budget import Meter
-    from omnigraph.executor.result import QueryResult, QueryStream
+    from omnigraph.api.queries import QueryRequest
+    from omnigraph.api.results import QueryResult, QueryStream
     from omnigraph.ir.queries import QueryIR
+    from omnigraph.runtime.budget import Meter
     from omnigraph.session.engine import Engine
     from omnigraph.session.prepared_queries import PreparedQuery
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = [
-    "QueryRequest",
     "budget_of",
     "call_of",
     "compile_on",
@@ -39,25 +35,6 @@ __all__ = [
 ]
 
 _MODES = {access.value: access for access in Access}
-
-
-# Not frozen: one is made per query, and freezing costs more than the rest of it.
-@dataclass(slots=True)
-class QueryRequest:
-    """What to read, where, at what cost at most.
-
-    ``traversal`` is ``csr`` (from memory, loading what is missing) or ``indexed`` (looking up what
-    is needed); without it the cheaper one is chosen. Both give the same answer.
-    """
-
-    text: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-    name: str | None = None
-    target: str = MAIN
-    source_name: str = "<query>"
-    budget: Budget | None = None
-    traversal: str | None = None
-    actor: str | None = None
 
 
 def run_query(engine: Engine, request: QueryRequest) -> QueryResult:

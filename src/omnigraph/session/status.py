@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from omnigraph.api.names import MAIN
+from omnigraph.api.refs import DamagedRef
+from omnigraph.api.status import Status
 from omnigraph.catalog.model import EntityKind
 from omnigraph.errors import StorageFault
-from omnigraph.frozen import frozen
 from omnigraph.versioning.branches import list_branches
-from omnigraph.versioning.names import MAIN
-from omnigraph.versioning.refs import DamagedRef, damage_to_json
 
 if TYPE_CHECKING:
-    from omnigraph.recovery.sweep import PendingIntent
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["Status", "describe_status"]
-
-
-@frozen
-class Status:
-    """What ``omnigraph status`` shows."""
-
-    uri: str
-    graph_id: str
-    internal_schema_version: int
-    durability: str
-    # Those of main; None while it is damaged.
-    head: str | None
-    schema: str | None
-    branches: int
-    tags: int
-    node_types: int | None
-    edge_types: int | None
-    nodes: int | None
-    edges: int | None
-    # Unfinished writes: they block nobody, but somebody should know.
-    pending: tuple[PendingIntent, ...]
-    # Branches and tags that cannot be read.
-    damaged: tuple[DamagedRef, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        body = asdict(replace(self, damaged=()))
-        del body["damaged"]
-        return {**body, **damage_to_json(self.damaged)}
+__all__ = ["describe_status"]
 
 
 # Faults of reading the head of main that repeating the read does not cure.

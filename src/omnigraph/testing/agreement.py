@@ -25,13 +25,13 @@ from omnigraph.testing.memory_tables import MemorySource
 if TYPE_CHECKING:
     import datetime as dt
 
+    from omnigraph.api.queries import QueryRequest
+    from omnigraph.api.results import QueryResult
     from omnigraph.catalog.model import Catalog, Property
-    from omnigraph.executor.result import QueryResult
     from omnigraph.ir.queries import Projection, ReadIR
     from omnigraph.planner import Plan
     from omnigraph.ports.embeddings import Embedder
     from omnigraph.session.engine import Engine
-    from omnigraph.session.query import QueryRequest
 
 __all__ = ["Question", "agree", "outcome_of", "question_of", "same"]
 

@@ -12,10 +12,9 @@ from difflib import unified_diff
 from pprint import pformat
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.writes import LoadRequest, Mode
 from omnigraph.errors import GraphError, StorageFault
 from omnigraph.graph.open import init_graph
-from omnigraph.integrity.changes import Mode
-from omnigraph.loading.request import LoadRequest
 from omnigraph.pipeline.loading import SparkLoad, load_on_spark
 
 if TYPE_CHECKING:

@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from omnigraph.api.commits import WriterKind
+from omnigraph.api.names import MAIN
+from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, stored_properties
 from omnigraph.changeset.cascade import cascade
 from omnigraph.changeset.rows import to_arrow
 from omnigraph.changeset.staging import stage_changes
-from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
+from omnigraph.integrity.changes import ChangeSet, TypeChange
 from omnigraph.integrity.evaluate import evaluate_changes
 from omnigraph.integrity.lookup import locate
 from omnigraph.versioning.branches import create_branch
-from omnigraph.versioning.manifest import WriterKind
-from omnigraph.versioning.names import MAIN
 from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from omnigraph.api.changes import EntityChange, Image
+    from omnigraph.api.commits import Commit
     from omnigraph.catalog.model import EntityType, TypeId
-    from omnigraph.changes.model import EntityChange, Image
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit
     from omnigraph.writer.plan import PreparedWrite, WriteSnapshot
 
 __all__ = ["State", "Write", "apply_change", "branch_off", "state_of", "write"]

@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
+from omnigraph.api.commits import Counts, WriterKind
+from omnigraph.api.names import MAIN
 from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.changeset.rows import fill_defaults, to_arrow
@@ -25,9 +27,7 @@ from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.runtime.limits import Limits
 from omnigraph.session.engine import Engine
-from omnigraph.versioning.manifest import Counts, WriterKind
 from omnigraph.versioning.migrations import migrate, upgraded_view
-from omnigraph.versioning.names import MAIN
 from omnigraph.versioning.root import GraphRoot
 from omnigraph.versioning.stamp import FORMAT, Settings, Stamp, read_stamp
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from omnigraph.api.commits import Commit
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.changeset.rows import Row
     from omnigraph.ports.objects import ObjectStore
     from omnigraph.ports.tables import Table, TableStore
     from omnigraph.runtime.ids import CommitId
-    from omnigraph.versioning.manifest import Commit
     from omnigraph.versioning.snapshot import Snapshot
     from omnigraph.writer.plan import WriteSnapshot
 

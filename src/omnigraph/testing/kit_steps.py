@@ -8,23 +8,25 @@ import shutil
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from omnigraph.api.merges import MergeRequest, PickRequest, ResetRequest
+from omnigraph.api.names import MAIN
+from omnigraph.api.schemas import DesiredSchema, SchemaRequest
+from omnigraph.api.writes import LoadRequest, MutationRequest, parse_mode
 from omnigraph.errors import GraphError, OutcomeUnknown
-from omnigraph.evolution.apply import SchemaRequest, apply_schema
-from omnigraph.evolution.plan import DesiredSchema
+from omnigraph.evolution.apply import apply_schema
 from omnigraph.frozen import frozen
 from omnigraph.graph.open import clone_graph
-from omnigraph.loading import LoadRequest, load, parse_mode
+from omnigraph.loading import load
 from omnigraph.maintenance.indexes import ensure_indices
-from omnigraph.merging.cherry_pick import PickRequest, cherry_pick, revert
-from omnigraph.merging.merge import MergeRequest, merge_branches
-from omnigraph.merging.reset import ResetRequest, reset_branch
-from omnigraph.mutation.mutate import MutationRequest, run_mutation
+from omnigraph.merging.cherry_pick import cherry_pick, revert
+from omnigraph.merging.merge import merge_branches
+from omnigraph.merging.reset import reset_branch
+from omnigraph.mutation.mutate import run_mutation
 from omnigraph.runtime import faults
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.testing.kit import FAST, Add, AddUnless, Remove, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between
 from omnigraph.versioning import branches, layout, tags
-from omnigraph.versioning.names import MAIN
 from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:

@@ -11,15 +11,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import WriterKind
+from omnigraph.api.names import MAIN
+from omnigraph.api.refs import BranchRef
+from omnigraph.api.status import RecoveryOutcome
 from omnigraph.catalog import canonical
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.errors import GraphError
-from omnigraph.recovery.audit import RecoveryOutcome
 from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import layout
-from omnigraph.versioning.manifest import WriterKind, from_rows
-from omnigraph.versioning.names import MAIN, encode_name
-from omnigraph.versioning.refs import BranchRef
+from omnigraph.versioning.manifest import from_rows
+from omnigraph.versioning.names import encode_name
 from omnigraph.versioning.stamp import FORMAT, read_stamp
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from omnigraph.versioning.manifest import Commit
+    from omnigraph.api.commits import Commit
 
     Parents = Callable[[Commit], Iterable[Commit]]
 

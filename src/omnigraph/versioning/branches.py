@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import WriterKind
+from omnigraph.api.names import MAIN, parse_branch_name
+from omnigraph.api.refs import BranchInfo, BranchRef, DamagedRef, RefList
 from omnigraph.errors import AlreadyExists, Conflict, InvalidInput, OutcomeUnknown, StorageFault
-from omnigraph.frozen import frozen
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_short_id, new_ulid
 from omnigraph.versioning import layout
 from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.heads import branch_missing
-from omnigraph.versioning.manifest import WriterKind, to_rows
-from omnigraph.versioning.names import MAIN, parse_branch_name
+from omnigraph.versioning.manifest import to_rows
 from omnigraph.versioning.publish import ManifestDraft, Publication, SwapUnanswered, publish
-from omnigraph.versioning.refs import BranchRef, DamagedRef, RefList, new_nonce
+from omnigraph.versioning.refs import new_nonce
 from omnigraph.versioning.texts import require_actor
 
 if TYPE_CHECKING:
@@ -26,15 +27,7 @@ if TYPE_CHECKING:
     from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["BranchInfo", "create_branch", "delete_branch", "list_branches", "open_branches"]
-
-
-@frozen
-class BranchInfo:
-    """An open branch and its head."""
-
-    ref: BranchRef
-    head: Manifest
+__all__ = ["create_branch", "delete_branch", "list_branches", "open_branches"]
 
 
 def create_branch(root: GraphRoot, heads: Heads, name: str, source: Manifest) -> BranchRef:

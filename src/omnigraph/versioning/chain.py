@@ -10,13 +10,14 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import commit_id_of
 from omnigraph.errors import NotFound, PreconditionFailed
-from omnigraph.versioning.manifest import commit_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.versioning.manifest import Commit, CommitRef, Manifest
+    from omnigraph.api.commits import Commit, CommitRef
+    from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.root import GraphRoot
 
 __all__ = [

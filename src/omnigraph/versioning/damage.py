@@ -18,10 +18,11 @@ from omnigraph.versioning.chain import walk
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from omnigraph.api.commits import Commit, CommitRef
+    from omnigraph.api.refs import BranchRef, TagRef
     from omnigraph.catalog.model import TypeId
     from omnigraph.errors import NotFound
-    from omnigraph.versioning.manifest import Commit, CommitRef, Manifest
-    from omnigraph.versioning.refs import BranchRef, TagRef
+    from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.root import GraphRoot
 
 __all__ = [

@@ -11,14 +11,14 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from omnigraph.api.names import MAIN
 from omnigraph.errors import GraphError, NotFound, StorageFault
 from omnigraph.versioning import layout
 from omnigraph.versioning.damage import HEAD_DAMAGE, branch_damaged
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
+    from omnigraph.api.refs import BranchRef
     from omnigraph.versioning.manifest import Manifest
-    from omnigraph.versioning.refs import BranchRef
     from omnigraph.versioning.root import GraphRoot
 
 __all__ = ["Heads"]

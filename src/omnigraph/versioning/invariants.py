@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import WriterKind
 from omnigraph.errors import InvariantBroken
-from omnigraph.versioning.manifest import WriterKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

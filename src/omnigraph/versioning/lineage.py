@@ -14,6 +14,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import Commit, CommitRef, commit_id_of
 from omnigraph.errors import AlreadyExists, Conflict, GraphError, NotFound, StorageFault
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
@@ -22,7 +23,6 @@ from omnigraph.versioning import ancestry, layout
 from omnigraph.versioning.branches import list_branches
 from omnigraph.versioning.chain import read_commit
 from omnigraph.versioning.damage import last_readable
-from omnigraph.versioning.manifest import Commit, CommitRef, commit_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

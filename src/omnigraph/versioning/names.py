@@ -2,47 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import NewType
 from urllib.parse import unquote
 
-from omnigraph.errors import InvalidInput
-from omnigraph.runtime.ids import is_ulid
-
 __all__ = [
-    "MAIN",
-    "BranchName",
     "decode_name",
     "encode_name",
-    "is_name",
-    "parse_branch_name",
-    "parse_tag_name",
 ]
-
-BranchName = NewType("BranchName", str)
-
-MAIN = BranchName("main")
-
-# 80 characters stay below every file system's limit even when each of them is escaped.
-_NAME_LENGTH_MAX = 80
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
-
-
-def parse_branch_name(text: str) -> BranchName:
-    """A valid branch name, or ``branch.bad_name``."""
-    _require_name("branch", text)
-    return BranchName(text)
-
-
-def parse_tag_name(text: str) -> str:
-    """A valid tag name, or ``tag.bad_name``."""
-    _require_name("tag", text)
-    return text
-
-
-def is_name(text: object) -> bool:
-    """Whether a branch or a tag can have this name: nothing else needs to be looked for."""
-    return isinstance(text, str) and _problem_with(text) is None
 
 
 def encode_name(name: str) -> str:
@@ -55,25 +20,3 @@ def encode_name(name: str) -> str:
 
 def decode_name(encoded: str) -> str:
     return unquote(encoded)
-
-
-def _require_name(kind: str, text: object) -> None:
-    problem = _problem_with(text) if isinstance(text, str) else "is not a text"
-    if problem:
-        raise InvalidInput(
-            f"{kind}.bad_name",
-            f"{kind} name {text!r:.100} {problem}",
-            remedy="use letters, digits, `.`, `_`, `-` and `/` between parts, at most 80 in all",
-        )
-
-
-def _problem_with(text: str) -> str | None:
-    if len(text) > _NAME_LENGTH_MAX:
-        return f"is longer than {_NAME_LENGTH_MAX} characters"
-    if not _NAME.fullmatch(text):
-        return "has a character or a shape that is not allowed"
-    if is_ulid(text.upper()):
-        return "looks like a commit id"
-    if text.endswith((".lock", ".")) or ".." in text:
-        return "ends in `.` or `.lock`, or holds `..`"
-    return None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import Commit, CommitRef, Counts, WriterKind
 from omnigraph.errors import (
     Conflict,
     GraphError,
@@ -33,15 +34,7 @@ from omnigraph.versioning.chain import (
 )
 from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.invariants import require_successor
-from omnigraph.versioning.manifest import (
-    Commit,
-    CommitRef,
-    Counts,
-    Manifest,
-    Void,
-    WriterKind,
-    to_rows,
-)
+from omnigraph.versioning.manifest import Manifest, Void, to_rows
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import TypeId

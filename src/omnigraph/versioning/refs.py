@@ -8,86 +8,30 @@ created again can never be mistaken for what it was before.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from omnigraph.api.names import is_name
+from omnigraph.api.refs import BranchRef, DamagedRef, RefList, TagRef
 from omnigraph.errors import NotFound, StorageFault
-from omnigraph.frozen import frozen
-from omnigraph.runtime.ids import CommitId, new_short_id
+from omnigraph.runtime.ids import new_short_id
 from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.runtime.json_values import to_json_value
 from omnigraph.versioning import layout
-from omnigraph.versioning.names import BranchName, decode_name, encode_name, is_name
+from omnigraph.versioning.names import decode_name, encode_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from omnigraph.ports.objects import ObjectStore
 
-__all__ = ["BranchRef", "DamagedRef", "RefList", "RefStore", "TagRef", "damage_to_json"]
-
-
-@frozen
-class BranchRef:
-    """One numbered ref: an open branch, or the fact that it was deleted."""
-
-    name: BranchName
-    number: int
-    incarnation: str
-    open: bool
-    created_at_micros: int
-    # Where the branch began; None for main.
-    fork_commit: CommitId | None = None
-    fork_incarnation: str | None = None
-    # Tells a lost race from a lost reply.
-    nonce: str = ""
-
-
-@frozen
-class TagRef:
-    """A name for a commit, for ever."""
-
-    name: str
-    commit: CommitId
-    incarnation: str
-    version: int
-    created_at_micros: int
-    actor: str | None = None
-    nonce: str = ""
+__all__ = [
+    "RefStore",
+]
 
 
 R = TypeVar("R", BranchRef, TagRef)
-T = TypeVar("T")
 
 _TEXTS = ("name", "incarnation", "commit", "nonce")
 _OPTIONAL_TEXTS = ("fork_commit", "fork_incarnation", "actor")
 _NUMBERS = ("number", "version", "created_at_micros")
-
-
-@frozen
-class DamagedRef:
-    """A branch or a tag that exists and cannot be read, and why."""
-
-    name: str
-    fault: StorageFault
-
-    def to_json(self) -> dict[str, Any]:
-        body = self.fault.to_json()
-        body.pop("details", None)
-        return {"name": self.name, **body}
-
-
-class RefList(list[T], Generic[T]):
-    """A listing of branches or tags; those that cannot be read are listed in ``damaged``."""
-
-    def __init__(self, readable: Iterable[T] = (), damaged: Iterable[DamagedRef] = ()) -> None:
-        super().__init__(readable)
-        self.damaged = tuple(damaged)
-
-    def require_complete(self) -> RefList[T]:
-        """Return the listing, or raise the fault of its first damaged entry."""
-        for ref in self.damaged:
-            raise ref.fault
-        return self
 
 
 class RefStore:
@@ -184,12 +128,6 @@ def _numbered(keys: list[str]) -> list[str]:
     directory: backups, notes, folder settings.
     """
     return [key for key in keys if layout.is_branch_ref(key)]
-
-
-def damage_to_json(damaged: Iterable[DamagedRef]) -> dict[str, Any]:
-    """The part of a listing's JSON that names damaged refs; empty when there are none."""
-    entries = [ref.to_json() for ref in damaged]
-    return {"damaged": entries} if entries else {}
 
 
 def _branch_name(key: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.api.names import parse_tag_name
+from omnigraph.api.refs import TagRef
 from omnigraph.errors import AlreadyExists, NotFound
 from omnigraph.runtime.faults import reach
-from omnigraph.versioning.names import parse_tag_name
-from omnigraph.versioning.refs import TagRef, new_nonce
+from omnigraph.versioning.refs import new_nonce
 from omnigraph.versioning.texts import require_actor
 
 if TYPE_CHECKING:

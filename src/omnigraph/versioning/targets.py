@@ -11,13 +11,12 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING
 
+from omnigraph.api.commits import CommitRef
+from omnigraph.api.names import MAIN
+from omnigraph.api.targets import Target, target_text
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.runtime.clock import datetime_to_micros
 from omnigraph.runtime.ids import is_ulid
-from omnigraph.versioning.branches import BranchInfo
-from omnigraph.versioning.manifest import Commit, CommitRef
-from omnigraph.versioning.names import MAIN
-from omnigraph.versioning.refs import BranchRef, TagRef
 
 if TYPE_CHECKING:
     from omnigraph.versioning.heads import Heads
@@ -25,9 +24,10 @@ if TYPE_CHECKING:
     from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.root import GraphRoot
 
-__all__ = ["Resolver", "Target", "is_branch_target", "target_text"]
+__all__ = [
+    "Resolver",
+]
 
-Target = str | Commit | CommitRef | BranchRef | BranchInfo | TagRef | dt.datetime
 
 _VERSION = re.compile(r"v([0-9]{1,18})")
 
@@ -103,43 +103,6 @@ class Resolver:
         if manifest is None or manifest.commit.id != ref.id:
             raise _reclaimed(ref.id)
         return manifest
-
-
-def target_text(target: object) -> str:
-    """A target as a user would write it, or ``target.bad_type``."""
-    match target:
-        case str():
-            return target
-        case Commit() | CommitRef():
-            return target.id
-        case BranchRef() | TagRef():
-            return target.name
-        case BranchInfo():
-            return target.ref.name
-        case dt.datetime():
-            return f"{MAIN}@{_require_zone(target).isoformat()}"
-        case _:
-            raise InvalidInput(
-                "target.bad_type",
-                f"a target is a text, a commit, a branch, a tag or a datetime, not "
-                f"{type(target).__name__}",
-                remedy="write a branch, a tag, a commit id, BRANCH@TIME or BRANCH@v17",
-            )
-
-
-def _require_zone(moment: dt.datetime) -> dt.datetime:
-    if moment.tzinfo is None:
-        raise InvalidInput(
-            "target.bad_time",
-            f"{moment.isoformat()} has no time zone, so it may be any of 24 hours",
-            remedy="give it one: datetime.now(timezone.utc), or moment.astimezone()",
-        )
-    return moment
-
-
-def is_branch_target(target: str) -> bool:
-    """Whether a target, if it exists, moves: only a plain branch name does."""
-    return "@" not in target and not is_ulid(target.upper())
 
 
 def _reclaimed(what: str) -> NotFound:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from omnigraph.api.commits import CommitRef, Counts, WriterKind, commit_id_of
+from omnigraph.api.names import parse_branch_name
 from omnigraph.frozen import frozen
-from omnigraph.versioning.manifest import CommitRef, Counts, Manifest, WriterKind, commit_id_of
-from omnigraph.versioning.names import parse_branch_name
 from omnigraph.versioning.texts import require_actor, require_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from omnigraph.api.refs import BranchRef
     from omnigraph.catalog.model import TypeId
     from omnigraph.ports.tables import Pin, Staged
-    from omnigraph.versioning.refs import BranchRef
+    from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = [

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from omnigraph.api.changes import ChangeOp, ChangePosition
 from omnigraph.catalog.model import EntityKind, TypeId
-from omnigraph.changes.compare import ChangeOp
-from omnigraph.changes.model import ChangeFilter, ChangePosition
+from omnigraph.changes.model import ChangeFilter
 from omnigraph.changes.tokens import (
     TOKEN_BYTES_MAX,
     CommitToken,

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import omnigraph
+from omnigraph.api.commit_listing import CommitFilter
+from omnigraph.api.commits import commit_to_json
 from omnigraph.errors import GraphError
-from omnigraph.history.commits import CommitFilter
-from omnigraph.versioning.commit_json import commit_to_json
 
 if TYPE_CHECKING:
     import pytest

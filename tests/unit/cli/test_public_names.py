@@ -7,9 +7,9 @@ import inspect
 import pytest
 
 import omnigraph
+from omnigraph.api.results import QueryResult
 from omnigraph.catalog.model import Catalog
 from omnigraph.client.opening import open_anywhere
-from omnigraph.executor.result import QueryResult
 from omnigraph.graph.at import GraphAt
 from omnigraph.graph.changes import Changes
 from omnigraph.graph.facade import Graph

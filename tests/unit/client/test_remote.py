@@ -11,11 +11,11 @@ import pytest
 
 import omnigraph
 from omnigraph import errors
+from omnigraph.api.change_json import cause_to_json, change_to_json
+from omnigraph.api.commit_listing import CommitFilter
+from omnigraph.api.commits import commit_to_json
 from omnigraph.client import connect, connect_async
 from omnigraph.runtime.budget import Budget
-from omnigraph.history.change_json import cause_to_json, change_to_json
-from omnigraph.history.commits import CommitFilter
-from omnigraph.versioning.commit_json import commit_to_json
 
 if TYPE_CHECKING:
     from pathlib import Path

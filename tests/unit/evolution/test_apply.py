@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from omnigraph.api.commits import Counts, WriterKind
 from omnigraph.errors import (
     Conflict,
     GraphError,
@@ -20,7 +21,6 @@ from omnigraph.testing.kit import add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_between import Between, Interruption
 from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
-from omnigraph.versioning.manifest import Counts, WriterKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

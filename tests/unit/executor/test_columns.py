@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.errors import LimitExceeded
-from omnigraph.runtime.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.column import Column, Vector
 from omnigraph.executor.columns import PinnedColumns
 from omnigraph.executor.context import Context
+from omnigraph.runtime.budget import Budget
 from omnigraph.runtime.clock import micros_to_datetime
 from omnigraph.testing.memory_tables import MemoryTable
 

@@ -9,10 +9,10 @@ import pytest
 
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import StorageFault
-from omnigraph.runtime.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.context import Context
 from omnigraph.executor.row_spaces import IdSpace
+from omnigraph.runtime.budget import Budget
 from omnigraph.runtime.clock import micros_to_datetime
 from omnigraph.testing.memory_tables import MemoryTable
 from omnigraph.testing.random_reads import CATALOG

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from omnigraph.errors import LimitExceeded, StorageFault
 from omnigraph.executor import hops
-from omnigraph.runtime.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.columns import PinnedColumns
 from omnigraph.executor.context import Context
 from omnigraph.executor.hops import count_neighbours, neighbours, neighbours_once, reach
 from omnigraph.executor.topology import Csr, Direction, Topology, in_runs
+from omnigraph.runtime.budget import Budget
 from omnigraph.runtime.clock import micros_to_datetime
 from omnigraph.testing.memory_tables import MemoryTable
 from omnigraph.testing.reference.hops import reachable

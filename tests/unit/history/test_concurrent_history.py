@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import omnigraph
-from omnigraph.history.commits import CommitFilter
+from omnigraph.api.commit_listing import CommitFilter
 from omnigraph.testing.kit_between import Between, Interruption, Pause
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from omnigraph.changes.compare import ChangeOp
+from omnigraph.api.changes import ChangeOp
+from omnigraph.api.commits import WriterKind
 from omnigraph.changes.comparison import SnapshotComparison
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.history import diff as diff_module
 from omnigraph.testing.histories import branch_off, state_of, write
 from omnigraph.testing.kit import open_engine
 from omnigraph.testing.kit_between import Between
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:

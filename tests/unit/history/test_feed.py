@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import omnigraph
-from omnigraph.changes.model import ChangeFilter, ChangePosition
+from omnigraph.api.changes import ChangePosition
+from omnigraph.changes.model import ChangeFilter
 from omnigraph.changes.tokens import (
     TOKEN_BYTES_MAX,
     FeedCursor,

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from omnigraph.api.writes import LoadRequest, Mode
 from omnigraph.catalog.model import DST, ID, SRC
 from omnigraph.changeset.rows import entity_id, fill_defaults, to_arrow
-from omnigraph.integrity.changes import ChangeSet, Mode, TypeChange
+from omnigraph.integrity.changes import ChangeSet, TypeChange
 from omnigraph.integrity.evaluate import evaluate_changes
-from omnigraph.loading import LoadRequest, load
+from omnigraph.loading import load
 from omnigraph.testing.kit import new_engine
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from omnigraph.api.writes import Mode
 from omnigraph.errors import KeyConflict, ValidationFailure
-from omnigraph.integrity.changes import Mode
 from omnigraph.integrity.keys import repeated, settle_repeats
 from omnigraph.integrity.violations import Report
 

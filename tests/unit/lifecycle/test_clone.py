@@ -15,6 +15,7 @@ import pytest
 import omnigraph
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
+from omnigraph.api.names import MAIN
 from omnigraph.errors import AlreadyExists, Conflict, GraphError, NotFound, StorageFault
 from omnigraph.lifecycle.clone.clone import CloneResult, CloneTarget, copy_graph
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine, remove
@@ -24,7 +25,6 @@ from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import branches, layout, tags
 from omnigraph.versioning.branches import open_branches
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from pathlib import Path

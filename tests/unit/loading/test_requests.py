@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from omnigraph.api.commit_listing import CommitFilter
+from omnigraph.api.commits import commit_to_json
+from omnigraph.api.writes import LoadRequest, parse_mode
 from omnigraph.errors import (
     AlreadyExists,
     Conflict,
@@ -19,11 +22,9 @@ from omnigraph.errors import (
     Unsupported,
 )
 from omnigraph.graph.open import open_graph
-from omnigraph.history.commits import CommitFilter
-from omnigraph.loading import LoadRequest, load, parse_mode
+from omnigraph.loading import load
 from omnigraph.loading import writer as load_writer
 from omnigraph.runtime import faults
-from omnigraph.versioning.commit_json import commit_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

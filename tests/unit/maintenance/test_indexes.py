@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from omnigraph.api.commits import WriterKind
+from omnigraph.api.indexes import IndexAction
 from omnigraph.errors import NotFound
 from omnigraph.graph.open import init_graph
-from omnigraph.maintenance.index_plan import IndexAction, declared_indexes, plan_step
+from omnigraph.maintenance.index_plan import declared_indexes, plan_step
 from omnigraph.maintenance.indexes import MAINTENANCE, ensure_indices, list_indexes
 from omnigraph.ports.indexes import IndexInfo, IndexKind, IndexSegment
 from omnigraph.ports.tables import Fragment
 from omnigraph.testing.kit import catalog_of
-from omnigraph.versioning.manifest import WriterKind
 
 if TYPE_CHECKING:
     from pathlib import Path

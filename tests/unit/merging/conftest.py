@@ -14,8 +14,8 @@ from omnigraph.testing.kit import new_engine
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from omnigraph.api.commits import Commit
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit
 
 SCHEMA = """
 node Person {

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from omnigraph.api.change_pages import DiffRequest
+from omnigraph.api.commits import WriterKind
 from omnigraph.errors import Conflict, InvalidInput, MergeConflict, NotFound
-from omnigraph.history.diff import DiffRequest, diff
+from omnigraph.history.diff import diff
 from omnigraph.testing.histories import branch_off, write
 from omnigraph.testing.kit import history
 from omnigraph.testing.verify import require_whole
-from omnigraph.versioning.manifest import WriterKind
 
 
 def test_reverting_a_commit_undoes_it_and_keeps_what_came_later(world: Any) -> None:

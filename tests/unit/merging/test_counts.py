@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.merging.result import MergeOutcome
+from omnigraph.api.merges import MergeOutcome
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.api.commits import WriterKind
+from omnigraph.api.merges import MergeOutcome, MergeRequest
 from omnigraph.errors import Conflict, InvalidInput, MergeConflict, NotFound
 from omnigraph.graph.facade import Graph
-from omnigraph.merging.merge import MergeRequest, merge_branches
-from omnigraph.merging.result import MergeOutcome
+from omnigraph.merging.merge import merge_branches
 from omnigraph.testing.histories import branch_off
 from omnigraph.testing.kit import open_engine
 from omnigraph.testing.kit_between import Between
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import open_branches
-from omnigraph.versioning.manifest import WriterKind
 
 if TYPE_CHECKING:
+    from omnigraph.api.commits import Commit
     from omnigraph.testing.histories import State
-    from omnigraph.versioning.manifest import Commit
 
 
 def conflicts_of(world: Any, **options: Any) -> list[dict[str, Any]]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from omnigraph.api.conflicts import ConflictKind, EntityConflict, Take, Values
 from omnigraph.errors import Conflict as StaleConflict
 from omnigraph.errors import InvalidInput
-from omnigraph.merging.conflicts import ConflictKind, EntityConflict
-from omnigraph.merging.resolutions import Take, Values, parse_choices
+from omnigraph.merging.resolutions import parse_choices
 from omnigraph.testing.kit import SCHEMA, catalog_of
 
 PERSON = catalog_of(SCHEMA).nodes[0]

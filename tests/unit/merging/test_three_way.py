@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from omnigraph.merging.conflicts import ConflictKind
+from omnigraph.api.conflicts import ConflictKind
 from omnigraph.merging.three_way import (
     Disagreement,
     Resolved,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from omnigraph.api.queries import QueryRequest
 from omnigraph.changeset.rows import from_arrow
 from omnigraph.compiler import bind_params
 from omnigraph.graph.open import init_graph
 from omnigraph.ir.queries import Delete, MutationIR
 from omnigraph.mutation.predicates import Allowance, PredicateMatcher
 from omnigraph.semantics.predicates import matches
-from omnigraph.session.query import QueryRequest, compile_on
+from omnigraph.session.query import compile_on
 
 if TYPE_CHECKING:
     from pathlib import Path

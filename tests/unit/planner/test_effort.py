@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.errors import GraphError, InvalidInput, LimitExceeded
-from omnigraph.runtime.budget import Budget
 from omnigraph.planner import plan_read
 from omnigraph.planner.plan import Join, SemiJoin, walk
+from omnigraph.runtime.budget import Budget
 from omnigraph.runtime.cancellation import Cancellation, cancellable, checked_by
 
 if TYPE_CHECKING:

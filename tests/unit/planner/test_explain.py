@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from omnigraph.api.queries import Explained, render
 from omnigraph.planner.access import AccessChoice
-from omnigraph.planner.explain import Explained, explain, render, with_measures
+from omnigraph.planner.explain import explain, with_measures
 from omnigraph.planner.plan import Access
 
 # The fixture of conftest.

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from omnigraph.api.commits import CommitRef, Counts, WriterKind
+from omnigraph.api.status import AuditRow, RecoveryOutcome
 from omnigraph.catalog.model import TypeId
 from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.errors import StorageFault
 from omnigraph.ports.tables import Pin
-from omnigraph.recovery.audit import AuditRow, RecoveryOutcome
 from omnigraph.recovery.intents import Intent, IntentKeys, PlannedTable
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import CommitId, new_ulid
 from omnigraph.testing.kit import new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption
 from omnigraph.versioning import layout
-from omnigraph.versioning.manifest import CommitRef, Counts, WriterKind
 from omnigraph.versioning.publish import ManifestDraft, Publication
 
 if TYPE_CHECKING:

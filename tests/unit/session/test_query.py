@@ -13,17 +13,18 @@ import pyarrow as pa
 import pytest
 
 import omnigraph
+from omnigraph.api.queries import QueryRequest
 from omnigraph.errors import GraphError, InvalidInput, LimitExceeded, NotFound, TypeFailure
 from omnigraph.executor import execute, hops, output
-from omnigraph.runtime.budget import Budget
 from omnigraph.executor.cache import ByteCache, pin_key, shared_cache
 from omnigraph.executor.columns import column_key, index_key
 from omnigraph.executor.operators import expand as expands
 from omnigraph.executor.operators import filter as filters
 from omnigraph.executor.operators import join as joins
+from omnigraph.runtime.budget import Budget
 from omnigraph.runtime.cancellation import Cancellation
 from omnigraph.session import prepared_queries as prepared
-from omnigraph.session.query import QueryRequest, run_query
+from omnigraph.session.query import run_query
 from omnigraph.testing.agreement import question_of
 
 if TYPE_CHECKING:

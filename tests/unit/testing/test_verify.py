@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
-from omnigraph.recovery.audit import AuditRow, RecoveryOutcome
+from omnigraph.api.refs import TagRef
+from omnigraph.api.status import AuditRow, RecoveryOutcome
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.testing.kit import add, new_engine, open_engine, table_of
 from omnigraph.testing.verify import check_graph, require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, delete_branch
 from omnigraph.versioning.manifest import Manifest, Void, to_rows
-from omnigraph.versioning.refs import TagRef
 from omnigraph.versioning.tags import create_tag
 
 if TYPE_CHECKING:

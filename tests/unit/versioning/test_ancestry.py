@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
+from omnigraph.api.commits import Commit, CommitRef, WriterKind
 from omnigraph.runtime.ids import CommitId
 from omnigraph.versioning.ancestry import best_common_ancestors, descends, merge_base
-from omnigraph.versioning.manifest import Commit, CommitRef, WriterKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

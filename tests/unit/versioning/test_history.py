@@ -10,23 +10,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from omnigraph.api.commit_listing import CommitFilter
+from omnigraph.api.refs import TagRef
 from omnigraph.errors import InvalidInput, NotFound
-from omnigraph.history.commits import CommitFilter, list_commits
+from omnigraph.history.commits import list_commits
 from omnigraph.runtime.clock import format_micros
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.testing.kit import FAST, Add, add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption, Pause
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, delete_branch, list_branches
-from omnigraph.versioning.refs import TagRef
 from omnigraph.versioning.tags import create_tag
 from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from omnigraph.api.commits import Commit
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import Commit
 
 
 UNKNOWN = "01JABCDEFGHJKMNPQRSTVWXYZ0"

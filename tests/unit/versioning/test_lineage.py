@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from omnigraph.api.commit_listing import CommitFilter
 from omnigraph.errors import NotFound, StorageFault
 from omnigraph.graph.facade import Graph
-from omnigraph.history.commits import CommitFilter, list_commits
+from omnigraph.history.commits import list_commits
 from omnigraph.testing.histories import branch_off
 from omnigraph.testing.kit import add, history, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption, Pause, lose_reply
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from omnigraph.api.commits import CommitRef
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.manifest import CommitRef
 
 COMMITS = 7
 MANIFESTS = "__manifest/"

@@ -9,21 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from omnigraph.api.commits import Commit, CommitRef, Counts, WriterKind
 from omnigraph.catalog.model import TypeId
 from omnigraph.errors import InvariantBroken, StorageFault
 from omnigraph.ports.tables import Pin
 from omnigraph.runtime.ids import CommitId
 from omnigraph.versioning.invariants import RULES, require_successor
-from omnigraph.versioning.manifest import (
-    Commit,
-    CommitRef,
-    Counts,
-    Manifest,
-    Void,
-    WriterKind,
-    from_rows,
-    to_rows,
-)
+from omnigraph.versioning.manifest import Manifest, Void, from_rows, to_rows
 
 WORDS = st.text(max_size=8)
 NUMBERS = st.integers(0, 2**53)

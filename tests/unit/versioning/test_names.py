@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from omnigraph.api.names import parse_branch_name, parse_tag_name
 from omnigraph.errors import InvalidInput
-from omnigraph.versioning.names import decode_name, encode_name, parse_branch_name, parse_tag_name
+from omnigraph.versioning.names import decode_name, encode_name
 
 NAMES = st.from_regex(r"\A[A-Za-z0-9_][A-Za-z0-9_-]{0,10}(/[A-Za-z0-9_][A-Za-z0-9_-]{0,10}){0,2}\Z")
 

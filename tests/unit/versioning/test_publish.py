@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from omnigraph.api.commits import WriterKind
 from omnigraph.catalog.model import TypeId
 from omnigraph.errors import (
     Conflict,
@@ -22,7 +23,6 @@ from omnigraph.runtime.ids import CommitId, new_ulid
 from omnigraph.testing.kit import add, catalog_of, history, new_engine, wide_schema
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.publish import (
     PRECONDITIONS,
     ManifestDraft,

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.adapters.objects import open_objects
+from omnigraph.api.names import BranchName
+from omnigraph.api.refs import BranchRef, TagRef
 from omnigraph.errors import StorageFault
 from omnigraph.runtime.ids import CommitId
 from omnigraph.versioning import layout
-from omnigraph.versioning.names import BranchName, encode_name
-from omnigraph.versioning.refs import BranchRef, RefStore, TagRef, new_nonce
+from omnigraph.versioning.names import encode_name
+from omnigraph.versioning.refs import RefStore, new_nonce
 
 if TYPE_CHECKING:
     from omnigraph.ports.objects import ObjectStore

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from omnigraph.api.targets import target_text
 from omnigraph.errors import GraphError, InvalidInput, NotFound, StorageFault
 from omnigraph.graph.facade import Graph
 from omnigraph.graph.open import open_graph
 from omnigraph.testing.kit import add, ids_of, new_engine
-from omnigraph.versioning.targets import target_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import omnigraph
+from omnigraph.api.commit_listing import CommitFilter
+from omnigraph.api.commits import WriterKind
 from omnigraph.errors import GraphError, PreconditionFailed
-from omnigraph.history.commits import CommitFilter
 from omnigraph.recovery.fence import OperationStatus, fence
 from omnigraph.runtime import faults
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning import chain
-from omnigraph.versioning.manifest import WriterKind
 from omnigraph.versioning.publish import ManifestDraft, Publication
 
 if TYPE_CHECKING:

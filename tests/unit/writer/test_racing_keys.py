@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import omnigraph
+from omnigraph.api.commit_listing import CommitFilter
 from omnigraph.errors import Conflict
-from omnigraph.history.commits import CommitFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

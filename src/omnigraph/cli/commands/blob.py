@@ -17,7 +17,7 @@ from omnigraph.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from omnigraph.export.blob import Blob
+    from omnigraph.api.entities import Blob
 
 __all__ = ["command"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from omnigraph.api.refs import damage_to_json
 from omnigraph.cli.address import (
     announce,
     open_to_read,
@@ -15,7 +16,6 @@ from omnigraph.cli.changes import find_resolutions, merge_lines, resolution_opti
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.render import Rows
 from omnigraph.runtime.clock import format_micros
-from omnigraph.versioning.refs import damage_to_json
 
 __all__ = ["command"]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from omnigraph.api.change_json import change_to_json
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.atomic_files import write_atomically
 from omnigraph.cli.changes import (
@@ -19,14 +20,13 @@ from omnigraph.cli.changes import (
 from omnigraph.cli.commits import cause_line
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.terminal import write_lines
-from omnigraph.history.change_json import change_to_json
 from omnigraph.runtime.limits import FEED_COMMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from omnigraph.api.change_pages import FeedPage
     from omnigraph.graph.facade import Graph
-    from omnigraph.history.feed import FeedPage
 
 __all__ = ["command"]
 

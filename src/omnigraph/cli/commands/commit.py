@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from omnigraph.api.change_json import cause_to_json, change_to_json, schema_change_to_json
+from omnigraph.api.commit_listing import CommitFilter
+from omnigraph.api.commits import commit_to_json
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.changes import (
     change_lines,
@@ -19,20 +22,13 @@ from omnigraph.cli.inputs import parse_time
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.render import Rows, block, page_of, table
 from omnigraph.cli.terminal import write_lines
-from omnigraph.history.change_json import (
-    cause_to_json,
-    change_to_json,
-    schema_change_to_json,
-)
-from omnigraph.history.commits import CommitFilter
-from omnigraph.versioning.commit_json import commit_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from omnigraph.api.change_pages import CommitChanges
+    from omnigraph.api.commit_listing import CommitPage
     from omnigraph.graph.facade import Graph
-    from omnigraph.history.commit_changes import CommitChanges
-    from omnigraph.history.commits import CommitPage
 
 __all__ = ["command"]
 

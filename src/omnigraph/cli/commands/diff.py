@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from omnigraph.api.change_json import change_to_json
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.changes import change_lines, filter_options, json_list
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import page_of, table
 from omnigraph.cli.terminal import write_lines
-from omnigraph.history.change_json import change_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,7 +19,7 @@ from omnigraph.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from omnigraph.loading import LoadResult, Progress
+    from omnigraph.api.writes import LoadResult, Progress
     from omnigraph.pipeline import SparkLoadResult
 
 __all__ = ["command"]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from omnigraph.api.commit_listing import CommitFilter
+from omnigraph.api.commits import commit_to_json
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.commits import (
     History,
@@ -15,14 +17,12 @@ from omnigraph.cli.commits import (
     walk_ancestors,
 )
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.history.commits import CommitFilter
-from omnigraph.versioning.commit_json import commit_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from omnigraph.api.commits import Commit
     from omnigraph.graph.facade import Graph
-    from omnigraph.versioning.manifest import Commit
 
 __all__ = ["command"]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from omnigraph.api.commits import Counts
 from omnigraph.cli.address import open_to_read, open_to_write
 from omnigraph.cli.background_maintenance import run_background_maintenance
 from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
@@ -13,10 +14,9 @@ from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
 from omnigraph.cli.stored import is_stored, mutate_stored
 from omnigraph.errors import InvalidInput
-from omnigraph.versioning.manifest import Counts
 
 if TYPE_CHECKING:
-    from omnigraph.mutation.mutate import MutationResult
+    from omnigraph.api.writes import MutationResult
 
 __all__ = ["command"]
 

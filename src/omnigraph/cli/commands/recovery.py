@@ -16,8 +16,7 @@ from omnigraph.runtime.clock import format_micros
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from omnigraph.recovery.audit import AuditRow
-    from omnigraph.recovery.sweep import PendingIntent
+    from omnigraph.api.status import AuditRow, PendingIntent
 
 __all__ = ["command"]
 

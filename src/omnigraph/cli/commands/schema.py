@@ -19,7 +19,7 @@ from omnigraph.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from omnigraph.evolution.apply import SchemaResult
+    from omnigraph.api.schemas import SchemaResult
 
 __all__ = ["command"]
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from omnigraph.api.commits import commit_to_json
 from omnigraph.cli.address import open_to_read
 from omnigraph.cli.commits import commit_fields
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import block, page_of, table
 from omnigraph.errors import NotFound
-from omnigraph.versioning.commit_json import commit_to_json
 
 if TYPE_CHECKING:
+    from omnigraph.api.commits import Commit
     from omnigraph.graph.facade import Graph
-    from omnigraph.versioning.manifest import Commit
 
 __all__ = ["command"]
 

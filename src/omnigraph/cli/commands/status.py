@@ -14,7 +14,7 @@ from omnigraph.cli.render import Rows, block, page_of, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.session.status import Status
+    from omnigraph.api.status import Status
 
 __all__ = ["command"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
+from omnigraph.api.refs import damage_to_json
 from omnigraph.cli.address import open_to_read, open_to_write, warn_of_damage
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.render import Rows
 from omnigraph.runtime.clock import format_micros
-from omnigraph.versioning.refs import damage_to_json
 
 __all__ = ["command"]
 

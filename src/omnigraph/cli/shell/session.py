@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.commit_listing import CommitFilter
 from omnigraph.cli.commits import History, commit_lines, names_by_commit
 from omnigraph.cli.inputs import read_text
 from omnigraph.cli.render import Format, plural
@@ -13,7 +14,6 @@ from omnigraph.cli.shell.statements import as_command, as_document, is_command
 from omnigraph.cli.stored import print_query_result
 from omnigraph.cli.terminal import adapt_drawing, write_lines
 from omnigraph.errors import InvalidInput
-from omnigraph.history.commits import CommitFilter
 from omnigraph.language.gq.ast import Mutation
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.source import Source

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from omnigraph.runtime.budget import Meter
     from omnigraph.executor.cache import ByteCache
     from omnigraph.ports.indexes import IndexInfo
     from omnigraph.ports.tables import Fragment, Table
+    from omnigraph.runtime.budget import Meter
 
     Ints = npt.NDArray[np.int64]
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from omnigraph.runtime.budget import Meter
     from omnigraph.ports.tables import Fragment, Table
+    from omnigraph.runtime.budget import Meter
 
     Ints = npt.NDArray[np.int64]
 

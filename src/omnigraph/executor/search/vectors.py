@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from omnigraph.runtime.budget import Meter
     from omnigraph.executor.cache import ByteCache
     from omnigraph.ports.tables import Table
+    from omnigraph.runtime.budget import Meter
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.status import RecoveryOutcome
 from omnigraph.errors import Conflict, GraphError, NotFound, StorageFault
 from omnigraph.frozen import frozen
 from omnigraph.lifecycle.clone.destination import begin_copy, end_copy
@@ -18,7 +19,6 @@ from omnigraph.lifecycle.clone.inventory import (
     take_inventory,
 )
 from omnigraph.lifecycle.clone.transfer import Transfer
-from omnigraph.recovery.audit import RecoveryOutcome
 from omnigraph.runtime.faults import reach
 from omnigraph.session.engine import Engine
 from omnigraph.versioning import layout
@@ -30,9 +30,9 @@ from omnigraph.versioning.stamp import FORMAT, write_stamp
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from omnigraph.api.commits import Commit
     from omnigraph.ports.objects import FileStore
     from omnigraph.ports.tables import Pin, TableStore
-    from omnigraph.versioning.manifest import Commit
 
 __all__ = ["CloneResult", "CloneTarget", "copy_graph"]
 

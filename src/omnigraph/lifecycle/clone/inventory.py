@@ -10,18 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from omnigraph.api.commits import CommitRef
+from omnigraph.api.names import MAIN
 from omnigraph.errors import Conflict, NotFound, StorageFault
 from omnigraph.versioning import layout
 from omnigraph.versioning.heads import branch_missing
-from omnigraph.versioning.manifest import CommitRef
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from omnigraph.api.refs import BranchRef, RefList, TagRef
     from omnigraph.ports.tables import Pin
     from omnigraph.versioning.manifest import Manifest
-    from omnigraph.versioning.refs import BranchRef, RefList, TagRef
     from omnigraph.versioning.root import GraphRoot
 
 __all__ = ["Inventory", "diverged", "find_refs", "find_tags", "take_inventory"]

@@ -19,7 +19,7 @@ from omnigraph.server.wire.data import BlobQuery
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from omnigraph.export.blob import Blob
+    from omnigraph.api.entities import Blob
     from omnigraph.server.exchange import Exchange
 
 __all__ = ["get_blob", "head_blob"]

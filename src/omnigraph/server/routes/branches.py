@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from omnigraph.api.refs import damage_to_json
 from omnigraph.policy.actions import Action
 from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_branch, parse_commit, parse_condition, parse_target
@@ -23,7 +24,6 @@ from omnigraph.server.wire.history import (
     PickInput,
     PickOutput,
 )
-from omnigraph.versioning.refs import damage_to_json
 
 if TYPE_CHECKING:
     from starlette.responses import Response

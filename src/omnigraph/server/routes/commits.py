@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.commit_listing import CommitFilter
+from omnigraph.api.commits import commit_to_json
 from omnigraph.errors import InvalidInput
-from omnigraph.history.commits import CommitFilter
 from omnigraph.runtime.clock import datetime_to_micros
 from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_commit, parse_target
 from omnigraph.server.operations import GRAPH, operation
 from omnigraph.server.wire.history import CommitOutput, CommitsOutput, CommitsQuery
-from omnigraph.versioning.commit_json import commit_to_json
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.arrow_stream import MEDIA_TYPE
 from omnigraph.catalog.model import EntityKind
-from omnigraph.executor.ipc import MEDIA_TYPE
 from omnigraph.export.entities import write_entities
 from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_target

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.executor.ipc import MEDIA_TYPE, to_ipc
+from omnigraph.api.arrow_stream import MEDIA_TYPE, to_ipc
+from omnigraph.api.names import MAIN
 from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_target
 from omnigraph.server.operations import GRAPH, JSON, operation
@@ -15,7 +16,6 @@ from omnigraph.server.wire.queries import (
     QueryInput,
     ReadOutput,
 )
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.names import MAIN
 from omnigraph.policy.actions import Action
 from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_branch, parse_condition, parse_target
@@ -16,7 +17,6 @@ from omnigraph.server.wire.data import (
     SchemaPlanOutput,
 )
 from omnigraph.server.wire.graphs import SnapshotQuery
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from starlette.responses import Response

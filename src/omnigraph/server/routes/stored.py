@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.names import MAIN
 from omnigraph.errors import Forbidden, InvalidInput
 from omnigraph.policy.actions import Action
 from omnigraph.server.headers import DEADLINE, IDEMPOTENCY_KEY, IF_COMMIT
@@ -18,7 +19,6 @@ from omnigraph.server.wire.queries import (
     ReadOutput,
     StoredQueriesOutput,
 )
-from omnigraph.versioning.names import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

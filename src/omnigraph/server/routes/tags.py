@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.names import parse_tag_name
+from omnigraph.api.refs import damage_to_json
 from omnigraph.policy.actions import Action
 from omnigraph.server.headers import DEADLINE
 from omnigraph.server.names import parse_target
@@ -14,8 +16,6 @@ from omnigraph.server.wire.history import (
     TagDeleteOutput,
     TagsOutput,
 )
-from omnigraph.versioning.names import parse_tag_name
-from omnigraph.versioning.refs import damage_to_json
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -21,8 +21,8 @@ from omnigraph.testing.agreement import Question
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from omnigraph.api.results import QueryResult
     from omnigraph.catalog.model import Catalog, TypeId
-    from omnigraph.executor import QueryResult
     from omnigraph.ports.embeddings import Embedder
 
 NOW = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)

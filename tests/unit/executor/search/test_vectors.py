@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omnigraph.runtime.budget import Budget
 from omnigraph.executor.cache import ByteCache
 from omnigraph.executor.search import segments, vectors
 from omnigraph.executor.search.vectors import VectorColumn
 from omnigraph.ports.indexes import IndexKind, IndexSpec, NewSegment
+from omnigraph.runtime.budget import Budget
 
 Make = Any
 EAST, NORTH = [1.0, 0.0], [0.0, 1.0]

@@ -10,9 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from omnigraph.api.results import QueryResult, ReadTarget
+from omnigraph.api.wire_values import to_wire
 from omnigraph.errors import Unsupported
-from omnigraph.executor import QueryResult, ReadTarget
-from omnigraph.executor.result import to_wire
 from omnigraph.ir.queries import ResultColumn
 from omnigraph.runtime.ids import CommitId
 

@@ -1,17 +1,20 @@
-"""Changes as JSON, as every door shows them."""
+"""The JSON form of changes, the same at every interface."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.executor.result import to_wire
+from omnigraph.api.wire_values import to_wire
 
 if TYPE_CHECKING:
-    from omnigraph.changes.model import EntityChange, Image
-    from omnigraph.changes.schema import NamedId, SchemaChange
-    from omnigraph.versioning.manifest import Commit
+    from omnigraph.api.changes import EntityChange, Image, NamedId, SchemaChange
+    from omnigraph.api.commits import Commit
 
-__all__ = ["cause_to_json", "change_to_json", "schema_change_to_json"]
+__all__ = [
+    "cause_to_json",
+    "change_to_json",
+    "schema_change_to_json",
+]
 
 
 def change_to_json(change: EntityChange) -> dict[str, Any]:

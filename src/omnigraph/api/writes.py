@@ -1,22 +1,109 @@
-"""What a load is asked for, and what it answers."""
+"""Requests and results of mutations and loads."""
 
 from __future__ import annotations
 
 from dataclasses import field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.api.commits import Commit, Counts, landed_to_json
+from omnigraph.api.names import MAIN
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
-from omnigraph.integrity.changes import Mode
-from omnigraph.versioning.commit_json import landed_to_json
-from omnigraph.versioning.names import MAIN
+from omnigraph.runtime.json_values import to_json_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from omnigraph.versioning.manifest import Commit
+__all__ = [
+    "LoadRequest",
+    "LoadResult",
+    "Mode",
+    "MutationRequest",
+    "MutationResult",
+    "Progress",
+    "TypeCount",
+    "parse_mode",
+]
 
-__all__ = ["LoadRequest", "LoadResult", "Progress", "TypeCount", "parse_mode"]
+
+@frozen
+class MutationRequest:
+    """What to change, where, by whom, under which condition."""
+
+    text: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    name: str | None = None
+    branch: str = MAIN
+    actor: str | None = None
+    message: str | None = None
+    if_commit: str | None = None
+    idempotency_key: str | None = None
+    dry_run: bool = False
+    source_name: str = "<query>"
+
+
+@frozen
+class MutationResult:
+    """What a mutation did, or with ``dry_run`` would do; no commit when nothing changed."""
+
+    branch: str
+    query_name: str
+    counts: Counts
+    actor: str | None
+    commit: Commit | None
+    dry_run: bool = False
+
+    def __repr__(self) -> str:
+        what = f"{self.query_name} on {self.branch}{' (dry run)' if self.dry_run else ''}"
+        landed = f" as {self.commit.id}" if self.commit else ""
+        return (
+            f"<MutationResult {what}: {self.affected_nodes} nodes, "
+            f"{self.affected_edges} edges{landed}>"
+        )
+
+    @property
+    def affected_nodes(self) -> int:
+        return self.counts.nodes
+
+    @property
+    def affected_edges(self) -> int:
+        return self.counts.edges
+
+    def to_json(self) -> dict[str, Any]:
+        body = {
+            "branch": self.branch,
+            "query_name": self.query_name,
+            "affected_nodes": self.affected_nodes,
+            "affected_edges": self.affected_edges,
+            "counts": to_json_value(self.counts),
+            "actor_id": self.actor,
+            "commit": landed_to_json(self.commit),
+        }
+        return {**body, "dry_run": True} if self.dry_run else body
+
+
+class Mode(StrEnum):
+    """What an id that exists already means."""
+
+    # A strict insert: it is a conflict.
+    APPEND = "append"
+    # An upsert: the row takes the place of the stored one, and keeps what it does not name.
+    MERGE = "merge"
+    # The rows are all there is of the type; what existed before goes.
+    OVERWRITE = "overwrite"
+
+
+def parse_mode(text: str) -> Mode:
+    """The mode of a name."""
+    try:
+        return Mode(text)
+    except ValueError:
+        raise InvalidInput(
+            "load.bad_mode",
+            f"{text!r} is not a mode",
+            remedy=f"one of: {', '.join(Mode)}",
+        ) from None
 
 
 @frozen
@@ -112,15 +199,3 @@ class LoadResult:
             "commit": landed_to_json(self.commit),
         }
         return {**body, "dry_run": True} if self.dry_run else body
-
-
-def parse_mode(text: str) -> Mode:
-    """The mode of a name."""
-    try:
-        return Mode(text)
-    except ValueError:
-        raise InvalidInput(
-            "load.bad_mode",
-            f"{text!r} is not a mode",
-            remedy=f"one of: {', '.join(Mode)}",
-        ) from None

@@ -1,23 +1,17 @@
-"""The answer of a read: typed columns, and the snapshot that they were read from.
+"""The result of a read: typed columns, and the snapshot that they were read from.
 
-``rows`` gives Python values. The wire form (``to_json_rows``, ``to_ndjson``, ``to_json``) is safe
-for every JSON reader: an integer that a double cannot hold exactly travels as a string, dates and
-datetimes as ISO 8601 (UTC, ``Z``), bytes as ``base64:…``, and NaN and the infinities by name.
+``rows`` returns Python values; ``to_json_rows``, ``to_ndjson`` and ``to_json`` return the wire form
+of ``wire_values``. Arrow is imported on first use.
 """
 
 from __future__ import annotations
 
-import base64
-import datetime as dt
 import importlib
 import json
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from omnigraph.datatypes.values import BLOB_PREFIX, spell_datetime
+from omnigraph.api.wire_values import to_wire
 from omnigraph.errors import Unsupported
 from omnigraph.frozen import frozen
 
@@ -28,13 +22,17 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import polars as pl
+    import pyarrow as pa
 
     from omnigraph.ir.queries import ResultColumn
     from omnigraph.runtime.ids import CommitId
 
-__all__ = ["Cells", "QueryResult", "QueryStream", "ReadTarget", "to_wire"]
-
-_SAFE_INTEGER_MAX = 2**53 - 1
+__all__ = [
+    "Cells",
+    "QueryResult",
+    "QueryStream",
+    "ReadTarget",
+]
 
 
 @dataclass(slots=True)
@@ -55,6 +53,8 @@ class Cells:
             yield dict(zip(names, row, strict=True))
 
     def table(self) -> pa.Table:
+        import pyarrow as pa  # noqa: PLC0415 - few rows travel without Arrow
+
         arrays = [
             pa.array(column, field.type)
             for column, field in zip(self.columns, self.schema, strict=True)
@@ -230,7 +230,9 @@ class QueryStream:
                 yield _json_line(row)
 
     def read_all(self) -> QueryResult:
-        """What is left of the stream, at once."""
+        """Return the rest of the stream at once."""
+        import pyarrow as pa  # noqa: PLC0415 - loaded by the stream
+
         table = pa.Table.from_batches(list(self), schema=self.schema)
         return QueryResult(self.query_name, self.columns, table, self.commit_id, self.target)
 
@@ -246,33 +248,6 @@ def _json_line(row: dict[str, Any]) -> str:
     return json.dumps(to_wire(row), ensure_ascii=False, separators=(",", ":"))
 
 
-def to_wire(value: Any) -> Any:
-    """A value of a result in its JSON form."""
-    match value:
-        case bool() | str() | None:
-            return value
-        case int() | float():
-            return _wire_number(value)
-        case dt.datetime():
-            return spell_datetime(value)
-        case dt.date():
-            return value.isoformat()
-        case bytes():
-            return BLOB_PREFIX + base64.b64encode(value).decode("ascii")
-        case dict():
-            return {name: to_wire(item) for name, item in value.items()}
-        case _:
-            return [to_wire(item) for item in value]
-
-
-def _wire_number(value: float) -> float | str:
-    if isinstance(value, int):
-        return value if abs(value) <= _SAFE_INTEGER_MAX else str(value)
-    if math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
 def _import(name: str) -> ModuleType:
     """The one door to the libraries that a result can be handed to, loaded on first use."""
     try:
@@ -286,6 +261,8 @@ def _import(name: str) -> ModuleType:
 
 
 def _nullable_pandas_types(pandas: ModuleType) -> dict[pa.DataType, Any]:
+    import pyarrow as pa  # noqa: PLC0415 - loaded by the table
+
     return {
         pa.bool_(): pandas.BooleanDtype(),
         pa.int32(): pandas.Int32Dtype(),

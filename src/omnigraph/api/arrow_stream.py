@@ -1,7 +1,6 @@
-"""The answer of a read as an Arrow stream: typed values, and what the answer says of itself.
+"""The result of a read as an Arrow IPC stream.
 
-Query name, snapshot and column kinds stand as JSON in the metadata of the schema, so a reader of
-Arrow needs nothing of ours to take the rows, and ours gets the whole answer back.
+The metadata of the stream holds name, target, commit and columns. Arrow is imported on first use.
 """
 
 from __future__ import annotations
@@ -10,24 +9,31 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from omnigraph.executor.result import QueryStream, ReadTarget
+from omnigraph.api.results import QueryResult, QueryStream, ReadTarget
 from omnigraph.ir.queries import ResultColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.executor.result import QueryResult
+    import pyarrow as pa
 
-__all__ = ["MEDIA_TYPE", "read_stream", "to_ipc"]
+__all__ = [
+    "MEDIA_TYPE",
+    "read_stream",
+    "to_ipc",
+]
+
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
+
+
 _HEAD = b"omnigraph"
 
 
 def to_ipc(result: QueryResult) -> bytes:
-    """An answer as the bytes of an Arrow stream."""
+    """Encode a result as the bytes of an Arrow stream."""
+    import pyarrow as pa  # noqa: PLC0415 - not for the import of the types
+
     head = {
         "query_name": result.query_name,
         "target": result.target.to_json() if result.target else {},
@@ -44,7 +50,9 @@ def to_ipc(result: QueryResult) -> bytes:
 
 
 def read_stream(source: Any) -> QueryStream:
-    """An answer that ``to_ipc`` made; its batches are read as they are asked for."""
+    """Decode a stream of ``to_ipc``, batch by batch as it is iterated."""
+    import pyarrow as pa  # noqa: PLC0415
+
     reader = pa.ipc.open_stream(source)
     head = json.loads(reader.schema.metadata[_HEAD])
     schema = reader.schema.remove_metadata()
@@ -59,5 +67,7 @@ def read_stream(source: Any) -> QueryStream:
 
 
 def _plain(reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa  # noqa: PLC0415
+
     for batch in reader:
         yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)

@@ -1,0 +1,208 @@
+"""Conflicts of a merge, and the choices that resolve them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.api.wire_values import to_wire
+from omnigraph.catalog.model import DST, SRC, EdgeType, EntityType
+from omnigraph.errors import Conflict as StaleConflict
+from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = [
+    "DISAGREEMENTS",
+    "NO_CHOICES",
+    "Choice",
+    "Choices",
+    "ConflictKind",
+    "EntityConflict",
+    "Take",
+    "Values",
+    "conflict_to_json",
+]
+
+
+_NAME_LENGTH = 12
+
+
+class ConflictKind(StrEnum):
+    DIVERGENT_INSERT = "divergent_insert"
+    DIVERGENT_UPDATE = "divergent_update"
+    DELETE_VS_UPDATE = "delete_vs_update"
+    ORPHAN_EDGE = "orphan_edge"
+    UNIQUE = "unique_violation"
+    CARDINALITY = "cardinality_violation"
+    VALUE = "value_constraint_violation"
+    SCHEMA = "schema"
+
+
+# About what becomes of one entity; the others are about rules.
+DISAGREEMENTS = frozenset(
+    {
+        ConflictKind.DIVERGENT_INSERT,
+        ConflictKind.DIVERGENT_UPDATE,
+        ConflictKind.DELETE_VS_UPDATE,
+    }
+)
+
+
+# Settled by one side or the other: there is no one row to give a value to.
+_BETWEEN_SIDES = frozenset(
+    {ConflictKind.ORPHAN_EDGE, ConflictKind.CARDINALITY, ConflictKind.SCHEMA}
+)
+
+
+@dataclass(frozen=True)
+class EntityConflict:
+    """One disagreement about one entity, or, for ``schema``, about one type.
+
+    ``properties`` are identities. States are rows by property identity; None: not there, or not
+    known. ``other`` is a second entity that takes part: the node of an orphan edge, the holder of a
+    unique value, the source of too many edges. ``hopeless``: no choice settles it.
+    """
+
+    kind: ConflictKind
+    entity: EntityType
+    id: str | None
+    message: str
+    properties: tuple[str, ...] = ()
+    base: Mapping[str, Any] | None = None
+    ours: Mapping[str, Any] | None = None
+    theirs: Mapping[str, Any] | None = None
+    other: str | None = None
+    hopeless: bool = False
+    # What else its name depends on.
+    witness: tuple[Any, ...] = field(default=(), compare=False)
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """What can be chosen about it."""
+        if self.hopeless:
+            return ()
+        return ("ours", "theirs") if self.kind in _BETWEEN_SIDES else ("ours", "theirs", "value")
+
+    @property
+    def place(self) -> str:
+        """Where it is: the same as long as the disagreement is about the same thing. Two sides that
+        disagree about an entity do so whatever they do to it; rules are broken one by one."""
+        if self.kind in DISAGREEMENTS:
+            return _digest("entity", self.entity.id, self.id)
+        return _digest(self.kind.value, self.entity.id, self.id, self.other, self.properties)
+
+    @property
+    def conflict_id(self) -> str:
+        """Its name: place and content. It stays the same from preview to merge, whatever else
+        happens on the branches, and changes when one of the two states does."""
+        content = (self.kind.value, self.properties, self.base, self.ours, self.theirs)
+        return f"{self.place}-{_digest(*content, self.witness)}"
+
+
+def _digest(*parts: Any) -> str:
+    text = json.dumps(parts, sort_keys=True, default=str, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:_NAME_LENGTH]
+
+
+def conflict_to_json(conflict: EntityConflict) -> dict[str, Any]:
+    """A conflict as every door shows it; what it does not have is left out."""
+    entity = conflict.entity
+    names: dict[str, str] = {prop.id: prop.name for prop in entity.by_id.values()}
+    names |= {SRC.id: "from", DST.id: "to"}
+    body: dict[str, Any] = {
+        "conflict_id": conflict.conflict_id,
+        "kind": conflict.kind.value,
+        "entity_kind": entity.kind.value,
+        "type_name": entity.name,
+        "entity_id": conflict.id,
+        "other_id": conflict.other,
+        "properties": [names[key] for key in conflict.properties] or None,
+        "message": conflict.message,
+        "takes": list(conflict.takes),
+    }
+    said = {key: value for key, value in body.items() if value is not None}
+    if conflict.id is not None:
+        states = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
+        said |= {side: _state(conflict, row) for side, row in states.items()}
+    return said
+
+
+def _state(conflict: EntityConflict, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if row is None:
+        return None
+    entity = conflict.entity
+    state: dict[str, Any] = {
+        "properties": {prop.name: to_wire(row.get(prop.id)) for prop in entity.properties}
+    }
+    if isinstance(entity, EdgeType):
+        state["endpoints"] = {"from": row.get(SRC.id), "to": row.get(DST.id)}
+    return state
+
+
+class Take(StrEnum):
+    """Whose state counts. ``ours`` is the branch that is written, whatever is done."""
+
+    OURS = "ours"
+    THEIRS = "theirs"
+
+    @property
+    def other(self) -> Take:
+        return Take.THEIRS if self is Take.OURS else Take.OURS
+
+
+@frozen
+class Values:
+    """Values of one's own, by property name; None: the entity shall not exist."""
+
+    by_name: Mapping[str, Any] | None
+
+
+Choice = Take | Values
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A strategy, choices by conflict id, both, or neither. A choice goes before the strategy."""
+
+    strategy: Take | None = None
+    by_id: Mapping[str, Choice] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return self.strategy is not None or bool(self.by_id)
+
+    def of(self, conflict: EntityConflict) -> Choice | None:
+        """What was decided about a conflict; None: nothing."""
+        return self.by_id.get(conflict.conflict_id, self.strategy)
+
+    def require_known(self, met: Iterable[EntityConflict]) -> None:
+        """Every choice is about a conflict that was met, as it was previewed."""
+        conflicts = list(met)
+        known = {conflict.conflict_id for conflict in conflicts}
+        strange = [name for name in self.by_id if name not in known]
+        if not strange:
+            return
+        places = {conflict.place for conflict in conflicts}
+        stale = [name for name in strange if name.partition("-")[0] in places]
+        if stale:
+            raise StaleConflict(
+                "merge.resolution_stale",
+                f"{len(stale)} choice(s) are about conflicts that have changed since: "
+                f"{', '.join(stale[:5])}",
+                remedy="preview again and decide again; nothing was changed",
+                details={"stale": stale},
+            )
+        raise InvalidInput(
+            "merge.resolution_unknown",
+            f"there is no conflict {', '.join(strange[:5])}",
+            remedy="take the conflict ids from a preview of this merge; nothing was changed",
+            details={"unknown": strange},
+        )
+
+
+NO_CHOICES = Choices()

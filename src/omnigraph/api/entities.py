@@ -1,0 +1,142 @@
+"""Requests and results of blobs and exports."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from omnigraph.api.names import MAIN
+from omnigraph.catalog.model import (
+    EntityKind,
+)
+from omnigraph.errors import InvalidInput
+from omnigraph.frozen import frozen
+from omnigraph.runtime.files import open_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from omnigraph.ports.tables import StoredBlob
+
+__all__ = [
+    "Blob",
+    "BlobRequest",
+    "ExportRequest",
+    "ExportResult",
+    "opened",
+]
+
+
+# So much of a blob is in memory at once.
+_CHUNK_BYTES = 2**20
+
+
+@frozen
+class BlobRequest:
+    """Which property of which entity, at which target."""
+
+    type: str
+    id: str
+    property: str
+    target: str = MAIN
+    # ``node`` or ``edge``, where the caller knows.
+    kind: str | None = None
+
+
+@frozen
+class Blob:
+    """A blob, and the commit that it was found at."""
+
+    stored: StoredBlob
+    commit_id: str
+
+    def __repr__(self) -> str:
+        return f"<Blob of {self.size} bytes at {self.commit_id}>"
+
+    @property
+    def size(self) -> int:
+        return self.stored.size
+
+    @property
+    def tag(self) -> str:
+        """Other bytes have another tag; the same bytes keep theirs until they are written anew."""
+        return self.stored.tag
+
+    @property
+    def data(self) -> bytes:
+        """All of it."""
+        return b"".join(self.chunks())
+
+    def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """Piece by piece, all of it or a part."""
+        stop = self.size if stop is None else min(stop, self.size)
+        for at in range(start, stop, _CHUNK_BYTES):
+            yield self.stored.read(at, min(_CHUNK_BYTES, stop - at))
+
+
+@frozen
+class ExportRequest:
+    """What to write out, and where to.
+
+    ``out`` is a path or an open binary file. JSON lines hold any number of types; of the other
+    formats a file holds one, and several types go into a directory, each as a file of its name.
+    """
+
+    out: Any
+    target: str = MAIN
+    types: Sequence[str] = ()
+    format: str = "ndjson"
+
+
+@frozen
+class ExportResult:
+    """What was written."""
+
+    target: str
+    commit_id: str
+    counts: tuple[tuple[EntityKind, str, int], ...]
+
+    @property
+    def total_nodes(self) -> int:
+        return self._total(EntityKind.NODE)
+
+    @property
+    def total_edges(self) -> int:
+        return self._total(EntityKind.EDGE)
+
+    def to_json(self) -> dict[str, Any]:
+        def of(kind: EntityKind) -> list[dict[str, Any]]:
+            return [
+                {"name": name, "entities_exported": count}
+                for found, name, count in self.counts
+                if found is kind
+            ]
+
+        return {
+            "target": self.target,
+            "graph_commit_id": self.commit_id,
+            "nodes": of(EntityKind.NODE),
+            "edges": of(EntityKind.EDGE),
+            "total_entities": self.total_nodes + self.total_edges,
+        }
+
+    def _total(self, kind: EntityKind) -> int:
+        return sum(count for found, _, count in self.counts if found is kind)
+
+
+@contextmanager
+def opened(out: Any) -> Iterator[BinaryIO]:
+    """What takes an export: a path, which appears when it is complete, or an open file."""
+    if not isinstance(out, str | Path):
+        yield out
+        return
+    try:
+        with open_whole(out) as file:
+            yield file
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def _unwritable(out: str | Path, error: OSError) -> InvalidInput:
+    return InvalidInput("export.unwritable", f"{out} cannot be written: {error.strerror or error}")

@@ -1,0 +1,62 @@
+"""Targets: names of a point of history.
+
+``main`` a branch · ``01J…`` a commit · ``v1.2`` a tag · ``main@2026-11-01T12:00:00Z`` the branch as
+it was at that time · ``main@v17`` a version of its manifest. In Python also objects that the graph
+returns: a commit, its ref, a branch, a tag; and a ``datetime``, which is main at that time.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from omnigraph.api.commits import Commit, CommitRef
+from omnigraph.api.names import MAIN
+from omnigraph.api.refs import BranchInfo, BranchRef, TagRef
+from omnigraph.errors import InvalidInput
+from omnigraph.runtime.ids import is_ulid
+
+__all__ = [
+    "Target",
+    "is_branch_target",
+    "target_text",
+]
+
+
+Target = str | Commit | CommitRef | BranchRef | BranchInfo | TagRef | dt.datetime
+
+
+def target_text(target: object) -> str:
+    """A target as a user would write it, or ``target.bad_type``."""
+    match target:
+        case str():
+            return target
+        case Commit() | CommitRef():
+            return target.id
+        case BranchRef() | TagRef():
+            return target.name
+        case BranchInfo():
+            return target.ref.name
+        case dt.datetime():
+            return f"{MAIN}@{_require_zone(target).isoformat()}"
+        case _:
+            raise InvalidInput(
+                "target.bad_type",
+                f"a target is a text, a commit, a branch, a tag or a datetime, not "
+                f"{type(target).__name__}",
+                remedy="write a branch, a tag, a commit id, BRANCH@TIME or BRANCH@v17",
+            )
+
+
+def _require_zone(moment: dt.datetime) -> dt.datetime:
+    if moment.tzinfo is None:
+        raise InvalidInput(
+            "target.bad_time",
+            f"{moment.isoformat()} has no time zone, so it may be any of 24 hours",
+            remedy="give it one: datetime.now(timezone.utc), or moment.astimezone()",
+        )
+    return moment
+
+
+def is_branch_target(target: str) -> bool:
+    """Whether a target, if it exists, moves: only a plain branch name does."""
+    return "@" not in target and not is_ulid(target.upper())
