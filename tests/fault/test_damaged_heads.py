@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.adapters.lance.versions import manifest_name
-from omnigraph.api.merges import MergeRequest
+from omnigraph.api.merges import MergeRequest, ResetRequest
+from omnigraph.api.schemas import DesiredSchema, SchemaRequest
 from omnigraph.api.status import RecoveryOutcome
 from omnigraph.errors import StorageFault
+from omnigraph.evolution.apply import apply_schema
+from omnigraph.maintenance.indexes import ensure_indices
 from omnigraph.merging.merge import merge_branches
+from omnigraph.merging.reset import reset_branch
+from omnigraph.recovery.fence import publish_without_effect
 from omnigraph.session.status import describe_status
-from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine
+from omnigraph.testing.kit import SCHEMA, add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
-from omnigraph.versioning.branches import create_branch, list_branches
+from omnigraph.versioning.branches import create_branch, delete_branch, list_branches
 from omnigraph.versioning.tags import create_tag
 
 if TYPE_CHECKING:
@@ -198,21 +203,195 @@ def test_a_process_that_still_holds_a_discarded_commit_cannot_build_on_it(tmp_pa
     require_whole(open_engine(tmp_path / "graph"))
 
 
+def write(engine: Engine) -> None:
+    add(engine, ["more"], branch="dev")
+
+
+def delete(engine: Engine) -> None:
+    delete_branch(engine.root, engine.heads, "dev", force=True)
+
+
+def reset(engine: Engine) -> None:
+    reset_branch(engine, ResetRequest("dev", "main"))
+
+
+def merge_into(engine: Engine) -> None:
+    merge_branches(engine, MergeRequest("main", "dev"))
+
+
+def index(engine: Engine) -> None:
+    ensure_indices(engine, "dev", force=True)
+
+
+def change_schema(engine: Engine) -> None:
+    schema = SCHEMA + "\nnode Extra { name: String @key }"
+    apply_schema(engine, SchemaRequest(DesiredSchema(schema), "dev"))
+
+
+def recover(engine: Engine) -> None:
+    """What recovery publishes for the intent of a dead writer."""
+    head = engine.resolver.resolve("dev")
+    publish_without_effect(engine.root, engine.heads, head, "void", branch="dev")
+
+
+WRITES = [write, delete, reset, merge_into, index, change_schema, recover]
+
+
 @pytest.mark.parametrize("durability", ["power", "process"])
-@pytest.mark.parametrize("name", [name_by_tag, name_by_fork])
-def test_a_missing_head_that_a_tag_or_a_branch_names_is_not_replaced(
-    name: Callable[[Engine], None], durability: str, tmp_path: Path
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("act", WRITES)
+def test_a_missing_head_that_something_names_is_not_replaced(
+    act: Callable[[Engine], None], name: Callable[[Engine], None], durability: str, tmp_path: Path
 ) -> None:
     engine, before, _ = make(tmp_path / "graph", durability)
     name(engine)
     file = damage_head(tmp_path / "graph", engine, "dev", remove)
     engine = open_engine(tmp_path / "graph")
     with pytest.raises(StorageFault) as caught:
-        add(engine, ["more"], branch="dev")
+        act(engine)
     assert caught.value.code == "branch.damaged"
     assert not file.exists(), "its number is free for a copy"
     assert ids_of(engine, before) == ["kept", "old"]
     add(engine, ["new"])
+    # This process knows now: reads of the branch fail as well.
+    require_damaged(engine)
+
+
+@pytest.mark.parametrize("durability", ["power", "process"])
+@pytest.mark.parametrize("name", NAMES)
+def test_listing_and_status_report_a_missing_head(
+    name: Callable[[Engine], None], durability: str, tmp_path: Path
+) -> None:
+    engine, _, _ = make(tmp_path / "graph", durability)
+    name(engine)
+    file = damage_head(tmp_path / "graph", engine, "dev", remove)
+    for read_only in (True, False):
+        engine = open_engine(tmp_path / "graph", read_only=read_only)
+        found = list_branches(engine.root, engine.heads)
+        assert [(ref.name, ref.fault.code) for ref in found.damaged] == [("dev", "branch.damaged")]
+        engine = open_engine(tmp_path / "graph", read_only=read_only)
+        assert [entry.name for entry in describe_status(engine).damaged] == ["dev"]
+        with pytest.raises(StorageFault):
+            ids_of(engine, "dev")
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("durability", ["power", "process"])
+def test_a_missing_head_that_comes_back_is_as_before_in_the_same_process(
+    durability: str, tmp_path: Path
+) -> None:
+    engine, _, _ = make(tmp_path / "graph", durability)
+    name_by_merge(engine)
+    head = engine.resolver.resolve("dev")
+    versions = tmp_path / "graph" / layout.manifest_path(head.incarnation) / "_versions"
+    whole = (versions / manifest_name(head.version)).read_bytes()
+    file = damage_head(tmp_path / "graph", engine, "dev", remove)
+    engine = open_engine(tmp_path / "graph")
+    with pytest.raises(StorageFault):
+        write(engine)
+    file.write_bytes(whole)
+    assert ids_of(engine, "dev") == ["kept", "last", "old"]
+    write(engine)
+    require_whole(open_engine(tmp_path / "graph"))
+
+
+def test_reading_a_merge_reports_the_missing_head_that_it_names(tmp_path: Path) -> None:
+    """Without a request: the commit that names the missing one was read for another reason."""
+    engine, _, _ = make(tmp_path / "graph", "process")
+    name_by_merge(engine)
+    damage_head(tmp_path / "graph", engine, "dev", remove)
+    engine = open_engine(tmp_path / "graph", read_only=True)
+    assert ids_of(engine) == ["apart", "kept", "last", "old"]
+    with pytest.raises(StorageFault) as caught:
+        ids_of(engine, "dev")
+    assert caught.value.code == "branch.damaged"
+
+
+def test_a_killed_publish_that_nothing_names_does_not_stop_the_branch(tmp_path: Path) -> None:
+    """It looks like a missing newest version: a transaction without its version."""
+    engine, _, _ = make(tmp_path / "graph", "power")
+    name_by_lineage(open_engine(tmp_path / "graph"))
+    add(engine, ["newest"], branch="dev")
+    damage_head(tmp_path / "graph", engine, "dev", remove)
+    engine = open_engine(tmp_path / "graph")
+    assert not list_branches(engine.root, engine.heads).damaged
+    write(engine)
+    assert ids_of(engine, "dev") == ["kept", "last", "more", "old"]
+
+
+def spoil_tag(path: Path) -> None:
+    file = path / "_refs/tags/v1.json"
+    file.write_bytes(file.read_bytes()[:20])
+
+
+def spoil_fork(path: Path) -> None:
+    file = path / "_refs/branches/child/00000001.json"
+    file.write_bytes(file.read_bytes()[:20])
+
+
+@pytest.mark.parametrize("how", [tear, remove])
+@pytest.mark.parametrize("durability", ["power", "process"])
+@pytest.mark.parametrize(
+    ("name", "spoil"), [(name_by_tag, spoil_tag), (name_by_fork, spoil_fork)], ids=["tag", "fork"]
+)
+def test_a_ref_that_cannot_be_read_may_name_the_damaged_head(
+    name: Callable[[Engine], None],
+    spoil: Callable[[Path], None],
+    durability: str,
+    how: Damage,
+    tmp_path: Path,
+) -> None:
+    engine, _, _ = make(tmp_path / "graph", durability)
+    name(engine)
+    file = damage_head(tmp_path / "graph", engine, "dev", how)
+    spoil(tmp_path / "graph")
+    left = file.exists()
+    engine = open_engine(tmp_path / "graph")
+    with pytest.raises(StorageFault) as caught:
+        write(engine)
+    assert caught.value.code == "branch.damaged"
+    assert file.exists() is left
+    assert quarantined(engine) == 0
+    # An unreadable ref alone stops no branch.
+    add(engine, ["new"])
+
+
+@pytest.mark.parametrize("how", [tear, remove])
+@pytest.mark.parametrize("durability", ["power", "process"])
+def test_a_tag_on_a_damaged_head_reports_the_damage(
+    durability: str, how: Damage, tmp_path: Path
+) -> None:
+    engine, before, last = make(tmp_path / "graph", durability)
+    name_by_tag(engine)
+    name_by_lineage(engine)
+    damage_head(tmp_path / "graph", engine, "dev", how)
+    for read_only in (True, False):
+        engine = open_engine(tmp_path / "graph", read_only=read_only)
+        for target in ("v1", last):
+            with pytest.raises(StorageFault) as caught:
+                ids_of(engine, target)
+            assert caught.value.code == "branch.damaged"
+            assert "copy" in (caught.value.remedy or "")
+        assert ids_of(engine, before) == ["kept", "old"]
+
+
+@pytest.mark.parametrize("how", [tear, remove])
+def test_a_tag_on_a_damaged_older_commit_reports_the_damage(how: Damage, tmp_path: Path) -> None:
+    engine, _, _ = make(tmp_path / "graph", "power")
+    name_by_tag(engine)
+    file = damage_head(tmp_path / "graph", engine, "dev", lambda body: body)
+    add(engine, ["newest"], branch="dev")
+    whole = file.read_bytes()
+    body = how(whole)
+    file.unlink() if body is None else file.write_bytes(body)
+    engine = open_engine(tmp_path / "graph")
+    with pytest.raises(StorageFault) as caught:
+        ids_of(engine, "v1")
+    assert caught.value.code == "commit.damaged"
+    assert "copy" in (caught.value.remedy or "")
+    assert ids_of(engine, "dev") == ["kept", "last", "newest", "old"]
+    file.write_bytes(whole)
+    assert ids_of(open_engine(tmp_path / "graph"), "v1") == ["kept", "last", "old"]
 
 
 def test_at_power_a_head_that_vanishes_under_a_process_is_noticed(tmp_path: Path) -> None:

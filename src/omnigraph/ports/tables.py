@@ -419,6 +419,14 @@ class TableStore(Protocol):
         """Whether a version exists: one small probe, never a listing."""
         ...
 
+    def unfinished(self, path: str, version: int) -> list[str]:
+        """The operation ids of commits that were begun on a version or on a later one.
+
+        With the newest version: commits that are in flight, that failed, or whose versions are
+        missing. Costs by the length of the history.
+        """
+        ...
+
     def quarantine_torn(
         self, path: str, version: int, *, before_removal: Callable[[str], None] | None = None
     ) -> str:

@@ -83,7 +83,9 @@ class Healer:
         if self._root.tables.latest_version(layout.manifest_path(incarnation)) != version:
             # Another process has set it aside or published after it: look again.
             return True
-        reason = reason_to_keep(self._root, self._lineage.known, incarnation, version)
+        reason = self._heads.name_of(incarnation, version) or reason_to_keep(
+            self._root, self._lineage.known, incarnation, version
+        )
         if reason is None and self._root.read_only:
             reason = "a read-write open will set it aside, for nothing shows that it was kept"
         if reason is not None:

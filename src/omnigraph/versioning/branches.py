@@ -65,8 +65,11 @@ def create_branch(root: GraphRoot, heads: Heads, name: str, source: Manifest) ->
     return ref
 
 
-def list_branches(root: GraphRoot, heads: Heads) -> RefList[BranchInfo]:
-    """The open branches with their heads, by name; a damaged one does not hide the others."""
+def list_branches(root: GraphRoot, heads: Heads, *, check: bool = True) -> RefList[BranchInfo]:
+    """The open branches with their heads, by name; a damaged one does not hide the others.
+
+    Without ``check``, heads whose successors are missing count as newest.
+    """
     found = []
     refs = root.refs.branches()
     damaged = list(refs.damaged)
@@ -75,6 +78,8 @@ def list_branches(root: GraphRoot, heads: Heads) -> RefList[BranchInfo]:
             continue
         try:
             head = heads.of_ref(ref)
+            if check:
+                heads.require_newest(head)
         except StorageFault as fault:
             if fault.code != "branch.damaged":
                 raise

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from omnigraph.api.commits import Commit, CommitRef
-    from omnigraph.api.refs import BranchRef, TagRef
+    from omnigraph.api.refs import BranchRef, DamagedRef, TagRef
     from omnigraph.catalog.model import TypeId
     from omnigraph.errors import NotFound
     from omnigraph.versioning.manifest import Manifest
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HEAD_DAMAGE",
-    "HeadCheck",
     "Refs",
     "branch_damaged",
     "branch_name_of",
+    "commit_damaged",
+    "find_name",
     "last_readable",
     "missing_table",
     "named_by_commit",
@@ -52,16 +53,32 @@ def reason_to_keep(
     """Decide whether an unreadable newest version of a branch may be set aside.
 
     Returns why it must stay, or None when nothing shows that its commit was acknowledged. ``known``
-    lists the commits that the lineage has. Reads all of history, which is acceptable because damage
-    is rare.
+    lists the commits that the lineage has. Reads the history since the version before, which is
+    acceptable because damage is rare.
     """
     if root.keeps_acknowledged:
         return "the graph promises to keep every acknowledged commit"
-    if _read(root, incarnation, version - 1) is None:
+    before = _read(root, incarnation, version - 1)
+    if before is None:
         return "the version before it cannot be read either"
+    return find_name(root, known, before)
+
+
+def find_name(
+    root: GraphRoot, known: Callable[[], Iterable[Commit]], before: Manifest
+) -> str | None:
+    """Find what names a successor of a manifest, or may name one: an unreadable ref counts.
+
+    A commit is later than its parents, so only commits later than ``before`` are read.
+    """
+    incarnation, version = before.incarnation, before.version + 1
+    since = before.commit.time_micros
     try:
-        return Refs.read(root).naming(root, incarnation, version) or named_by_commit(
-            _all_commits(root, known), incarnation, version
+        refs = Refs.read(root)
+        return (
+            refs.naming(root, incarnation, version, since_micros=since)
+            or named_by_commit(_commits_after(root, known, since), incarnation, version)
+            or refs.possibly_naming(root, incarnation, since_micros=since)
         )
     except StorageFault as fault:
         return f"the history that could name it cannot be read: {fault.message}"
@@ -73,10 +90,12 @@ class Refs:
 
     tags: tuple[TagRef, ...]
     branches: tuple[BranchRef, ...]
+    damaged: tuple[DamagedRef, ...] = ()
 
     @staticmethod
     def read(root: GraphRoot) -> Refs:
-        return Refs(tuple(root.refs.tags()), tuple(root.refs.branches()))
+        tags, branches = root.refs.tags(), root.refs.branches()
+        return Refs(tuple(tags), tuple(branches), (*tags.damaged, *branches.damaged))
 
     def naming(
         self, root: GraphRoot, incarnation: str, version: int, *, since_micros: int = 0
@@ -88,46 +107,28 @@ class Refs:
         for tag in self.tags:
             if tag.incarnation == incarnation and tag.version >= version:
                 return f"tag {tag.name!r} names it"
+        for ref in self._forks(incarnation, since_micros):
+            first = _read(root, ref.incarnation, 1)
+            if first is not None and _is_at_or_after(first.commit.ref, incarnation, version):
+                return f"branch {ref.name!r} was created from it"
+        return None
+
+    def possibly_naming(
+        self, root: GraphRoot, incarnation: str, *, since_micros: int
+    ) -> str | None:
+        """Find a ref, or the first commit of a fork, that cannot be read and may name a version."""
+        for damaged in self.damaged:
+            return f"it may be named by a ref that cannot be read: {damaged.fault.message}"
+        for ref in self._forks(incarnation, since_micros):
+            if _read(root, ref.incarnation, 1) is None:
+                return f"branch {ref.name!r}, whose first commit cannot be read, may start from it"
+        return None
+
+    def _forks(self, incarnation: str, since_micros: int) -> Iterator[BranchRef]:
         for ref in self.branches:
             created_after = ref.created_at_micros + _CLOCK_SKEW_MICROS >= since_micros
             if ref.fork_incarnation == incarnation and created_after:
-                first = _read(root, ref.incarnation, 1)
-                if first is not None and _is_at_or_after(first.commit.ref, incarnation, version):
-                    return f"branch {ref.name!r} was created from it"
-        return None
-
-
-class HeadCheck:
-    """Checks, once per branch and process, that no tag or branch names a commit after its head.
-
-    The refs are read before the first head, and once: a head that is read later cannot be older
-    than what they name, unless its successor is missing.
-    """
-
-    def __init__(self, root: GraphRoot) -> None:
-        self._root = root
-        self._refs: Refs | None = None
-        self._checked: set[str] = set()
-
-    def prepare(self) -> None:
-        """Read the refs; call it before a head is read."""
-        if self._refs is None:
-            self._refs = Refs.read(self._root)
-
-    def require_newest(self, head: Manifest) -> None:
-        """Raise ``branch.damaged`` when the successor of a head is known to be missing."""
-        if self._refs is None or head.incarnation in self._checked:
-            return
-        reason = self._refs.naming(
-            self._root,
-            head.incarnation,
-            head.version + 1,
-            since_micros=head.commit.time_micros,
-        )
-        if reason is not None:
-            problem = f"version {head.version + 1} or a later one is missing"
-            raise branch_damaged(self._root, head.incarnation, problem, reason)
-        self._checked.add(head.incarnation)
+                yield ref
 
 
 def named_by_commit(commits: Iterable[Commit], incarnation: str, version: int) -> str | None:
@@ -174,6 +175,21 @@ def branch_damaged(root: GraphRoot, incarnation: str, problem: str, reason: str)
     )
 
 
+def commit_damaged(root: GraphRoot, ref: CommitRef, problem: str, reason: str) -> StorageFault:
+    """Build the error of a named commit whose manifest is unreadable, missing or another one."""
+    newest = last_readable(root, ref.incarnation)
+    if newest is None or newest.version < ref.version:
+        return branch_damaged(root, ref.incarnation, problem, reason)
+    place = layout.manifest_path(ref.incarnation)
+    return StorageFault(
+        "commit.damaged",
+        f"commit {ref.id} cannot be read: {problem}; {reason}",
+        details={"commit_id": ref.id, "place": place, "version": ref.version, "reason": reason},
+        remedy=f"bring version {ref.version} of {place} back from a copy of the graph; other "
+        "commits are unaffected",
+    )
+
+
 def missing_table(
     root: GraphRoot, manifest: Manifest, type_id: TypeId, missing: NotFound
 ) -> GraphError:
@@ -197,13 +213,17 @@ def missing_table(
     )
 
 
-def _all_commits(root: GraphRoot, known: Callable[[], Iterable[Commit]]) -> Iterator[Commit]:
-    """Every commit that the lineage or a chain of manifests knows."""
+def _commits_after(
+    root: GraphRoot, known: Callable[[], Iterable[Commit]], since_micros: int
+) -> Iterator[Commit]:
+    """Every commit later than a time that the lineage or a chain of manifests contains."""
     yield from known()
     for incarnation in root.refs.incarnations():
         head = last_readable(root, incarnation)
-        if head is not None:
-            yield from walk(root, head)
+        for commit in walk(root, head) if head is not None else ():
+            if commit.time_micros <= since_micros:
+                break
+            yield commit
 
 
 def _read(root: GraphRoot, incarnation: str, version: int) -> Manifest | None:

@@ -15,6 +15,7 @@ from omnigraph.api.names import MAIN
 from omnigraph.errors import GraphError, NotFound, StorageFault
 from omnigraph.versioning import layout
 from omnigraph.versioning.damage import HEAD_DAMAGE, branch_damaged
+from omnigraph.versioning.head_check import HeadCheck
 
 if TYPE_CHECKING:
     from omnigraph.api.refs import BranchRef
@@ -47,6 +48,9 @@ class Heads:
         self._known: dict[str, _Known] = {}
         # The highest version that this process has ever seen.
         self._highest: dict[str, int] = {}
+        # The highest version of each branch that something in memory names, and what names it.
+        self._named: dict[str, tuple[int, str]] = {}
+        self.check = HeadCheck(root)
 
     def of_branch(self, name: str) -> tuple[BranchRef, Manifest]:
         """The open branch of a name and its head, fresh; ``branch.missing`` otherwise."""
@@ -61,6 +65,44 @@ class Heads:
 
     def of_incarnation(self, incarnation: str) -> Manifest:
         """The newest manifest of one branch incarnation, tombstone included."""
+        head = self._of_incarnation(incarnation)
+        named = self._named.get(incarnation)
+        if named is None or named[0] <= head.version:
+            return head
+        # The head may have moved since it was read.
+        self.forget(incarnation)
+        head = self._of_incarnation(incarnation)
+        if named[0] <= head.version:
+            return head
+        raise self._successor_missing(head, named[1])
+
+    def require_newest(self, head: Manifest) -> None:
+        """Raise ``branch.damaged`` when a successor of a head is known to be missing.
+
+        Costs requests for the first head of a branch in a process. Later reads of a damaged branch
+        fail as well, without requests.
+        """
+        reason = self.check.missing_successor(head)
+        if reason is not None:
+            self.note_name(head.incarnation, head.version + 1, reason)
+            raise self._successor_missing(head, reason)
+
+    def note_name(self, incarnation: str, version: int, reason: str) -> None:
+        """Remember that something names a version of a branch: it cannot be absent."""
+        with self._lock:
+            if version > self._named.get(incarnation, (0, ""))[0]:
+                self._named[incarnation] = (version, reason)
+
+    def name_of(self, incarnation: str, version: int) -> str | None:
+        """Return what names a version of a branch or a later one, as far as this process knows."""
+        named, reason = self._named.get(incarnation, (0, ""))
+        return reason if named >= version else None
+
+    def _successor_missing(self, head: Manifest, reason: str) -> StorageFault:
+        problem = f"version {head.version + 1} or a later one is missing"
+        return branch_damaged(self._root, head.incarnation, problem, reason)
+
+    def _of_incarnation(self, incarnation: str) -> Manifest:
         known = self._known.get(incarnation)
         # Every read of a branch comes through here: one probe, and little else.
         if known is not None and known.head is not None and self._is_newest(known):
@@ -98,6 +140,7 @@ class Heads:
             known = self._known.get(manifest.incarnation)
             if known is None or manifest.version >= known.version:
                 self._remember(manifest.incarnation, manifest.version, now, manifest)
+        self.check.accept(manifest)
 
     def learn_ref(self, ref: BranchRef) -> None:
         """Remember what a name stands for, until its branch is seen to be deleted."""
@@ -140,6 +183,9 @@ class Heads:
     def _newest(self, incarnation: str) -> Manifest:
         version = self._newest_version(incarnation)
         head = self._root.manifest(incarnation, version)
+        merged = head.commit.merged_parent
+        if merged is not None:
+            self.note_name(merged.incarnation, merged.version, f"commit {head.commit.id} merged it")
         with self._lock:
             known = self._known.get(incarnation)
             if known is not None and known.version == version:

@@ -57,6 +57,7 @@ class Lineage:
         # Rows of the table whose ancestors could not be read.
         self._stored: dict[str, Commit] = {}
         self._loaded = False
+        heads.check.archive = self.known
 
     def get(self, commit: str | Commit | CommitRef) -> Commit:
         """A commit by id, or ``commit.missing``."""
@@ -128,7 +129,8 @@ class Lineage:
     def refresh(self) -> None:
         """Catch up with every open branch and every tag. Damage in the past of one of them is
         raised when the others have been followed."""
-        branches, tags = list_branches(self._root, self._heads), self._root.refs.tags()
+        branches = list_branches(self._root, self._heads, check=False)
+        tags = self._root.refs.tags()
         heads = [info.head.commit for info in branches]
         damage: StorageFault | None = None
         for entry in (*branches.damaged, *tags.damaged):
@@ -235,6 +237,16 @@ class Lineage:
         with self._lock:
             for commit in sorted(found.values(), key=lambda commit: commit.time_micros):
                 self._commits.setdefault(commit.id, commit)
+        # Where a program may set commits aside, only a merge or a stored row proves that one stays.
+        for commit in found.values():
+            self._note(commit.merged_parent)
+            if self._root.keeps_acknowledged:
+                self._note(commit.ref)
+
+    def _note(self, ref: CommitRef | None) -> None:
+        if ref is not None:
+            reason = f"the history of the graph contains it as commit {ref.id}"
+            self._heads.note_name(ref.incarnation, ref.version, reason)
 
     def _load(self) -> None:
         """Read the table once, and complete it from the manifests: it may have been lost and begun
@@ -250,6 +262,8 @@ class Lineage:
         except MALFORMED:
             return
         stored: dict[str, Commit] = {commit.id: commit for commit in rows}
+        for commit in rows:
+            self._note(commit.ref)
         try:
             found = self._with_ancestors(stored.values(), stored)
         except StorageFault:

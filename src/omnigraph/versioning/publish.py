@@ -178,6 +178,7 @@ def _make_visible(
         landed = _already_published(root, publication, head)
         if landed is not None:
             return landed
+        heads.require_newest(head)
         require_preconditions(root, publication, head)
         ahead = drafted if drafted is not None and drafted.fits(publication, head) else None
         new = ahead.manifest if ahead is not None else _successor(root, publication, head)

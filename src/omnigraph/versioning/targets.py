@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from omnigraph.api.commits import CommitRef
 from omnigraph.api.names import MAIN
 from omnigraph.api.targets import Target, target_text
-from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.errors import InvalidInput, NotFound, StorageFault
 from omnigraph.runtime.clock import datetime_to_micros
 from omnigraph.runtime.ids import is_ulid
+from omnigraph.versioning.damage import HEAD_DAMAGE, commit_damaged, last_readable
 
 if TYPE_CHECKING:
     from omnigraph.versioning.heads import Heads
@@ -57,7 +58,8 @@ class Resolver:
                 raise
             tag = self._root.refs.tag(target)
             if tag is not None:
-                return self._manifest_at(CommitRef(tag.commit, tag.incarnation, tag.version))
+                ref = CommitRef(tag.commit, tag.incarnation, tag.version)
+                return self._manifest_at(ref, named_by=f"tag {tag.name!r} names it")
             raise NotFound(
                 "target.missing",
                 f"{target!r:.100} is neither a branch nor a tag",
@@ -95,13 +97,26 @@ class Resolver:
     def _commit(self, commit_id: str) -> Manifest:
         return self._manifest_at(self._lineage.get(commit_id).ref)
 
-    def _manifest_at(self, ref: CommitRef) -> Manifest:
+    def _manifest_at(self, ref: CommitRef, *, named_by: str | None = None) -> Manifest:
+        """The manifest of a commit. Cleanup removes neither the newest commit of a branch nor what
+        a tag names: that such a commit is absent is damage."""
+        reason = named_by or "the history of the graph contains it"
         try:
             manifest = self._root.manifest(ref.incarnation, ref.version)
-        except NotFound:
-            manifest = None
-        if manifest is None or manifest.commit.id != ref.id:
-            raise _reclaimed(ref.id)
+        except NotFound as missing:
+            newest = last_readable(self._root, ref.incarnation)
+            if named_by is None and (newest is None or newest.version >= ref.version):
+                raise _reclaimed(ref.id) from None
+            raise commit_damaged(self._root, ref, missing.message, reason) from missing
+        except StorageFault as fault:
+            if fault.code not in HEAD_DAMAGE:
+                raise
+            raise commit_damaged(self._root, ref, fault.message, reason) from fault
+        if manifest.commit.id != ref.id:
+            if named_by is None:
+                raise _reclaimed(ref.id)
+            problem = f"version {ref.version} is commit {manifest.commit.id}"
+            raise commit_damaged(self._root, ref, problem, reason)
         return manifest
 
 

@@ -35,7 +35,6 @@ from omnigraph.runtime.concurrency import alongside
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.chain import find_commit, is_unchanged_since, require_commit
-from omnigraph.versioning.damage import HeadCheck
 from omnigraph.versioning.publish import (
     Drafted,
     ManifestDraft,
@@ -81,7 +80,6 @@ class WriteTransactions:
         self._recovery = recovery
         self.gates = lock_manager_of(root.objects.uri)
         self.lease = Lease(root)
-        self._head_check = HeadCheck(root)
 
     def run(self, request: WriteRequest, writer: Writer) -> Manifest | None:
         """Write; the commit's manifest, or None when nothing changed."""
@@ -232,9 +230,8 @@ class WriteTransactions:
             self._root.tables.sync((), [effect.staged for effect in prepared.effects])
 
     def _capture(self, request: WriteRequest) -> WriteSnapshot:
-        self._head_check.prepare()
         ref, head = self._heads.of_branch(request.branch)
-        self._head_check.require_newest(head)
+        self._heads.require_newest(head)
         require_commit(self._root, request.branch, head, request.if_commit)
         if request.idempotency_key is not None and request.key_new_at is not None:
             # The publish looks back to this capture only, and this may not be the first one.

@@ -195,6 +195,9 @@ class LanceTables:
     def has_version(self, path: str, version: int) -> bool:
         return self._versions.has(path, version)
 
+    def unfinished(self, path: str, version: int) -> list[str]:
+        return self._versions.unfinished(path, version)
+
     def quarantine_torn(
         self, path: str, version: int, *, before_removal: Callable[[str], None] | None = None
     ) -> str:

@@ -6,9 +6,12 @@ sorts first; datasets of old writers say ``<v>.manifest``.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from omnigraph.errors import NotFound
 
 if TYPE_CHECKING:
     from omnigraph.ports.objects import ObjectStore
@@ -18,6 +21,10 @@ __all__ = ["VersionHistory", "VersionNaming", "manifest_name", "parse_manifest_n
 _LARGEST = 2**64 - 1
 _SUFFIX = ".manifest"
 _DIGITS = 20
+# Lance writes the transaction of a commit on version v to ``<v>-<uuid>.txn`` first. It carries the
+# operation id as a property.
+_TRANSACTION = re.compile(r"(\d+)-[^/]*\.txn")
+_OPERATION_ID = re.compile(rb"[0-9A-HJKMNP-TV-Z]{26}")
 
 
 class VersionNaming(StrEnum):
@@ -71,6 +78,24 @@ class VersionHistory:
                 found.append(parsed[0])
                 self._naming[path] = parsed[1]
         return sorted(found)
+
+    def unfinished(self, path: str, version: int) -> list[str]:
+        """The operation ids of the transactions on a version or a later one."""
+        found = []
+        for key in self._objects.list(f"{path}/_transactions"):
+            name = _TRANSACTION.fullmatch(key.rpartition("/")[2])
+            if name is not None and int(name[1]) >= version:
+                found.append(self._operation_id(key))
+        return found
+
+    def _operation_id(self, key: str) -> str:
+        """The operation id in a transaction; empty where there is none."""
+        try:
+            body = self._objects.get(key)
+        except NotFound:
+            return ""
+        found = _OPERATION_ID.search(body)
+        return found[0].decode() if found is not None else ""
 
     def _probe_unknown(self, path: str, version: int) -> bool:
         # A table is mostly probed for the successor of a version that exists.
