@@ -15,7 +15,7 @@ from omnigraph.runtime.ids import new_short_id
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.ports.objects import ObjectStore
+    from omnigraph.ports.objects import FileStore, ObjectStore
     from omnigraph.testing.s3 import S3Endpoint
 
 ADAPTERS = [
@@ -27,8 +27,8 @@ ADAPTERS = [
 
 
 @pytest.fixture(params=ADAPTERS)
-def objects(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
-    store: ObjectStore
+def objects(request: pytest.FixtureRequest, tmp_path: Path) -> FileStore:
+    store: FileStore
     match request.param:
         case "memory":
             store = open_objects("memory://contract")
@@ -67,6 +67,16 @@ def test_a_missing_object_is_not_found(objects: ObjectStore) -> None:
             ask("nowhere/at/all")
         assert caught.value.code == "object.missing"
     assert not objects.exists("nowhere/at/all")
+
+
+def test_names_are_listed_by_their_beginning(objects: FileStore) -> None:
+    for name in ("1-a", "2-a", "2-b", "20-a", "3-a"):
+        objects.put(f"some/{name}", b"1")
+        objects.put(f"someone/{name}", b"1")
+    objects.put("some/2/inside", b"1")
+    assert objects.list_starting("some", "2-") == ["some/2-a", "some/2-b"]
+    assert objects.list_starting("some", "4-") == []
+    assert objects.list_starting("nowhere", "2-") == []
 
 
 def test_put_if_absent_creates_once(objects: ObjectStore) -> None:

@@ -19,7 +19,7 @@ from omnigraph.adapters.objects import open_objects
 from omnigraph.datatypes.arrow import BLOB
 from omnigraph.errors import AlreadyExists, Conflict, InvalidInput, NotFound, StorageFault
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, Pin, Staged
-from omnigraph.runtime.ids import new_short_id
+from omnigraph.runtime.ids import new_short_id, new_ulid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -732,11 +732,52 @@ def test_a_torn_newest_version_is_told_set_aside_and_its_number_reused(
     assert place.objects().get(f"{key}.torn-1") == body
     assert tables.latest(PATH) == pin
     healed = tables.advance(pin, staged, operation_id="op")
-    assert healed.version == lost.version
+    assert healed.version == lost.version + 1, "the torn one may come back from a copy"
     assert ids_of(tables, healed) == ["a", "b"]
     with pytest.raises(StorageFault) as mismatch:
         place.tables().open(lost)
     assert mismatch.value.code == "table.pin_mismatch"
+
+
+@pytest.mark.parametrize("present", [0, 1])
+@pytest.mark.parametrize("missing", [1, 2, 3])
+def test_versions_that_are_missing_keep_their_numbers(
+    place: Place, missing: int, present: int
+) -> None:
+    """A copy of the graph has their files. Brought back, they replace no other version."""
+    pin = newest = created(place.tables(), "a")
+    for number in range(present):
+        newest = appended(place.tables(), newest, f"kept{number}")
+    keys = []
+    for number in range(missing):
+        newest = appended(place.tables(), newest, f"lost{number}")
+        keys.append(f"{PATH}/_versions/{manifest_name(newest.version)}")
+    objects = place.objects()
+    bodies = [objects.get(key) for key in keys]
+    for key in keys:
+        objects.delete(key)
+    tables = place.tables()
+    later = appended(tables, pin, "b")
+    assert ids_of(tables, later) == ["a", "b"]
+    assert later.version > newest.version
+    latest = appended(tables, later, "c")
+    assert latest.version == later.version + 1, "one gap is one gap"
+    for key, body in zip(keys, bodies, strict=True):
+        objects.put(key, body)
+    again = place.tables()
+    assert "lost0" in ids_of(again, newest)
+    assert ids_of(again, later) == ["a", "b"]
+    assert ids_of(again, latest) == ["a", "b", "c"]
+
+
+def test_a_commit_that_was_begun_on_the_newest_version_is_unfinished(place: Place) -> None:
+    tables = place.tables()
+    operation = new_ulid()
+    tables.swap(MANIFEST, 0, manifest("a"), operation_id=new_ulid())
+    tables.swap(MANIFEST, 1, manifest("b"), operation_id=operation)
+    assert not tables.unfinished(MANIFEST, 2)
+    place.objects().delete(f"{MANIFEST}/_versions/{manifest_name(2)}")
+    assert list(place.tables().unfinished(MANIFEST, 1)) == [operation]
 
 
 def test_a_torn_manifest_heals_likewise(place: Place) -> None:

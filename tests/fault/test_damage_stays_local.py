@@ -20,6 +20,7 @@ from omnigraph.errors import GraphError, StorageFault
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.session.status import describe_status
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine, remove, table_of
+from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, list_branches
 from omnigraph.versioning.tags import create_tag
@@ -201,6 +202,34 @@ def test_a_missing_table_version_that_a_commit_pins_is_damage(
         assert caught.value.details["file"] == graph.table()[0]
         assert graph.table()[0] in caught.value.message
         assert "copy" in (caught.value.remedy or "")
+
+
+@pytest.mark.parametrize("missing", [1, 2])
+def test_missing_table_versions_come_back_beside_later_writes(missing: int, tmp_path: Path) -> None:
+    """Writes of other branches to the table leave their numbers to them."""
+    path = tmp_path / "graph"
+    engine = new_engine(path)
+    add(engine, ["old"])
+    create_branch(engine.root, engine.heads, "dev", engine.resolver.resolve("main"))
+    files = []
+    for number in range(missing):
+        add(engine, [f"dev{number}"], branch="dev")
+        pin = table_of(engine, "dev").pin
+        files.append(path / pin.path / "_versions" / manifest_name(pin.version))
+    bodies = [file.read_bytes() for file in files]
+    on_dev = ids_of(engine, "dev")
+    for file in files:
+        file.unlink()
+    engine = open_engine(path)
+    commits = [add(engine, [name]) for name in ("first", "second")]
+    for file, body in zip(files, bodies, strict=True):
+        file.write_bytes(body)
+    engine = open_engine(path)
+    assert ids_of(engine, "dev") == on_dev
+    assert ids_of(engine, commits[0]) == ["first", "old"]
+    assert ids_of(engine, commits[1]) == ["first", "old", "second"]
+    add(engine, ["more"], branch="dev")
+    require_whole(open_engine(path))
 
 
 def test_status_reports_a_damaged_main(graph: Graph, tmp_path: Path) -> None:

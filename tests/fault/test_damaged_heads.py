@@ -82,7 +82,8 @@ def require_damaged(engine: Engine, branch: str = "dev") -> StorageFault:
         assert caught.value.code == "branch.damaged"
         assert caught.value.details["branch"] == branch
         assert "copy" in (caught.value.remedy or "")
-    return caught.value
+        fault = caught.value
+    return fault
 
 
 def quarantined(engine: Engine) -> int:

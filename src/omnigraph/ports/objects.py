@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["FileStore", "ObjectStore"]
 
@@ -90,6 +90,11 @@ class FileStore(ObjectStore, Protocol):
 
     def read_chunks(self, key: str) -> Iterator[bytes]:
         """The object in pieces."""
+        ...
+
+    def list_starting(self, prefix: str, start: str) -> Sequence[str]:
+        """The keys directly below ``prefix`` whose names begin with ``start``, sorted. In a bucket
+        the number of requests depends on them alone, not on their neighbours."""
         ...
 
     def write_chunks(self, key: str, chunks: Iterable[bytes]) -> int:

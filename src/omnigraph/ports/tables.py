@@ -419,12 +419,9 @@ class TableStore(Protocol):
         """Whether a version exists: one small probe, never a listing."""
         ...
 
-    def unfinished(self, path: str, version: int) -> list[str]:
-        """The operation ids of commits that were begun on a version or on a later one.
-
-        With the newest version: commits that are in flight, that failed, or whose versions are
-        missing. Costs by the length of the history.
-        """
+    def unfinished(self, path: str, version: int) -> Sequence[str]:
+        """The operation ids of commits that were begun on the newest version: in flight, failed, or
+        published as a version that is missing now. One listing."""
         ...
 
     def quarantine_torn(

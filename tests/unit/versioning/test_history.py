@@ -12,7 +12,7 @@ import pytest
 
 from omnigraph.api.commit_listing import CommitFilter
 from omnigraph.api.refs import TagRef
-from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.errors import InvalidInput, NotFound, StorageFault
 from omnigraph.history.commits import list_commits
 from omnigraph.runtime.clock import format_micros
 from omnigraph.runtime.ids import new_ulid
@@ -185,13 +185,13 @@ def test_a_time_without_a_zone_is_in_utc(engine: Engine) -> None:
     assert ids_of(engine, f"main@{moment.replace(tzinfo=None).isoformat()}") == ["a"]
 
 
-def test_a_tag_whose_version_number_was_reused_is_refused(engine: Engine) -> None:
+def test_a_tag_whose_version_number_was_reused_reports_damage(engine: Engine) -> None:
     add(engine, ["a"])
     head = engine.resolver.resolve("main")
     engine.root.refs.add_tag(TagRef("v1", new_ulid(), head.incarnation, head.version, 1))
-    with pytest.raises(NotFound) as told:
+    with pytest.raises(StorageFault) as told:
         engine.resolver.resolve("v1")
-    assert told.value.code == "snapshot.reclaimed"
+    assert told.value.code == "commit.damaged"
 
 
 # --- lineage -------------------------------------------------------------------------------------

@@ -46,6 +46,8 @@ class Committer:
         self._versions = versions
         # A local directory can be moved away under a writer; Lance would re-create it.
         self._movable = movable
+        # Tables that were searched for missing versions: one listing each.
+        self._checked: set[str] = set()
 
     def create(self, path: str, operation: Any, operation_id: str, *, stable: bool) -> Committed:
         """Version 1 of a new table, or ``Conflict("table.raced")`` when somebody made it first."""
@@ -75,16 +77,45 @@ class Committer:
 
         The fingerprint is for the very next version: what is tried later gets one of its own.
         """
+        is_first = pin.path not in self._checked
+        made = self._advance(pin, operation, operation_id, fingerprint, is_first=is_first)
+        self._checked.add(pin.path)
+        return made
+
+    def _advance(
+        self,
+        pin: Pin,
+        operation: Any,
+        operation_id: str,
+        fingerprint: str | None,
+        *,
+        is_first: bool,
+    ) -> Committed:
         dataset = self._handles.pinned(pin)
         # Mostly one probe tells that it is, whatever the length of the history. Where cleanup or a
         # power cut left a gap above the pin, the commit fails its checks; then we list.
         if not self._versions.has(pin.path, pin.version + 1):
             try:
-                return self.on(dataset, pin.path, pin.version, operation, operation_id, fingerprint)
+                base = self._past_missing(pin, dataset, operation_id) if is_first else dataset
+                own = fingerprint if base is dataset else None
+                return self.on(base, pin.path, base.version, operation, operation_id, own)
             except Conflict:
                 pass
         base = self._restored(pin, dataset, operation_id)
+        if is_first:
+            base = self._past_missing(pin, base, operation_id)
         return self.on(base, pin.path, base.version, operation, operation_id)
+
+    def _past_missing(self, pin: Pin, newest: Any, operation_id: str) -> Any:
+        """Commit versions without change under numbers that missing versions may have.
+
+        A transaction on the newest version is a trace of one. A commit may pin it, and its file may
+        come back from a copy of the graph: it must not replace the version of another commit.
+        """
+        while self._versions.begun(pin.path, newest.version):
+            restore = load_lance().LanceOperation.Restore(pin.version)
+            newest = self.on(newest, pin.path, newest.version, restore, operation_id).dataset
+        return newest
 
     def _restored(self, pin: Pin, dataset: Any, operation_id: str) -> Any:
         newest = self._versions.list(pin.path)[-1]

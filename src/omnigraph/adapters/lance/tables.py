@@ -36,7 +36,7 @@ from omnigraph.errors import AlreadyExists, Conflict, Unsupported
 from omnigraph.ports.tables import Pin, StagedSwap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -195,7 +195,7 @@ class LanceTables:
     def has_version(self, path: str, version: int) -> bool:
         return self._versions.has(path, version)
 
-    def unfinished(self, path: str, version: int) -> list[str]:
+    def unfinished(self, path: str, version: int) -> Sequence[str]:
         return self._versions.unfinished(path, version)
 
     def quarantine_torn(

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 from omnigraph.errors import NotFound
 
 if TYPE_CHECKING:
-    from omnigraph.ports.objects import ObjectStore
+    from collections.abc import Sequence
+
+    from omnigraph.ports.objects import FileStore
 
 __all__ = ["VersionHistory", "VersionNaming", "manifest_name", "parse_manifest_name"]
 
 _LARGEST = 2**64 - 1
 _SUFFIX = ".manifest"
 _DIGITS = 20
-# Lance writes the transaction of a commit on version v to ``<v>-<uuid>.txn`` first. It carries the
-# operation id as a property.
-_TRANSACTION = re.compile(r"(\d+)-[^/]*\.txn")
+# The transaction of a commit carries the operation id as a property.
 _OPERATION_ID = re.compile(rb"[0-9A-HJKMNP-TV-Z]{26}")
 
 
@@ -54,7 +54,7 @@ def parse_manifest_name(name: str) -> tuple[int, VersionNaming] | None:
 class VersionHistory:
     """Which versions a table has, by the names of its manifests."""
 
-    def __init__(self, objects: ObjectStore) -> None:
+    def __init__(self, objects: FileStore) -> None:
         self._objects = objects
         self._naming: dict[str, VersionNaming] = {}
 
@@ -79,14 +79,14 @@ class VersionHistory:
                 self._naming[path] = parsed[1]
         return sorted(found)
 
-    def unfinished(self, path: str, version: int) -> list[str]:
-        """The operation ids of the transactions on a version or a later one."""
-        found = []
-        for key in self._objects.list(f"{path}/_transactions"):
-            name = _TRANSACTION.fullmatch(key.rpartition("/")[2])
-            if name is not None and int(name[1]) >= version:
-                found.append(self._operation_id(key))
-        return found
+    def begun(self, path: str, version: int) -> Sequence[str]:
+        """The keys of the transactions on a version. Lance writes the transaction of a commit on
+        version v to ``<v>-<uuid>.txn`` before the version itself."""
+        return self._objects.list_starting(f"{path}/_transactions", f"{version}-")
+
+    def unfinished(self, path: str, version: int) -> Sequence[str]:
+        """The operation ids of the transactions on a version."""
+        return [self._operation_id(key) for key in self.begun(path, version)]
 
     def _operation_id(self, key: str) -> str:
         """The operation id in a transaction; empty where there is none."""

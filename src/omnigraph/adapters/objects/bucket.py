@@ -14,7 +14,7 @@ from omnigraph.adapters.objects.keys import missing, require_key, require_prefix
 from omnigraph.errors import NotFound, StorageFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from omnigraph.adapters.objects.options import BucketOptions
     from omnigraph.adapters.objects.uris import Location
@@ -116,6 +116,17 @@ class BucketObjects:
             pages = self._store.list(prefix or None)
             keys = [entry["path"] for page in pages for entry in page]
         return sorted(key for key in keys if key.startswith(inside))
+
+    def list_starting(self, prefix: str, start: str) -> Sequence[str]:
+        first = f"{require_prefix(prefix)}/{start}"
+        found: Sequence[str] = []
+        with self._faults("list", prefix):
+            for page in self._store.list(prefix, offset=first):
+                for entry in page:
+                    if not entry["path"].startswith(first):
+                        return found
+                    found = [*found, entry["path"]]
+        return found
 
     def remove_temporaries(self, prefixes: Iterable[str], *, before_micros: int) -> int:
         """A bucket shows no unfinished upload; its own lifecycle rules remove them."""

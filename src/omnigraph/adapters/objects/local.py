@@ -28,7 +28,7 @@ from omnigraph.errors import NotFound, StorageFault
 from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["LocalObjects"]
 
@@ -142,6 +142,14 @@ class LocalObjects:
         prefix = require_prefix(prefix)
         with self._faults("list", prefix):
             return sorted(_walk(self._below(prefix), prefix))
+
+    def list_starting(self, prefix: str, start: str) -> Sequence[str]:
+        with self._faults("list", require_prefix(prefix)):
+            try:
+                names = os.listdir(self._below(prefix))
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+        return sorted(f"{prefix}/{name}" for name in names if name.startswith(start))
 
     def delete_prefix(self, prefix: str) -> None:
         for key in self.list(prefix):
