@@ -22,10 +22,13 @@ from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.executor.cache import ByteCache
-from omnigraph.executor.search import indexed, segments, texts, vectors
+from omnigraph.executor.search import indexed_texts as indexed
+from omnigraph.executor.search import segments
+from omnigraph.executor.search import text_column as texts
+from omnigraph.executor.search import vector_column as vectors
 from omnigraph.executor.search.corpus import TextQuery
-from omnigraph.executor.search.texts import TextColumn
-from omnigraph.executor.search.vectors import VectorColumn
+from omnigraph.executor.search.text_column import TextColumn
+from omnigraph.executor.search.vector_column import VectorColumn
 from omnigraph.ir.expressions import ScoreFunc, TextFunc
 from omnigraph.maintenance.indexes import plan_table, stage_steps
 from omnigraph.runtime.budget import Budget

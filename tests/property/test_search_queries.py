@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from omnigraph.api.queries import QueryRequest
 from omnigraph.errors import GraphError
 from omnigraph.executor.cache import shared_cache
-from omnigraph.executor.search import indexed, texts
+from omnigraph.executor.search import indexed_texts as indexed
+from omnigraph.executor.search import text_column as texts
 from omnigraph.graph.open import init_graph
 from omnigraph.maintenance.indexes import ensure_indices
 from omnigraph.session.query import run_query

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from omnigraph.executor.search.distances import distances, exact_sum, matrix_of
-from omnigraph.executor.search.similar import similar_words
-from omnigraph.executor.search.words import TermDictionary
+from omnigraph.executor.search.edit_distance import similar_words
+from omnigraph.executor.search.term_dictionary import TermDictionary
 from omnigraph.semantics.search import cosine_distance
 from omnigraph.semantics.text import edit_distance, tokenize
 

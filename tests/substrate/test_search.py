@@ -14,7 +14,7 @@ from lance.query import FullTextOperator, MatchQuery
 
 from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.adapters.lance.indexes import index_type
-from omnigraph.executor.search.indexed import is_sought
+from omnigraph.executor.search.indexed_texts import is_sought
 from omnigraph.ports.indexes import IndexKind
 from omnigraph.semantics.text import tokenize
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 from omnigraph.api.results import QueryResult, QueryStream
 from omnigraph.errors import InvalidInput
-from omnigraph.executor.bindings import ONE_ROW
 from omnigraph.executor.cache import shared_cache
 from omnigraph.executor.context import Context
 from omnigraph.executor.operators import OPERATORS
 from omnigraph.executor.output import Output
+from omnigraph.executor.rows.bindings import ONE_ROW
 from omnigraph.executor.run import PlanRun
 from omnigraph.ir.expressions import Const, ParamRef, RankFusion, Score, ScoreFunc
 from omnigraph.planner.plan import Access
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omnigraph.catalog.model import Catalog
-    from omnigraph.executor.bindings import Bindings
     from omnigraph.executor.cache import ByteCache
     from omnigraph.executor.profile import Profile
+    from omnigraph.executor.rows.bindings import Bindings
     from omnigraph.executor.run import TableSource
-    from omnigraph.executor.search.scoring import ColumnScoring
+    from omnigraph.executor.search.column_scoring import ColumnScoring
     from omnigraph.ir.expressions import Expr, Value
     from omnigraph.planner.plan import Plan, Return
     from omnigraph.ports.embeddings import Embedder
@@ -166,8 +166,8 @@ def _one_row() -> Bindings:
 
 def _scoring(run: PlanRun, source: TableSource, embedder: Embedder | None) -> ColumnScoring:
     # The door to search: a query that searches nothing does not wait for its import.
+    from omnigraph.executor.search.column_scoring import ColumnScoring  # noqa: PLC0415
     from omnigraph.executor.search.embedding import embed_with  # noqa: PLC0415
-    from omnigraph.executor.search.scoring import ColumnScoring  # noqa: PLC0415
 
     scoring = ColumnScoring(run, source, embed_with(embedder, run.catalog))
     scoring.check()

@@ -16,10 +16,6 @@ import pyarrow.compute as pc
 from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.datatypes.types import BOOL, DATETIME, DataType, ListType, ScalarType
 from omnigraph.errors import InvariantBroken
-from omnigraph.executor import truth
-from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.compare import ColumnOperand, ConstantOperand, among, compare
-from omnigraph.executor.truth import Truth
 from omnigraph.ir.expressions import (
     And,
     BlockAggregate,
@@ -44,15 +40,19 @@ from omnigraph.ir.expressions import (
     TextMatch,
     type_of,
 )
+from omnigraph.semantics.columns import truth
+from omnigraph.semantics.columns.column import Column, Vector
+from omnigraph.semantics.columns.comparison import ColumnOperand, ConstantOperand, among, compare
+from omnigraph.semantics.columns.truth import Truth
 from omnigraph.semantics.predicates import contains_item, matches_text
 from omnigraph.semantics.values import canonical
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from omnigraph.executor.bindings import Bindings
+    from omnigraph.executor.columns.row_spaces import RowSpace
     from omnigraph.executor.context import Context
-    from omnigraph.executor.row_spaces import RowSpace
+    from omnigraph.executor.rows.bindings import Bindings
     from omnigraph.ir.expressions import Slot, Value
 
     Mask = npt.NDArray[np.bool_]

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from omnigraph.catalog.model import Catalog, EntityType
-    from omnigraph.executor.bindings import Bindings
-    from omnigraph.executor.column import Vector
+    from omnigraph.executor.rows.bindings import Bindings
     from omnigraph.executor.run import PlanRun
     from omnigraph.ir.expressions import Expr, Slot
     from omnigraph.ir.queries import ReadIR
+    from omnigraph.semantics.columns.column import Vector
 
     Fetched = Mapping[Slot, Mapping[str, Vector]]
     Ints = npt.NDArray[np.int64]

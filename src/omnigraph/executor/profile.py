@@ -10,7 +10,7 @@ from omnigraph.runtime.clock import SYSTEM_CLOCK
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from omnigraph.executor.bindings import Bindings
+    from omnigraph.executor.rows.bindings import Bindings
     from omnigraph.planner.plan import Node
 
 __all__ = ["Measurement", "Profile", "Stopwatch"]

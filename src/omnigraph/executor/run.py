@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.catalog.model import EdgeType, TypeId
 from omnigraph.errors import InvariantBroken
-from omnigraph.executor.adjacency import IndexedAdjacency, ResidentAdjacency
-from omnigraph.executor.bindings import Bindings
-from omnigraph.executor.columns import PinnedColumns
+from omnigraph.executor.columns.pinned_columns import PinnedColumns
+from omnigraph.executor.columns.row_spaces import IdSpace, PositionSpace
 from omnigraph.executor.expressions import Evaluator
-from omnigraph.executor.row_spaces import IdSpace, PositionSpace
-from omnigraph.executor.topology import Topology
+from omnigraph.executor.rows.bindings import Bindings
+from omnigraph.executor.traversal.adjacency import IndexedAdjacency, ResidentAdjacency
+from omnigraph.executor.traversal.topology import Topology
 from omnigraph.planner.plan import Access, Reading
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.executor.cache import ByteCache
-    from omnigraph.executor.column import Column
+    from omnigraph.executor.columns.row_spaces import RowSpace
     from omnigraph.executor.context import Context
-    from omnigraph.executor.hops import Adjacency
     from omnigraph.executor.profile import Profile
-    from omnigraph.executor.row_spaces import RowSpace
     from omnigraph.executor.scoring import Scoring
-    from omnigraph.executor.truth import Truth
+    from omnigraph.executor.traversal.hops import Adjacency
     from omnigraph.ir.expressions import Slot, TextMatch, Value
     from omnigraph.planner.plan import Node, Plan
     from omnigraph.ports.tables import Pin, Table
     from omnigraph.runtime.budget import Meter
+    from omnigraph.semantics.columns.column import Column
+    from omnigraph.semantics.columns.truth import Truth
 
 __all__ = ["Given", "Operator", "Operators", "PlanRun", "TableSource"]
 

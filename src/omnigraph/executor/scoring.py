@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from omnigraph.executor.bindings import Bindings
-    from omnigraph.executor.column import Vector
-    from omnigraph.executor.truth import Truth
+    from omnigraph.executor.rows.bindings import Bindings
     from omnigraph.ir.expressions import RankFusion, Score, TextMatch
+    from omnigraph.semantics.columns.column import Vector
+    from omnigraph.semantics.columns.truth import Truth
 
     Ints = npt.NDArray[np.int64]
 

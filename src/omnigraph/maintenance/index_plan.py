@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from omnigraph.api.indexes import IndexAction
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.datatypes.types import EnumType, Scalar, ScalarType, VectorType
-from omnigraph.executor.search.vectors import EXACT_VALUES
+from omnigraph.executor.search.vector_column import EXACT_VALUES
 from omnigraph.frozen import frozen
 from omnigraph.ports.indexes import IndexKind, IndexSpec
 

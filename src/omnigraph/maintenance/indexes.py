@@ -12,14 +12,14 @@ from omnigraph.api.commits import WriterKind
 from omnigraph.api.indexes import EnsureResult, IndexAction, IndexOutcome, IndexStatus
 from omnigraph.api.names import MAIN
 from omnigraph.errors import NotFound
-from omnigraph.executor.column import joined_array
-from omnigraph.executor.search.notes import FragmentTextLengths, read_notes, write_notes
 from omnigraph.executor.search.segments import offsets_of
-from omnigraph.executor.search.vectors import count_indexable
+from omnigraph.executor.search.text_lengths import FragmentTextLengths, read_notes, write_notes
+from omnigraph.executor.search.vector_column import count_indexable
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.maintenance.index_plan import DeclaredIndex, IndexStep, declared_indexes, plan_step
 from omnigraph.ports.indexes import IndexKind, NewSegment
 from omnigraph.runtime.cancellation import check_cancelled
+from omnigraph.semantics.columns.column import joined_array
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:

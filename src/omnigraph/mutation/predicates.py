@@ -16,18 +16,18 @@ import pyarrow.compute as pc
 from omnigraph.catalog.model import ID
 from omnigraph.changeset.rows import stored_properties
 from omnigraph.errors import InvariantBroken, LimitExceeded
-from omnigraph.executor.bindings import Bindings
 from omnigraph.executor.cache import shared_cache
-from omnigraph.executor.column import Column, Vector, joined_array
+from omnigraph.executor.columns.pushdown import split
 from omnigraph.executor.context import Context
 from omnigraph.executor.expressions import Evaluator
-from omnigraph.executor.pushdown import split
-from omnigraph.executor.truth import from_values
+from omnigraph.executor.rows.bindings import Bindings
 from omnigraph.integrity.lookup import is_among
 from omnigraph.ir.expressions import PropertyRef
 from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.runtime.budget import Budget, Meter
 from omnigraph.runtime.cancellation import check_cancelled
+from omnigraph.semantics.columns.column import Column, Vector, joined_array
+from omnigraph.semantics.columns.truth import from_values
 from omnigraph.semantics.predicates import matches
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from omnigraph.catalog.model import EntityType
-    from omnigraph.executor.row_spaces import RowSpace
-    from omnigraph.executor.truth import Truth
+    from omnigraph.executor.columns.row_spaces import RowSpace
     from omnigraph.integrity.changes import SnapshotReader
     from omnigraph.ir.expressions import Expr, Slot, TextMatch
+    from omnigraph.semantics.columns.truth import Truth
 
 __all__ = ["Allowance", "PredicateMatcher"]
 

@@ -208,8 +208,8 @@ class PendingChanges:
     def _insert(self, entity: EntityType, statement: Insert) -> None:
         given = self._assigned(entity, statement)
         if statement.source is not None and statement.target is not None:
-            given[SRC.id] = self._interpreter.plain(statement.source)
-            given[DST.id] = self._interpreter.plain(statement.target)
+            given[SRC.id] = self._interpreter.constant(statement.source)
+            given[DST.id] = self._interpreter.constant(statement.target)
         self._allowance.take(1, _weight(given))
         self._rows_of(entity).insert(given, statement.mode)
 
@@ -233,7 +233,9 @@ class PendingChanges:
 
     def _assigned(self, entity: EntityType, statement: Insert | Update) -> Row:
         return {
-            item.prop: assigned(entity, PropertyId(item.prop), self._interpreter.plain(item.value))
+            item.prop: assigned(
+                entity, PropertyId(item.prop), self._interpreter.constant(item.value)
+            )
             for item in statement.assignments
         }
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.api.queries import QueryRequest
 from omnigraph.catalog.model import EdgeType
 from omnigraph.errors import InvalidInput
-from omnigraph.executor.pushdown import split
+from omnigraph.executor.columns.pushdown import split
 from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import And, Not, PropertyRef, StringMatch, StringOp
 from omnigraph.ir.walk import nodes

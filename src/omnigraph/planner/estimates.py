@@ -22,7 +22,7 @@ from omnigraph.ir.expressions import (
     StringOp,
     TextMatch,
 )
-from omnigraph.planner.domain import MIRRORED
+from omnigraph.semantics.domain import MIRRORED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -2,12 +2,12 @@
 
 Modules in reading order:
 
-* ``values``: canonical form, order, equality, comparison and three-valued logic.
-* ``aggregates``: count, sum, avg, min and max.
-* ``text``: tokens, text predicates and the statistics of BM25.
-* ``predicates``: expressions of the IR on a single row.
+* ``values``: canonical form, order, comparison and three-valued logic of single values.
+* ``domain``: mirrored and negated comparison operators, and literals outside an integer type.
+* ``text``: tokens, text predicates and BM25 of single texts.
+* ``predicates``: expressions on a single row.
 * ``search``: query vectors, distances, ranks and their fusion.
+* ``columns``: the same over columns: comparison, three-valued logic and aggregates.
 
-The executor evaluates the same definitions over columns. The reference evaluator of the tests
-shares none of this code.
+The reference evaluator of the tests shares none of this code.
 """

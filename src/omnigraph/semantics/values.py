@@ -1,21 +1,19 @@
-"""Values: their one canonical form, their order, and the logic of three truths.
+"""Canonical form, order and comparison of values, and three-valued logic.
 
-One key orders, compares and groups, so that these can never disagree: NULL comes before everything,
-NaN equals itself and comes after everything, 0.0 and -0.0 are equal, strings go by code points,
-false before true, lists by their items.
+One key orders, compares and groups, so that these cannot disagree: NULL sorts first, NaN equals
+itself and sorts last, 0.0 equals -0.0, strings sort by code point, false before true, lists item by
+item.
 """
 
 from __future__ import annotations
 
 import ctypes
 import datetime as dt
-from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.datatypes.types import DataType, ListType, Scalar, ScalarType, VectorType
-from omnigraph.ir.expressions import CompareOp, Slot
+from omnigraph.ir.expressions import CompareOp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from omnigraph.ir.expressions import Value
 
 __all__ = [
-    "Entity",
-    "Row",
     "SortKey",
     "all_of",
     "any_of",
@@ -37,26 +33,8 @@ __all__ = [
 SortKey = tuple[int, Any]
 
 
-class Entity(ABC):
-    """A node or an edge: properties by id, ``@id``, ``@src`` and ``@dst`` among them."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def value(self, prop: str) -> Value:
-        """One property."""
-
-    @property
-    def id(self) -> str:
-        return str(self.value("@id"))
-
-
-# An assignment of the slots of a block and of the blocks around it.
-Row = Mapping[Slot, Entity]
-
-
 def canonical(value: Any, dtype: DataType) -> Value:
-    """The form that is compared: F32 narrowed, instants in UTC, lists as tuples."""
+    """Return the form that is compared: F32 narrowed, datetimes in UTC, lists as tuples."""
     if value is None:
         return None
     match dtype:
@@ -76,8 +54,8 @@ def _in_utc(instant: dt.datetime) -> dt.datetime:
     return instant.astimezone(dt.UTC) if instant.tzinfo else instant.replace(tzinfo=dt.UTC)
 
 
-def sort_key(value: Value | Entity) -> SortKey:
-    """A hashable key with the order and equality of the language. Entities go by their id."""
+def sort_key(value: Value) -> SortKey:
+    """Return a hashable key with the order and equality of the language."""
     match value:
         case None:
             return (0, 0)
@@ -85,14 +63,12 @@ def sort_key(value: Value | Entity) -> SortKey:
             return (2, 0)
         case tuple():
             return (1, tuple(sort_key(item) for item in value))
-        case Entity():
-            return (1, value.id)
         case _:
             return (1, value)
 
 
-def compare(op: CompareOp, left: Value | Entity, right: Value | Entity) -> bool | None:
-    """SQL's comparison: NULL on either side gives NULL."""
+def compare(op: CompareOp, left: Value, right: Value) -> bool | None:
+    """Compare as SQL does: NULL on either side gives NULL."""
     if left is None or right is None:
         return None
     first, second = sort_key(left), sort_key(right)
@@ -112,7 +88,7 @@ def compare(op: CompareOp, left: Value | Entity, right: Value | Entity) -> bool 
 
 
 def all_of(truths: Iterable[bool | None]) -> bool | None:
-    """AND: one false decides, then one NULL."""
+    """AND: false if any is false, else NULL if any is NULL."""
     seen = set(truths)
     if False in seen:
         return False
@@ -120,7 +96,7 @@ def all_of(truths: Iterable[bool | None]) -> bool | None:
 
 
 def any_of(truths: Iterable[bool | None]) -> bool | None:
-    """OR: one true decides, then one NULL."""
+    """OR: true if any is true, else NULL if any is NULL."""
     seen = set(truths)
     if True in seen:
         return True

@@ -11,9 +11,9 @@ from omnigraph.compiler import CompileCache, bind_params, require_texts
 from omnigraph.datatypes.values import ValueProblem, coerce_json
 from omnigraph.errors import InvalidInput
 from omnigraph.executor.cache import pin_key, shared_cache
-from omnigraph.executor.columns import column_key, index_key
+from omnigraph.executor.columns.pinned_columns import column_key, index_key
 from omnigraph.executor.execute import Executable
-from omnigraph.executor.topology import endpoints_key
+from omnigraph.executor.traversal.topology import endpoints_key
 from omnigraph.ir.expressions import Score, ScoreFunc, TextMatch
 from omnigraph.ir.queries import MutationIR, ReadIR
 from omnigraph.planner import PlannerStatistics, bucket_of, plan_read
@@ -101,8 +101,8 @@ class SnapshotMemory:
 
     def how_searched(self, type_id: str, expr: TextMatch | Score, *, of_all: bool) -> str:
         # The door to search: only a query that ranks asks this.
-        from omnigraph.executor.search.texts import describe_text_search  # noqa: PLC0415
-        from omnigraph.executor.search.vectors import describe_vector_search  # noqa: PLC0415
+        from omnigraph.executor.search.text_column import describe_text_search  # noqa: PLC0415
+        from omnigraph.executor.search.vector_column import describe_vector_search  # noqa: PLC0415
 
         table = self._snapshot.table(TypeId(type_id))
         column = self._column(type_id, expr.target.prop)

@@ -15,12 +15,13 @@ import pytest
 import omnigraph
 from omnigraph.api.queries import QueryRequest
 from omnigraph.errors import GraphError, InvalidInput, LimitExceeded, NotFound, TypeFailure
-from omnigraph.executor import execute, hops, output
+from omnigraph.executor import execute, output
 from omnigraph.executor.cache import ByteCache, pin_key, shared_cache
-from omnigraph.executor.columns import column_key, index_key
+from omnigraph.executor.columns.pinned_columns import column_key, index_key
 from omnigraph.executor.operators import expand as expands
 from omnigraph.executor.operators import filter as filters
 from omnigraph.executor.operators import join as joins
+from omnigraph.executor.traversal import hops
 from omnigraph.runtime.budget import Budget
 from omnigraph.runtime.cancellation import Cancellation
 from omnigraph.session import prepared_queries as prepared

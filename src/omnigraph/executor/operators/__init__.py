@@ -1,4 +1,18 @@
-"""One function per operator of a plan: from the rows of the operators below to its own."""
+"""Operators of a plan: each maps the rows of its inputs to its own.
+
+Modules in reading order:
+
+* ``scan``: entities of a type, rows of the outer block, counts from metadata.
+* ``expand``: neighbours along a hop, and the ends of bound edges.
+* ``join``: joins and semi-joins.
+* ``filter``: selection and projection.
+* ``grouping``: groups of rows by keys, and aggregates over them.
+* ``product``: aggregates over a factorised product.
+* ``group``: aggregation of a query.
+* ``apply``: correlated blocks.
+* ``scores``: scores, and retrieval by score.
+* ``sort``: order, offset and limit.
+"""
 
 from __future__ import annotations
 

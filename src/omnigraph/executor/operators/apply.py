@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.grouping import fold_rows
-from omnigraph.executor.keys import is_among, packed_alike
+from omnigraph.executor.operators.grouping import fold_rows
 from omnigraph.executor.operators.join import seeds
 from omnigraph.executor.operators.product import apply_product
+from omnigraph.executor.rows.keys import is_among, packed_alike
 from omnigraph.ir.expressions import AggregateFunc, BlockAggregate, Exists
 from omnigraph.planner.plan import Product
+from omnigraph.semantics.columns.column import Column, Vector
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from omnigraph.executor.bindings import Bindings
+    from omnigraph.executor.rows.bindings import Bindings
     from omnigraph.executor.run import Given, PlanRun
     from omnigraph.planner import plan
 

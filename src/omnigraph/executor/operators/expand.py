@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from omnigraph.errors import InvariantBroken
-from omnigraph.executor.bindings import PIECE_ROWS, Bindings
-from omnigraph.executor.hops import (
+from omnigraph.executor.operators.filter import keep_slots
+from omnigraph.executor.rows.bindings import PIECE_ROWS, Bindings
+from omnigraph.executor.traversal.hops import (
     count_neighbours,
     count_walks,
     neighbours,
@@ -16,8 +17,7 @@ from omnigraph.executor.hops import (
     reach,
     split,
 )
-from omnigraph.executor.operators.filter import keep_slots
-from omnigraph.executor.topology import Csr, Direction
+from omnigraph.executor.traversal.topology import Csr, Direction
 from omnigraph.planner.plan import output_slots
 
 if TYPE_CHECKING:

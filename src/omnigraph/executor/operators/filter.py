@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omnigraph.executor.bindings import PIECE_ROWS, Bindings
-from omnigraph.executor.keys import distinct_rows, unique
 from omnigraph.executor.operators.join import joined_pieces
 from omnigraph.executor.profile import Stopwatch
+from omnigraph.executor.rows.bindings import PIECE_ROWS, Bindings
+from omnigraph.executor.rows.keys import distinct_rows, unique
 from omnigraph.planner.plan import Join
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from omnigraph.executor.bindings import Bindings
-from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.grouping import fold_rows, group_rows, key_values
+from omnigraph.executor.operators.grouping import fold_rows, group_rows, key_values
 from omnigraph.executor.operators.product import group_product
+from omnigraph.executor.rows.bindings import Bindings
 from omnigraph.ir.expressions import EntityRef
 from omnigraph.planner.plan import Product
+from omnigraph.semantics.columns.column import Column, Vector
 
 if TYPE_CHECKING:
     from omnigraph.executor.run import Given, PlanRun

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.executor.bindings import PIECE_ROWS, Bindings
-from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.keys import count_pairs, dense, distinct_rows, is_among, matching_rows
+from omnigraph.executor.rows.bindings import PIECE_ROWS, Bindings
+from omnigraph.executor.rows.keys import count_pairs, distinct_rows, is_among, matching_rows
 from omnigraph.planner.plan import output_slots
+from omnigraph.semantics.columns.codes import dense
+from omnigraph.semantics.columns.column import Column, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,31 +11,31 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.datatypes.arrow import arrow_type
-from omnigraph.executor.bindings import Bindings
-from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.grouping import (
+from omnigraph.executor.operators.grouping import (
     Grouping,
     group_rows,
     key_codes,
     key_values,
     partial_fold_rows,
 )
-from omnigraph.executor.keys import packed, packed_alike
-from omnigraph.executor.multiplicities import multiplied, product_of
+from omnigraph.executor.rows.bindings import Bindings
+from omnigraph.executor.rows.keys import packed, packed_alike
 from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import AggregateFunc, EntityRef, type_of
 from omnigraph.ir.walk import slots_read
 from omnigraph.planner.plan import counts_rows
+from omnigraph.semantics.columns.column import Column, Vector
+from omnigraph.semantics.columns.multiplicities import multiplied, product_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from omnigraph.executor.multiplicities import Multiplicity
     from omnigraph.executor.run import Given, PlanRun
     from omnigraph.ir.expressions import Aggregate, BlockAggregate, Expr, Slot
     from omnigraph.planner import plan
+    from omnigraph.semantics.columns.multiplicities import Multiplicity
 
     Ints = npt.NDArray[np.int64]
 

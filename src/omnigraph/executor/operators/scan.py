@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.executor.bindings import Bindings
-from omnigraph.executor.column import Column, Vector
+from omnigraph.executor.rows.bindings import Bindings
+from omnigraph.semantics.columns.column import Column, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ import numpy as np
 from omnigraph.ir.expressions import RankFusion, Score, ScoreFunc
 
 if TYPE_CHECKING:
-    from omnigraph.executor.bindings import Bindings
+    from omnigraph.executor.rows.bindings import Bindings
     from omnigraph.executor.run import Given, PlanRun
     from omnigraph.planner import plan
 

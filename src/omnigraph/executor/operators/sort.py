@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omnigraph.executor.ordering import order_by, sort_keys
+from omnigraph.executor.rows.ordering import order_by, sort_keys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from omnigraph.executor.bindings import Bindings
+    from omnigraph.executor.rows.bindings import Bindings
     from omnigraph.executor.run import Given, PlanRun
     from omnigraph.planner import plan
 

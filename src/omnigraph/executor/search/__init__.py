@@ -1,9 +1,20 @@
-"""Search: text predicates, relevance, nearest vectors, rank fusion.
+"""Text predicates, relevance, nearest vectors and rank fusion.
 
-In the order of control: ``texts`` and ``vectors`` answer for a column of a table at its pin.
-``segments`` keeps what they make of a column, part by part; ``words`` (texts as numbers),
-``distances`` (exact) and ``similar`` (few edits) compute. ``corpus`` says what texts mean,
-``indexed`` finds them through an index, ``notes`` are kept with it. ``ranking`` orders scores.
+Rows are positions: ordinals in a scan of the table without a filter. Modules in reading order:
 
-Rows are positions: places in a scan of the table without a filter.
+* ``column_scoring``: evaluates the search expressions of a query.
+* ``row_scoring``: the same where the search argument differs from row to row.
+* ``text_column``: text search on a column, by its terms or by an index.
+* ``indexed_texts``: candidate rows from an inverted index.
+* ``text_lengths``: lengths of texts, stored with an index.
+* ``corpus``: text predicates and BM25 over many texts.
+* ``term_dictionary``: texts as term codes.
+* ``edit_distance``: terms within a number of edits.
+* ``vector_column``: nearest vectors of a column.
+* ``cells``: vectors clustered by direction, to skip most of them.
+* ``distances``: exact cosine distances.
+* ``ranking``: ranks and reciprocal rank fusion.
+* ``segments``: a search structure per fragment of a column, cached.
+* ``parallel``: divides work between threads.
+* ``embedding``: query vectors of texts.
 """

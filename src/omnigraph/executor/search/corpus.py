@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from omnigraph.executor.search.distances import exact_sum
+from omnigraph.executor.search.edit_distance import similar_words
 from omnigraph.executor.search.segments import SearchSegment
-from omnigraph.executor.search.similar import similar_words
 from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import TextFunc
 from omnigraph.semantics.text import BM25_B, BM25_K1, tokenize
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from omnigraph.executor.search.words import TermDictionary
+    from omnigraph.executor.search.term_dictionary import TermDictionary
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]

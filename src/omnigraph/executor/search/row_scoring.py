@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.executor.column import Column, Vector
-from omnigraph.executor.truth import Truth, from_values
 from omnigraph.ir.expressions import ScoreFunc
 from omnigraph.ir.walk import slots_read
+from omnigraph.semantics.columns.column import Column, Vector
+from omnigraph.semantics.columns.truth import Truth, from_values
 from omnigraph.semantics.predicates import Interpreter
 from omnigraph.semantics.search import QueryVectors, cosine_distance, fuse, rank
 from omnigraph.semantics.text import Corpus, tokenize
@@ -21,7 +21,7 @@ from omnigraph.semantics.text import Corpus, tokenize
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omnigraph.executor.bindings import Bindings
+    from omnigraph.executor.rows.bindings import Bindings
     from omnigraph.executor.run import PlanRun
     from omnigraph.ir.expressions import RankFusion, Score, TextMatch, Value
     from omnigraph.semantics.search import Embed, RowIds
@@ -57,7 +57,7 @@ class RowScoring:
             rank(score.func, dict(zip(keys, self._scores(score, rows), strict=True)))
             for score in expr.scores
         ]
-        fused = fuse(rankings, cast("float | None", self._interpreter.plain(expr.k)))
+        fused = fuse(rankings, cast("float | None", self._interpreter.constant(expr.k)))
         found = np.array([fused.get(key, 0.0) for key in keys], np.float64)
         return Vector(Column(pa.array(found)))
 
@@ -89,5 +89,5 @@ class RowScoring:
 
     def _values(self, expr: Any, rows: Bindings) -> Sequence[Any]:
         if not slots_read(expr):
-            return [self._interpreter.plain(expr)] * rows.count
+            return [self._interpreter.constant(expr)] * rows.count
         return self._run.values(expr, rows)

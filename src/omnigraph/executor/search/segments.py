@@ -13,9 +13,9 @@ import numpy as np
 
 from omnigraph.datatypes.arrow import PROPERTY
 from omnigraph.executor.cache import ByteCache, Sized, pin_key
-from omnigraph.executor.column import joined_array
 from omnigraph.frozen import frozen
 from omnigraph.ports.tables import ROW_ADDRESS
+from omnigraph.semantics.columns.column import joined_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence

@@ -23,9 +23,9 @@ from omnigraph.ir.expressions import (
     Or,
 )
 from omnigraph.ir.queries import Block
-from omnigraph.planner.domain import OPPOSITES
 from omnigraph.planner.rewrite import change_blocks, rewrite
 from omnigraph.runtime.cancellation import checkpoint
+from omnigraph.semantics.domain import OPPOSITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

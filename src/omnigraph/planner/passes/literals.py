@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from omnigraph.datatypes.types import INTEGER_RANGES, ScalarType
 from omnigraph.ir.expressions import And, Compare, CompareOp, Const, IsNull, Or, PropertyRef
-from omnigraph.planner.domain import MIRRORED, fit_integer
 from omnigraph.planner.passes.constants import FALSE, simplify
 from omnigraph.planner.rewrite import change_blocks
+from omnigraph.semantics.domain import MIRRORED, fit_integer
 
 if TYPE_CHECKING:
     from omnigraph.ir.expressions import Expr

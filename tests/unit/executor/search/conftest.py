@@ -11,8 +11,8 @@ import pytest
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
 from omnigraph.executor.cache import ByteCache
-from omnigraph.executor.search.texts import TextColumn
-from omnigraph.executor.search.vectors import VectorColumn
+from omnigraph.executor.search.text_column import TextColumn
+from omnigraph.executor.search.vector_column import VectorColumn
 from omnigraph.maintenance.indexes import plan_table, stage_steps
 from omnigraph.runtime.budget import Budget
 from omnigraph.testing.kit import catalog_of

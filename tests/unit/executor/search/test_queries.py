@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.errors import InvalidInput, StorageFault, Unsupported
-from omnigraph.executor.search import segments, vectors
-from omnigraph.executor.search.vectors import VectorColumn
+from omnigraph.executor.search import segments
+from omnigraph.executor.search import vector_column as vectors
+from omnigraph.executor.search.vector_column import VectorColumn
 from omnigraph.graph.open import init_graph, open_graph
 from omnigraph.testing.embedder import WordEmbedder
 

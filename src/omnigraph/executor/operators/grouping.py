@@ -1,0 +1,103 @@
+"""Groups of rows by keys, and aggregates over them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.errors import InvariantBroken
+from omnigraph.executor.rows.keys import packed
+from omnigraph.frozen import frozen
+from omnigraph.ir.expressions import EntityRef
+from omnigraph.planner.plan import counts_rows
+from omnigraph.semantics.columns.aggregates import count_rows, partial_fold
+from omnigraph.semantics.columns.codes import dense
+from omnigraph.semantics.columns.column import Column, Vector
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from omnigraph.executor.rows.bindings import Bindings
+    from omnigraph.executor.run import PlanRun
+    from omnigraph.ir.expressions import Aggregate, BlockAggregate, Expr
+    from omnigraph.semantics.columns.aggregates import PartialFold
+
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["Grouping", "fold_rows", "group_rows", "key_codes", "key_values", "partial_fold_rows"]
+
+
+_ZERO = np.zeros(1, np.int64)
+
+
+@frozen
+class Grouping:
+    """The group of each row, the number of groups, and the first row of each group. Groups are in
+    the order of their keys."""
+
+    groups: Ints
+    count: int
+    first: Ints
+
+
+def group_rows(keys: Sequence[Expr], rows: Bindings, run: PlanRun) -> Grouping:
+    """Group rows by keys; without keys all rows are one group."""
+    if not keys:
+        count = min(rows.count, 1)
+        # The same zero for every row, without memory for each of them.
+        return Grouping(np.broadcast_to(_ZERO, rows.count), count, np.zeros(count, np.int64))
+    key = packed([key_codes(expr, rows, run) for expr in keys], rows.count)
+    groups, count = dense(key) if rows.count else (key, 0)
+    first = np.empty(count, np.int64)
+    first[groups[::-1]] = np.arange(rows.count - 1, -1, -1)
+    return Grouping(groups, count, first)
+
+
+def fold_rows(
+    fold: Aggregate | BlockAggregate, rows: Bindings, run: PlanRun, *, groups: Ints, count: int
+) -> Vector:
+    """An aggregate over the rows of each group."""
+    if counts_rows(fold):
+        if count == 1:
+            # Rows without slots may be more than there is memory for an array of them.
+            return Vector(Column.of_cells([rows.count], pa.int64()))
+        return count_rows(groups, count)
+    return partial_fold_rows(fold, rows, run, groups=groups, count=count).result()
+
+
+def partial_fold_rows(
+    fold: Aggregate | BlockAggregate, rows: Bindings, run: PlanRun, *, groups: Ints, count: int
+) -> PartialFold:
+    """An aggregate of values over the rows of each group, before rows are multiplied."""
+    match fold.operand:
+        case None:
+            raise InvariantBroken(10, "an aggregate of values has no operand")
+        case EntityRef(slot):
+            # An entity is its row, which is never NULL.
+            values = Vector(Column(pa.array(rows.columns[slot])))
+        case operand:
+            values = run.vector(operand, rows)
+    return partial_fold(fold, values, groups, count)
+
+
+def key_codes(expr: Expr, rows: Bindings, run: PlanRun) -> Ints:
+    """Numbers in the order of the values, NULL before all."""
+    if isinstance(expr, EntityRef):
+        return dense(run.space_of(expr.slot).ranks(rows.columns[expr.slot]))[0]
+    ordered = run.vector(expr, rows).ordered()
+    codes = dense(ordered.codes)[0]
+    return codes if ordered.nulls is None else np.where(ordered.nulls, -1, codes)
+
+
+def key_values(expr: Expr, rows: Bindings, run: PlanRun) -> Vector:
+    """The values of a key that is no entity. Both zeros are one value, and one of them is shown."""
+    values = run.vector(expr, rows)
+    array = values.arrow()
+    if pa.types.is_floating(array.type):
+        zero = values.numbers() + values.numbers().dtype.type(0)
+        return Vector(Column(pa.array(zero, mask=values.nulls())))
+    return Vector(Column(array))

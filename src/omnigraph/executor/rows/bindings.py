@@ -1,0 +1,96 @@
+"""The binding table: a row number per slot.
+
+Row numbers belong to the row space of the slot (``executor.columns.row_spaces``). Values are
+fetched only for slots that are filtered, sorted or returned.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from omnigraph.ir.expressions import Slot
+    from omnigraph.semantics.columns.column import Vector
+
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["ONE_ROW", "PIECE_ROWS", "Bindings"]
+
+_NO_VALUES: Mapping[int, Vector] = {}
+
+# More rows than this are worked on in pieces, so that a deadline is noticed between them.
+PIECE_ROWS = 1 << 20
+
+
+class Bindings:
+    """Distinct assignments of slots. Immutable.
+
+    ``computed`` holds values that an operator has worked out for expressions, by the identity of
+    the expression in the plan.
+    """
+
+    __slots__ = ("columns", "computed", "count")
+
+    def __init__(
+        self,
+        count: int,
+        columns: Mapping[Slot, Ints],
+        computed: Mapping[int, Vector] = _NO_VALUES,
+    ) -> None:
+        self.count = count
+        self.columns = columns
+        self.computed = computed
+
+    @property
+    def nbytes(self) -> int:
+        return sum(column.nbytes for column in self.columns.values())
+
+    def take(self, rows: Ints) -> Bindings:
+        """Some rows, in this order; ``rows`` may repeat."""
+        return Bindings(
+            len(rows),
+            {slot: column[rows] for slot, column in self.columns.items()},
+            {key: vector.take(rows) for key, vector in self.computed.items()},
+        )
+
+    def part(self, start: int, stop: int) -> Bindings:
+        """The rows from one place to another."""
+        stop = min(stop, self.count)
+        return Bindings(
+            stop - start,
+            {slot: column[start:stop] for slot, column in self.columns.items()},
+            {key: vector.take(np.arange(start, stop)) for key, vector in self.computed.items()},
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[Bindings]) -> Bindings:
+        """The rows of several parts, which have the same slots and nothing computed."""
+        if len(parts) == 1:
+            return parts[0]
+        columns = {
+            slot: np.concatenate([part.columns[slot] for part in parts])
+            for slot in parts[0].columns
+        }
+        return Bindings(sum(part.count for part in parts), columns)
+
+    def only(self, slots: Iterable[Slot]) -> Bindings:
+        """The same rows with fewer slots; some may be equal now."""
+        return Bindings(self.count, {slot: self.columns[slot] for slot in slots})
+
+    def extended(self, more: Mapping[Slot, Ints]) -> Bindings:
+        """The same rows with more slots."""
+        return Bindings(self.count, {**self.columns, **more}, self.computed)
+
+    def computing(self, key: int, values: Vector) -> Bindings:
+        """The same rows with the values of one more expression."""
+        return Bindings(self.count, self.columns, {**self.computed, key: values})
+
+
+# What a pattern starts from: the one assignment of no slots.
+ONE_ROW = Bindings(1, {})
