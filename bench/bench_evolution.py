@@ -15,7 +15,7 @@ from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.api.commits import WriterKind
 from omnigraph.catalog.model import ID
 from omnigraph.changeset.rows import stored_properties
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.graph.open import clone_graph
 from omnigraph.testing.kit import new_engine, open_engine
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
@@ -53,7 +53,7 @@ def run() -> Iterator[Table]:
         engine = new_engine(template, schema=SCHEMA.format(age="I32", more=""))
         engine.attempts.run(WriteRequest("main"), _Fill())
         yield _changes(template, Path(directory))
-        yield _clones(Graph(engine), template, Path(directory))
+        yield _clones(EmbeddedGraph(engine), template, Path(directory))
 
 
 def _changes(template: Path, directory: Path) -> Table:
@@ -78,7 +78,7 @@ def _apply_to_copy(template: Path, directory: Path, text: str) -> Callable[[], o
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(template, place)
 
-    graph = Graph(open_engine(place))
+    graph = EmbeddedGraph(open_engine(place))
     return lambda: graph.apply_schema(text)
 
 
@@ -89,7 +89,7 @@ def _bare(template: Path, directory: Path) -> None:
     load_lance().dataset(str(place)).add_columns({"kind": "'x'"})
 
 
-def _clones(graph: Graph, template: Path, directory: Path) -> Table:
+def _clones(graph: EmbeddedGraph, template: Path, directory: Path) -> Table:
     table = Table(f"copy a graph of {ROWS:,} nodes", "cp -r")
     table.add("cp -r", _timed(lambda: shutil.copytree(template, directory / "cp")))
     table.add("clone", _timed(lambda: clone_graph(template, directory / "clone")))

@@ -24,7 +24,7 @@ from omnigraph.graph.open import init_graph
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 SIZES = tuple(os.environ.get("OMNIGRAPH_BENCH_SIZES", "S M").split())
 ROUNDS = 7

@@ -25,7 +25,7 @@ from omnigraph.graph.open import init_graph, open_graph
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 lance = load_lance()
 

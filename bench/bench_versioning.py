@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from bench.harness import Table, median_of
 from omnigraph.api.commits import WriterKind
 from omnigraph.catalog.model import ID, stored_properties
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.integrity.lookup import locate
 from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.testing.histories import branch_off
@@ -153,7 +153,7 @@ def _differences(engine: Engine, home: Path) -> Table:
     engine.attempts.run(WriteRequest("main"), _Age(_some(FEW, 1), 200))
     few = engine.snapshot().commit_id
     engine.attempts.run(WriteRequest("main"), _Age(_some(CHANGED, 2), 201))
-    graph = Graph(engine)
+    graph = EmbeddedGraph(engine)
 
     def differ(one: str, other: str) -> int:
         # What was found before would be remembered.
@@ -183,14 +183,14 @@ def _merges(engine: Engine, home: Path) -> Table:
     branch_off(engine, "apart")
     engine.attempts.run(WriteRequest("apart"), _Age(_some(10, 4), 400))
     branch_off(engine, "elsewhere")
-    Graph(engine).mutate('query q() { insert Place { name: "x" } }', branch="elsewhere")
+    EmbeddedGraph(engine).mutate('query q() { insert Place { name: "x" } }', branch="elsewhere")
     bare = _Upserts(engine, home / "upsert", names)
     turns = count()
 
     def merge(base: str, source: str) -> float:
         target = f"target{next(turns)}"
         branch_off(engine, target, base)
-        return _seconds(lambda: Graph(engine).merge(source, into=target))
+        return _seconds(lambda: EmbeddedGraph(engine).merge(source, into=target))
 
     # In turns, so that both see the same machine.
     upserts, merged = [], []
@@ -232,7 +232,7 @@ def _branches(home: Path) -> Table:
     engine = new_engine(home / "social", schema=SCHEMA)
     engine.attempts.run(WriteRequest("main"), _Append("Person", _people(PEOPLE)))
     engine.attempts.run(WriteRequest("main"), _Append("Knows", _friendships()))
-    graph, git = Graph(engine), _Git(home / "git")
+    graph, git = EmbeddedGraph(engine), _Git(home / "git")
     # As a graph of this size is kept: its keys are indexed.
     graph.ensure_indices(types=["Person"], force=True)
     bare = _BareWrites(home / "bare")

@@ -35,7 +35,7 @@ from omnigraph.versioning.manifest import to_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 # One run of the whole is minutes; a smaller size is enough to see a regression.
 SIZES = tuple(os.environ.get("OMNIGRAPH_BENCH_SIZES", "S M").split())
@@ -138,7 +138,7 @@ class _Bare:
     """The Lance calls of each write, and the swap of a manifest behind them; at the level of power
     with a sync of every file that they made."""
 
-    def __init__(self, home: Path, graph: Graph, rows: int, level: str) -> None:
+    def __init__(self, home: Path, graph: EmbeddedGraph, rows: int, level: str) -> None:
         self._home = home if level == "power" else None
         self._synced: dict[Path, set[str]] = {}
         session = lance.Session()
@@ -209,7 +209,7 @@ class _Bare:
 class _Mine:
     """The same writes through the facade."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: EmbeddedGraph) -> None:
         self._graph = graph
 
     def insert(self, name: str) -> None:
@@ -227,7 +227,7 @@ class _Mine:
         self._graph.mutate(DELETE, {"n": name})
 
 
-def _stocked(path: Path, rows: int, level: str = "process") -> Graph:
+def _stocked(path: Path, rows: int, level: str = "process") -> EmbeddedGraph:
     graph = init_graph(path, SCHEMA, durability=level)
     names = [f"p{number}" for number in range(rows)]
     people = pa.table({"name": names, "age": pa.array([1] * rows, pa.int32()), "city": names})
@@ -311,7 +311,7 @@ def _many_writers(home: Path) -> Iterator[Table]:
 _numbers = iter(range(10**9))
 
 
-def _per_commit(graph: Graph, branches: list[str], *, threads: int) -> float:
+def _per_commit(graph: EmbeddedGraph, branches: list[str], *, threads: int) -> float:
     def write(branch: str) -> None:
         for _ in range(2):
             graph.mutate(INSERT, {"n": f"w{next(_numbers)}"}, branch=branch)
@@ -322,7 +322,7 @@ def _per_commit(graph: Graph, branches: list[str], *, threads: int) -> float:
         return (time.perf_counter() - started) / (2 * len(branches))
 
 
-def _per_commit_of_processes(graph: Graph, branches: list[str]) -> float:
+def _per_commit_of_processes(graph: EmbeddedGraph, branches: list[str]) -> float:
     count = 25
     with ProcessGroup() as crew:
         children = []

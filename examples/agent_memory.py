@@ -15,7 +15,7 @@ import omnigraph
 from omnigraph import Graph
 
 if TYPE_CHECKING:
-    from omnigraph.graph.facade import GraphAt
+    from omnigraph.api.graph import GraphAt
 
 SCHEMA = """\
 node Subject {

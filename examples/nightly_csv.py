@@ -18,7 +18,7 @@ from omnigraph.errors import ValidationFailure
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 SCHEMA = """\
 node Customer {

@@ -1,6 +1,6 @@
 """OmniGraph: a typed property graph on Lance, versioned like Git.
 
-``init`` creates a graph, ``open`` opens one, ``Graph`` is what both return; ``clone`` copies one;
+``init`` creates a graph, ``open`` opens one, ``Graph`` is the type of both; ``clone`` copies one;
 ``Budget`` bounds a query; ``infer_schema`` drafts a schema from files; ``errors`` holds everything
 that they may raise. Names are loaded on first use, so that importing the package costs nothing and
 needs neither Arrow nor Lance.
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from omnigraph import errors
-    from omnigraph.client.opening import open_anywhere as open  # noqa: A004 - so it is called
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
     from omnigraph.graph.open import clone_graph as clone
     from omnigraph.graph.open import init_graph as init
     from omnigraph.loading.inference import infer_schema
+    from omnigraph.opening import open_anywhere as open  # noqa: A004 - so it is called
     from omnigraph.runtime.budget import Budget
 
 _HOMES = {
     "Budget": ("omnigraph.runtime.budget", "Budget"),
-    "Graph": ("omnigraph.graph.facade", "Graph"),
+    "Graph": ("omnigraph.api.graph", "Graph"),
     "clone": ("omnigraph.graph.open", "clone_graph"),
     "infer_schema": ("omnigraph.loading.inference", "infer_schema"),
     "init": ("omnigraph.graph.open", "init_graph"),
-    "open": ("omnigraph.client.opening", "open_anywhere"),
+    "open": ("omnigraph.opening", "open_anywhere"),
 }
 
 

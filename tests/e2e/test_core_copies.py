@@ -14,7 +14,7 @@ from omnigraph.testing.verify import require_whole
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 ADD = "query add($name: String) { insert Person { name: $name } }"
 MEET = """query meet($a: String, $b: String) {

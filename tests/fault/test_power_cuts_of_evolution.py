@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.errors import GraphError
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.graph.open import clone_graph
 from omnigraph.runtime import faults
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine, table_of
@@ -66,7 +66,7 @@ def test_a_schema_is_applied_whole_or_not_at_all(
         engine = populated(root / "graph")
         if point is not None:
             faults.arm(point, lambda: cut(disk, after, seed))
-        Graph(engine).apply_schema(SCHEMA)
+        EmbeddedGraph(engine).apply_schema(SCHEMA)
         if point is None:
             cut(disk, after, seed)
         faults.clear()

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from omnigraph.api.commits import WriterKind
 from omnigraph.changeset.rows import to_arrow
 from omnigraph.errors import SchemaFailure, ValidationFailure
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.runtime.ids import new_short_id
 from omnigraph.testing.examples import examples
 from omnigraph.testing.kit import new_engine
@@ -335,7 +335,7 @@ class Insert:
         ]
 
 
-def insert_rows(draw: Callable[..., Any], model: Model, graph: Graph, branch: str) -> None:
+def insert_rows(draw: Callable[..., Any], model: Model, graph: EmbeddedGraph, branch: str) -> None:
     name = draw(st.sampled_from(list(model.types)))
     found = model.types[name]
     new: dict[str, dict[str, Any]] = {}
@@ -362,7 +362,7 @@ def insert_rows(draw: Callable[..., Any], model: Model, graph: Graph, branch: st
         graph._engine.attempts.run(WriteRequest(branch), Insert(name, new))
 
 
-def shown(graph: Graph, target: str) -> dict[str, dict[str, dict[str, Any]]]:
+def shown(graph: EmbeddedGraph, target: str) -> dict[str, dict[str, dict[str, Any]]]:
     """All rows at a target, by type, id and the names of that target's schema."""
     snapshot = graph._engine.snapshot(target)
     found = {}
@@ -381,7 +381,7 @@ def expected(model: Model) -> dict[str, dict[str, dict[str, Any]]]:
     return {name: found.rows for name, found in model.types.items()}
 
 
-def attempt(graph: Graph, branch: str, edit: Edit) -> bool:
+def attempt(graph: EmbeddedGraph, branch: str, edit: Edit) -> bool:
     """Apply an edit, and hold what happens against the model; whether it was accepted."""
     before = graph._engine.resolver.resolve(branch).commit.id
     if edit.refused or not edit.model.is_sound():
@@ -416,7 +416,7 @@ def test_any_edits_keep_the_data_that_the_plan_promises(
             "T2": Type({"p0": Prop("I32", nullable=True)}, ends=("T0", "T1")),
         }
     )
-    graph = Graph(new_engine(tmp_path / new_short_id(), schema=model.text))
+    graph = EmbeddedGraph(new_engine(tmp_path / new_short_id(), schema=model.text))
     models = {"main": model}
     for name in ("T0", "T1", "T2", "T0"):
         insert_rows(data.draw, model, graph, "main") if name else None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 SCHEMA = """
 node Person {

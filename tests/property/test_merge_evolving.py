@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from omnigraph.catalog.model import ID
 from omnigraph.datatypes.types import spell_type
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.testing.examples import examples
 from omnigraph.testing.histories import branch_off, write
 from omnigraph.testing.kit import new_engine
@@ -65,7 +65,7 @@ def play(engine: Engine, branch: str, history: list[Step]) -> None:
             case _:
                 text = edited(entity, step)
                 if text is not None:
-                    Graph(engine).apply_schema(text, branch=branch)
+                    EmbeddedGraph(engine).apply_schema(text, branch=branch)
 
 
 def node_of(engine: Engine, target: str) -> NodeType:
@@ -224,7 +224,7 @@ def test_schemas_and_rows_are_merged_as_the_oracle_says(
 ) -> None:
     with tempfile.TemporaryDirectory() as place:
         engine = new_engine(Path(place) / "g", schema=SCHEMA)
-        graph = Graph(engine)
+        graph = EmbeddedGraph(engine)
         entity = node_of(engine, "main")
         write(engine, {"T0": {key: row_of(entity, key, {"a": 0, "b": 0, "c": 0}) for key in "uvw"}})
         branch_off(engine, "dev")

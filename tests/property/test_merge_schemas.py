@@ -14,7 +14,7 @@ import pytest
 
 from omnigraph.api.change_pages import DiffRequest
 from omnigraph.errors import MergeConflict
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.history.diff import diff
 from omnigraph.testing.histories import branch_off, state_of, write
 from omnigraph.testing.kit import new_engine
@@ -197,7 +197,7 @@ def merge_props(before: Prop | None, mine: Prop | None, other: Prop | None) -> P
 def make(tmp_path: Path) -> Engine:
     engine = new_engine(tmp_path / "g", schema=BASE.text())
     write(engine, {"Person": PEOPLE, "Knows": {"k1": {"from": "ada", "to": "bob"}}})
-    graph = Graph(engine)
+    graph = EmbeddedGraph(engine)
     for side, (changed, gone) in CHANGES.items():
         for number, (edit, change) in enumerate(EDITS.items()):
             branch = f"{side}-{number}"
@@ -223,7 +223,7 @@ NUMBERS = {edit: number for number, edit in enumerate(EDITS)}
 def test_every_pair_of_schema_changes_is_merged_as_the_oracle_says(
     engine: Engine, ours: str
 ) -> None:
-    graph = Graph(engine)
+    graph = EmbeddedGraph(engine)
     for theirs in EDITS:
         target = f"merge-{NUMBERS[ours]}-{NUMBERS[theirs]}"
         branch_off(engine, target, f"ours-{NUMBERS[ours]}")
@@ -246,7 +246,7 @@ def test_every_pair_of_schema_changes_is_merged_as_the_oracle_says(
         assert graph.merge(source, into=target).commit is None
 
 
-def check_rules(graph: Graph, target: str, model: Model) -> None:
+def check_rules(graph: EmbeddedGraph, target: str, model: Model) -> None:
     catalog = graph.at(target).catalog
     entity = catalog.node(model.type_name)
     assert entity is not None
@@ -277,7 +277,7 @@ def test_a_strategy_decides_between_definitions(
 ) -> None:
     target = f"{strategy}-{NUMBERS[ours]}-{NUMBERS[theirs]}"
     branch_off(engine, target, f"ours-{NUMBERS[ours]}")
-    Graph(engine).merge(f"theirs-{NUMBERS[theirs]}", into=target, strategy=strategy)
+    EmbeddedGraph(engine).merge(f"theirs-{NUMBERS[theirs]}", into=target, strategy=strategy)
     entity = engine.snapshot(target).catalog.node("Person")
     assert entity is not None
     candidates = {"years", "alter", "remark", "note"} - {"note" if "note" in ours + theirs else ""}
@@ -288,7 +288,7 @@ def test_a_strategy_decides_between_definitions(
 
 
 def test_values_of_a_property_that_the_other_side_dropped_are_a_conflict(engine: Engine) -> None:
-    graph = Graph(engine)
+    graph = EmbeddedGraph(engine)
     branch_off(engine, "noted", "ours-0")
     write(engine, {"Person": {"bob": {"name": "bob", "age": 20, "note": "new"}}}, branch="noted")
     source = f"theirs-{NUMBERS['drop note']}"
@@ -304,7 +304,7 @@ def test_values_of_a_property_that_the_other_side_dropped_are_a_conflict(engine:
 
 
 def test_rows_that_break_a_rule_of_the_other_side_are_conflicts(engine: Engine) -> None:
-    graph = Graph(engine)
+    graph = EmbeddedGraph(engine)
     branch_off(engine, "twice", "ours-0")
     people = {"gus": {"name": "gus", "mail": "c@x", "age": 500}}
     write(engine, {"Person": people}, branch="twice")
@@ -324,7 +324,7 @@ def test_rows_that_break_a_rule_of_the_other_side_are_conflicts(engine: Engine) 
 
 
 def test_a_type_that_one_side_dropped_and_the_other_uses_is_a_conflict(engine: Engine) -> None:
-    graph = Graph(engine)
+    graph = EmbeddedGraph(engine)
     branch_off(engine, "placeless")
     graph.apply_schema(BASE.text().replace(PLACE, ""), branch="placeless")
     branch_off(engine, "travelled")
@@ -358,7 +358,7 @@ def test_differences_cross_schema_changes_in_the_schema_of_each_side(engine: Eng
 
 
 def test_commits_are_picked_and_reverted_across_schema_changes(engine: Engine) -> None:
-    graph = Graph(engine)
+    graph = EmbeddedGraph(engine)
     target = f"ours-{NUMBERS['rename age to years']}"
     branch_off(engine, "picker", target)
     older = {"ada": {"name": "ada", "age": 40, "city": "rome"}}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 SCHEMA = """
 node Doc {

@@ -1,4 +1,4 @@
-"""The types of the interface: requests, results and their JSON forms.
+"""The interface of a graph: the ``Graph`` protocol, its requests, results and JSON forms.
 
 Every interface (Python, HTTP, Spark, command line) uses them, embedded or remote. The package needs
 neither the engine nor storage; Arrow is imported on first use. Modules in reading order:
@@ -23,4 +23,6 @@ neither the engine nor storage; Arrow is imported on first use. Modules in readi
 - ``change_pages``: diff, feed, baseline and blame.
 - ``indexes``: declared indexes and their maintenance.
 - ``status``: the status of a graph, unfinished writes, the audit of recovery.
+- ``namespaces``: the protocols of ``graph.branches``, ``graph.tags``, …
+- ``graph``: the ``Graph`` protocol.
 """

@@ -6,11 +6,10 @@ Only this module distinguishes the two: both kinds of graphs have the same metho
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
-import omnigraph
 from omnigraph import client
 from omnigraph.cli.scope import ServerScope, find_scope
 from omnigraph.cli.terminal import supports_unicode, write_error
@@ -19,15 +18,15 @@ from omnigraph.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from omnigraph.api.graph import Graph
     from omnigraph.api.refs import DamagedRef
     from omnigraph.cli.invocation import Invocation
     from omnigraph.client.remote import RemoteGraph
-    from omnigraph.graph.facade import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 __all__ = [
     "announce",
     "connect",
-    "connect_remote",
     "is_addressed",
     "is_local",
     "open_to_read",
@@ -44,9 +43,12 @@ def open_to_read(call: Invocation, uri: str | None = None) -> Graph:
     if isinstance(scope, ServerScope):
         _refuse_policy(call, scope)
         return connect(call, scope)
+    # Imported only for embedded graphs.
+    from omnigraph.graph.open import open_graph  # noqa: PLC0415
+
     if call.policy is not None:
         call.default_actor = call.config.actor
-    graph = omnigraph.open(scope.uri, read_only=True, policy=call.policy, actor=call.actor)
+    graph = open_graph(scope.uri, read_only=True, policy=call.policy, actor=call.actor)
     _warn_of_unreadable_intents(graph)
     return graph
 
@@ -58,19 +60,16 @@ def open_to_write(call: Invocation, uri: str | None = None) -> Graph:
         refuse_actor(call, scope)
         _refuse_policy(call, scope)
         return connect(call, scope)
+    from omnigraph.graph.open import open_graph  # noqa: PLC0415
+
     call.default_actor = call.config.actor
-    graph = omnigraph.open(scope.uri, actor=call.actor, policy=call.policy)
+    graph = open_graph(scope.uri, actor=call.actor, policy=call.policy)
     _warn_of_unreadable_intents(graph)
     return graph
 
 
-def connect(call: Invocation, scope: ServerScope) -> Graph:
+def connect(call: Invocation, scope: ServerScope) -> RemoteGraph:
     """Connect to a graph of a server."""
-    return cast("Graph", connect_remote(call, scope))
-
-
-def connect_remote(call: Invocation, scope: ServerScope) -> RemoteGraph:
-    """Connect to a graph of a server, with the methods that only servers have."""
     # Imported only for servers.
     from omnigraph.cli.credentials import find_token  # noqa: PLC0415
 
@@ -130,7 +129,7 @@ def require_consent(call: Invocation, uri: str, *, action: str) -> None:
         raise InvalidInput("usage.consent_refused", "cancelled; nothing was changed")
 
 
-def _warn_of_unreadable_intents(graph: Graph) -> None:
+def _warn_of_unreadable_intents(graph: EmbeddedGraph) -> None:
     """Warn of unreadable intents, which block nothing and need the operator."""
     # Bypasses authorisation: readers get the warning, too.
     for left in graph.engine.recovery.pending():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from omnigraph.errors import GraphError
 
 if TYPE_CHECKING:
-    from omnigraph.graph.at import GraphAt
+    from omnigraph.api.graph import GraphAt
 
 __all__ = ["run_background_maintenance"]
 
@@ -19,10 +19,10 @@ def run_background_maintenance(graph: GraphAt, branch: str) -> None:
 
     The result is already printed: errors and interrupts do not affect it."""
     # The help of a verb must not import storage.
-    from omnigraph.graph.facade import Graph  # noqa: PLC0415
+    from omnigraph.graph.facade import EmbeddedGraph  # noqa: PLC0415
     from omnigraph.maintenance.background import maintain_slice  # noqa: PLC0415
 
-    if not isinstance(graph, Graph):
+    if not isinstance(graph, EmbeddedGraph):
         # A server maintains its graphs itself.
         return
     if sys.stdout is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from omnigraph.api.commits import Commit, Counts
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 __all__ = [
     "COMMIT_COLUMNS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from omnigraph.cli.address import connect_remote, refuse_actor
+from omnigraph.cli.address import connect, refuse_actor
 from omnigraph.cli.render import Rows
 from omnigraph.cli.scope import ServerScope, find_scope
 from omnigraph.errors import InvalidInput
@@ -26,7 +26,7 @@ def run_stored(
     call: Invocation, name: str, params: dict[str, Any], *, scope: ServerScope, target: str
 ) -> dict[str, Any]:
     """Run a stored read query on a server and return its JSON result."""
-    with connect_remote(call, scope) as graph:
+    with connect(call, scope) as graph:
         result = graph.invoke_query(name, params, target=target, expect_mutation=False)
     return result.to_json()
 
@@ -37,7 +37,7 @@ def mutate_stored(
     """Run a stored mutation on a server."""
     scope = require_server(call, name)
     refuse_actor(call, scope)
-    with connect_remote(call, scope) as graph:
+    with connect(call, scope) as graph:
         done = graph.invoke_query(
             name, params, target=branch, if_commit=if_commit, expect_mutation=True
         )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from omnigraph.api.changes import EntityChange
+    from omnigraph.api.commits import Commit
     from omnigraph.api.targets import Target
     from omnigraph.catalog.model import Catalog
     from omnigraph.client.address import Address
@@ -109,7 +110,7 @@ class RemoteChanges(_Part):
     poll = waited(ChangeVerbs.poll)
     baseline = waited(ChangeVerbs.baseline)
 
-    def all_of_commit(self, commit_id: str) -> Iterator[EntityChange]:
+    def all_of_commit(self, commit_id: str | Commit) -> Iterator[EntityChange]:
         """Everything that one commit changed, page after page."""
         page = self.of_commit(commit_id)
         yield from page.block.changes

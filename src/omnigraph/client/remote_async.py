@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from omnigraph.api.changes import EntityChange
+    from omnigraph.api.commits import Commit
     from omnigraph.api.targets import Target
     from omnigraph.client.address import Address
     from omnigraph.client.requests import HttpRequest, Steps
@@ -101,7 +102,7 @@ class AsyncChanges(_Part):
     poll = awaited(ChangeVerbs.poll)
     baseline = awaited(ChangeVerbs.baseline)
 
-    async def all_of_commit(self, commit_id: str) -> AsyncIterator[EntityChange]:
+    async def all_of_commit(self, commit_id: str | Commit) -> AsyncIterator[EntityChange]:
         """Everything that one commit changed, page after page."""
         page = await self.of_commit(commit_id)
         while True:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from omnigraph.runtime.budget import Budget
     from omnigraph.session.engine import Engine
 
-__all__ = ["GraphAt"]
+__all__ = ["EmbeddedGraphAt"]
 
 
-class GraphAt:
+class EmbeddedGraphAt:
     """A graph at one target: everything that reads, nothing that writes."""
 
     def __init__(

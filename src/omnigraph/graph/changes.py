@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from omnigraph.api.changes import EntityChange
     from omnigraph.api.commits import Commit
     from omnigraph.graph.authorize import Authorizer
-    from omnigraph.history.baseline import Baseline
+    from omnigraph.history.baseline import SnapshotBaseline
 
 __all__ = ["Changes"]
 
@@ -80,7 +80,7 @@ class Changes:
         kinds: Sequence[str] = (),
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
-    ) -> Baseline:
+    ) -> SnapshotBaseline:
         """The head of a branch, whole, and the cursor to go on with behind it."""
         from omnigraph.api.change_pages import BaselineRequest
         from omnigraph.history.baseline import take_baseline

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from omnigraph.api.commits import commit_id_of
 from omnigraph.api.names import MAIN
 from omnigraph.api.targets import Target, target_text
-from omnigraph.graph.at import GraphAt
+from omnigraph.graph.at import EmbeddedGraphAt
 from omnigraph.graph.changes import Changes
 from omnigraph.graph.namespaces import Branches, Commits, Operations, Recoveries, Tags
 from omnigraph.graph.redact import hidden_types_redacted
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from omnigraph.api.schemas import SchemaResult
     from omnigraph.api.status import AuditRow, Status
     from omnigraph.api.writes import LoadResult, MutationResult, Progress
-    from omnigraph.history.diff import Diff
+    from omnigraph.history.diff import SnapshotDiff
     from omnigraph.policy.guard import ActorPolicy
     from omnigraph.runtime.budget import Budget
     from omnigraph.session.engine import Engine
 
-__all__ = ["Graph", "GraphAt"]
+__all__ = ["EmbeddedGraph", "EmbeddedGraphAt"]
 
 
-class Graph(GraphAt):
+class EmbeddedGraph(EmbeddedGraphAt):
     """An open graph. Thread-safe; use it as a context manager, or just drop it."""
 
     def __init__(
@@ -51,9 +51,9 @@ class Graph(GraphAt):
         self.recoveries = Recoveries(engine, gate)
         self.operations = Operations(engine, gate)
 
-    def acting_as(self, actor: str) -> Graph:
+    def acting_as(self, actor: str) -> EmbeddedGraph:
         """The same open graph in the name of somebody else. Cheap: make one per request."""
-        return Graph(self._engine, actor=actor, guard=self._gate.guard)
+        return EmbeddedGraph(self._engine, actor=actor, guard=self._gate.guard)
 
     @property
     def guard(self) -> ActorPolicy:
@@ -79,12 +79,12 @@ class Graph(GraphAt):
         """The graph's own id, the same wherever it is moved to."""
         return self._engine.root.stamp.graph_id
 
-    def at(self, target: Target) -> GraphAt:
+    def at(self, target: Target) -> EmbeddedGraphAt:
         """The graph at a branch, a commit, a tag, ``BRANCH@TIME`` or ``BRANCH@vN``; also at a
         commit or a branch that the graph handed out, and at a ``datetime`` of main."""
         target = target_text(target)
         self._gate.read(target).resolver.resolve(target)
-        return GraphAt(self._engine, target, actor=self._actor, guard=self._gate.guard)
+        return EmbeddedGraphAt(self._engine, target, actor=self._actor, guard=self._gate.guard)
 
     @property
     def budget(self) -> Budget:
@@ -234,7 +234,7 @@ class Graph(GraphAt):
         kinds: Sequence[str] = (),
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
-    ) -> Diff:
+    ) -> SnapshotDiff:
         """What differs between two targets: iterate over it, or ask for its ``summary``."""
         from omnigraph.api.change_pages import DiffRequest
         from omnigraph.history.diff import diff

@@ -14,7 +14,7 @@ from omnigraph.adapters.objects import open_objects
 from omnigraph.api.names import MAIN
 from omnigraph.errors import InvalidInput
 from omnigraph.graph.authorize import Authorizer
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.graph.location import parse_place, require_outside_graphs
 from omnigraph.policy.actions import Action
 from omnigraph.policy.guard import OPEN, ActorPolicy, Policy
@@ -61,7 +61,7 @@ def init_graph(
     limits: Limits = DEFAULT_LIMITS,
     embedder: Embedder | None = None,
     policy: PolicySource = None,
-) -> Graph:
+) -> EmbeddedGraph:
     """Create a graph and open it.
 
     ``schema`` is a path to a ``.pg`` file, or the text itself. ``durability`` is ``"power"`` (an
@@ -87,7 +87,7 @@ def init_graph(
     guard = _guard(policy, stamp, actor)
     guard.require(Action.SCHEMA_APPLY, target_branch=MAIN)
     create_graph(root, catalog, actor=actor, force=force)
-    return Graph(Engine(root, embedder=embedder), actor=actor, guard=guard)
+    return EmbeddedGraph(Engine(root, embedder=embedder), actor=actor, guard=guard)
 
 
 def open_graph(
@@ -99,7 +99,7 @@ def open_graph(
     limits: Limits = DEFAULT_LIMITS,
     embedder: Embedder | None = None,
     policy: PolicySource = None,
-) -> Graph:
+) -> EmbeddedGraph:
     """Open a graph.
 
     A read-write open migrates an older format and resolves what unfinished writers left behind; a
@@ -119,7 +119,7 @@ def open_graph(
     engine = Engine(root, embedder=embedder)
     if not read_only:
         engine.recovery.sweep()
-    return Graph(engine, actor=actor, guard=_guard(policy, stamp, actor))
+    return EmbeddedGraph(engine, actor=actor, guard=_guard(policy, stamp, actor))
 
 
 def clone_graph(

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from omnigraph.session.engine import Engine
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["Baseline", "take_baseline"]
+__all__ = ["SnapshotBaseline", "take_baseline"]
 
 
 @dataclass(frozen=True)
-class Baseline:
+class SnapshotBaseline:
     """The snapshot of one commit, as JSON lines that can be loaded again."""
 
     snapshot: Snapshot
@@ -57,7 +57,7 @@ class Baseline:
         return {"snapshot_commit_id": self.snapshot_commit_id, "resume_cursor": self.cursor}
 
 
-def take_baseline(engine: Engine, request: BaselineRequest) -> Baseline:
+def take_baseline(engine: Engine, request: BaselineRequest) -> SnapshotBaseline:
     """Capture the head of a branch; it is read when the lines are."""
     ref, head = engine.heads.of_branch(request.branch)
     snapshot = open_snapshot(engine.root, head)
@@ -65,4 +65,4 @@ def take_baseline(engine: Engine, request: BaselineRequest) -> Baseline:
     cursor = FeedCursor(
         engine.root.stamp.graph_id, ref.incarnation, filter_digest(wanted), head.commit.id
     )
-    return Baseline(snapshot, wanted, cursor.encode())
+    return SnapshotBaseline(snapshot, wanted, cursor.encode())

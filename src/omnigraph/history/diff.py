@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from omnigraph.api.changes import EntityChange, TypeSummary
     from omnigraph.session.engine import Engine
 
-__all__ = ["Diff", "diff"]
+__all__ = ["SnapshotDiff", "diff"]
 
 # So many changes are one piece of a long answer.
 _PIECE_CHANGES = 256
 
 
 @dataclass(frozen=True)
-class Diff:
+class SnapshotDiff:
     """What would have to be done to the first target to make the second one of it.
 
     Nothing is read before it is asked for. Iterating goes through the changes in their order: nodes
@@ -96,9 +96,9 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def diff(engine: Engine, request: DiffRequest) -> Diff:
+def diff(engine: Engine, request: DiffRequest) -> SnapshotDiff:
     """Compare two targets."""
     before, after = engine.snapshot(request.before), engine.snapshot(request.after)
     catalogs = (after.catalog, before.catalog)
     wanted = parse_filter(request.kinds, request.types, request.ops, catalogs)
-    return Diff(request, SnapshotComparison(before, after, wanted, engine.compared))
+    return SnapshotDiff(request, SnapshotComparison(before, after, wanted, engine.compared))

@@ -26,7 +26,7 @@ from omnigraph.api.entities import ExportRequest
 from omnigraph.api.names import MAIN
 from omnigraph.api.writes import LoadRequest, parse_mode
 from omnigraph.errors import InvalidInput, Unsupported
-from omnigraph.graph.at import GraphAt
+from omnigraph.graph.at import EmbeddedGraphAt
 from omnigraph.pipeline.engine import EngineName, choose_for_export, choose_for_load
 from omnigraph.pipeline.exporting import SparkExportResult, export_on_spark
 from omnigraph.pipeline.inputs import expand
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from omnigraph.api.entities import ExportResult
+    from omnigraph.api.graph import Graph, GraphAt
     from omnigraph.api.writes import LoadResult, Progress
-    from omnigraph.graph.facade import Graph
     from omnigraph.pipeline.stages import Stage
 
 __all__ = [
@@ -93,9 +93,8 @@ def load(
     where ``spark`` names one, which is a session or what to start one with. ``watch`` is told of
     every stage of a Spark job, ``progress`` how far this process has read.
 
-    ``on_error`` is ``fail`` or ``quarantine``, by Spark: good records are loaded, bad ones are put
-    aside into the directory ``report``, next to ``violations.parquet``. With ``fail`` the directory
-    gets all violations and the error tells the first.
+    ``on_error`` is ``fail`` or ``quarantine``, by Spark: good records are loaded, bad ones go to
+    the directory ``report``, next to ``violations.parquet``. With ``fail`` it gets all violations.
     """
     handling = _handling(on_error, report)
     wanted = _is_named(spark, engine) or report is not None
@@ -115,7 +114,8 @@ def load(
             dry_run=dry_run,
             progress=progress,
         )
-    gate = _at_hand(graph).gate.acting_as(actor)
+    embedded = _at_hand(graph)
+    gate = embedded.gate.acting_as(actor)
     gate.load(branch, from_, mode, whole=True)
     request = LoadRequest(
         source,
@@ -124,7 +124,7 @@ def load(
         from_,
         type,
         format,
-        actor or graph.actor,
+        actor or embedded.actor,
         message,
         if_commit,
         idempotency_key,
@@ -133,7 +133,7 @@ def load(
     order = SparkLoad(
         watch=watch, handling=handling, allow=lambda types: gate.change(branch, types=types)
     )
-    return load_on_spark(lambda: _session(spark), graph.engine, request, order)
+    return load_on_spark(lambda: _session(spark), embedded.engine, request, order)
 
 
 def export(
@@ -154,9 +154,10 @@ def export(
     rows = _rows_at(graph)
     if choose_for_export(engine, out, rows, named=_is_named(spark, engine)) is EngineName.LOCAL:
         return graph.export(out, format=format, types=types)
-    seen = _at_hand(graph).gate.export(graph.target)
-    request = ExportRequest(out, graph.target, types, format)
-    with graph.engine.running.during("export", graph.target, graph.actor):
+    embedded = _at_hand(graph)
+    seen = embedded.gate.export(embedded.target)
+    request = ExportRequest(out, embedded.target, types, format)
+    with embedded.engine.running.during("export", embedded.target, embedded.actor):
         return export_on_spark(lambda: _session(spark), seen, request, watch)
 
 
@@ -173,15 +174,15 @@ def _is_named(spark: object, engine: str) -> bool:
 
 def _rows_at(graph: object) -> int:
     """How many entities a target has; 0 of a graph behind a server, which is its to read."""
-    if not isinstance(graph, GraphAt):
+    if not isinstance(graph, EmbeddedGraphAt):
         return 0
     pins = graph.engine.snapshot(graph.target).manifest.pins
     return sum(pin.rows for pin in pins.values())
 
 
-def _at_hand(graph: object) -> GraphAt:
+def _at_hand(graph: object) -> EmbeddedGraphAt:
     """A graph whose storage we reach; of a server we reach only what it answers."""
-    if isinstance(graph, GraphAt):
+    if isinstance(graph, EmbeddedGraphAt):
         return graph
     raise Unsupported(
         "spark.remote_graph",

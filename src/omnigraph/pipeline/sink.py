@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from omnigraph.catalog.model import EntityType
-    from omnigraph.graph.facade import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
     from omnigraph.pipeline.graph_location import GraphLocation
     from omnigraph.pipeline.read_input import Material
     from omnigraph.pipeline.row_chunks import TypeChunk
@@ -92,7 +92,7 @@ class GraphWriter(DataSourceArrowWriter):
     def _branch(self) -> str:
         return self._options.get("branch", MAIN)
 
-    def _open(self, *, read_only: bool) -> Graph:
+    def _open(self, *, read_only: bool) -> EmbeddedGraph:
         site = self._site
         return open_graph(
             site.uri,

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from omnigraph.catalog.model import EntityType
-    from omnigraph.graph.facade import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
     from omnigraph.ports.tables import Pin
 
 __all__ = ["GraphSource", "register"]
@@ -141,7 +141,7 @@ class GraphSource(DataSource):
     def _target(self) -> str:
         return self.options.get("at") or self.options.get("branch") or MAIN
 
-    def _open(self) -> Graph:
+    def _open(self) -> EmbeddedGraph:
         return _open(self._site)
 
     def _request(self, query: str, target: str | None = None) -> QueryRequest:
@@ -152,7 +152,7 @@ class GraphSource(DataSource):
             target or self._target,
         )
 
-    def _entity(self, graph: Graph) -> EntityType:
+    def _entity(self, graph: EmbeddedGraph) -> EntityType:
         catalog = graph.gate.export(self._target).snapshot(self._target).catalog
         return find_entity(catalog, self.options.get("type"))
 
@@ -170,7 +170,7 @@ class GraphSource(DataSource):
                 )
         return chosen
 
-    def _table(self, graph: Graph, schema: StructType) -> TableRead:
+    def _table(self, graph: EmbeddedGraph, schema: StructType) -> TableRead:
         entity = self._entity(graph)
         columns = entity_columns(entity)
         unknown = [name for name in schema.names if name not in columns]
@@ -217,7 +217,7 @@ def _expected(schema: StructType) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC")
 
 
-def _open(site: GraphLocation) -> Graph:
+def _open(site: GraphLocation) -> EmbeddedGraph:
     return open_graph(
         site.uri,
         read_only=True,
@@ -227,7 +227,7 @@ def _open(site: GraphLocation) -> Graph:
     )
 
 
-def _schema_of(graph: Graph, request: QueryRequest) -> pa.Schema:
+def _schema_of(graph: EmbeddedGraph, request: QueryRequest) -> pa.Schema:
     """The columns of a query, as Spark reads them; it is not run for that."""
     engine = graph.gate.read(request.target)
     snapshot = engine.snapshot(request.target)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
     from omnigraph.policy.actions import Action
     from omnigraph.runtime.budget import Budget
     from omnigraph.server.pools import Pool
@@ -87,7 +87,7 @@ class Exchange:
         # On the clock that never goes back; None: whoever asks will wait.
         self.deadline: float | None = None
         self.served: ServedGraph
-        self.graph: Graph
+        self.graph: EmbeddedGraph
 
     # --- headers -------------------------------------------------------------------------------
 
@@ -225,7 +225,7 @@ class Exchange:
         return replace(budget, seconds=_least(budget.seconds, left))
 
     async def read(
-        self, work: Callable[[Graph], Any], *, media_type: str = JsonResponse.media_type
+        self, work: Callable[[EmbeddedGraph], Any], *, media_type: str = JsonResponse.media_type
     ) -> Response:
         """Answer with what a read gives; it stops when whoever asked has gone."""
         future = self.service.pools.reads.start(lambda: self._checked(work))
@@ -238,17 +238,17 @@ class Exchange:
         finally:
             watch.end()
 
-    async def write(self, work: Callable[[Graph], Any], *, status: int = 200) -> Response:
+    async def write(self, work: Callable[[EmbeddedGraph], Any], *, status: int = 200) -> Response:
         """Answer with what a write gives. Once begun it is finished, whoever is there to hear."""
         return JsonResponse(await self._finished(self.service.pools.writes, work), status)
 
-    async def load(self, work: Callable[[Graph], Any]) -> Response:
+    async def load(self, work: Callable[[EmbeddedGraph], Any]) -> Response:
         """Like ``write``, among the loads."""
         return JsonResponse(await self._finished(self.service.pools.loads, work))
 
     async def stream(
         self,
-        work: Callable[[Graph, ResponseStream], None],
+        work: Callable[[EmbeddedGraph, ResponseStream], None],
         *,
         media_type: str,
         headers: Mapping[str, str] | None = None,
@@ -263,7 +263,7 @@ class Exchange:
             headers=headers,
         )
 
-    async def _finished(self, pool: Pool, work: Callable[[Graph], Any]) -> bytes:
+    async def _finished(self, pool: Pool, work: Callable[[EmbeddedGraph], Any]) -> bytes:
         return await asyncio.shield(pool.start(lambda: self._encoded(work)))
 
     async def cancel_when_gone(self) -> None:
@@ -272,13 +272,13 @@ class Exchange:
             pass
         self.cancellation.cancel()
 
-    def _checked(self, work: Callable[[Graph], Any]) -> bytes:
+    def _checked(self, work: Callable[[EmbeddedGraph], Any]) -> bytes:
         """A read that ends at its deadline, or when nobody waits for it, wherever it has got to:
         in the parser, the compiler and the planner, too."""
         with checked_by(self.budget().start().check):
             return self._encoded(work)
 
-    def _encoded(self, work: Callable[[Graph], Any]) -> bytes:
+    def _encoded(self, work: Callable[[EmbeddedGraph], Any]) -> bytes:
         """Runs in a thread: encoding a large answer would hold up everybody else."""
         if self.deadline is not None and SYSTEM_CLOCK.monotonic() > self.deadline:
             raise HttpProblem(

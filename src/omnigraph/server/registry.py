@@ -12,7 +12,7 @@ from omnigraph.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
     from omnigraph.policy.guard import ActorPolicy
     from omnigraph.server.stored import StoredQueries
 
@@ -27,11 +27,11 @@ class ServedGraph:
     """An open graph under its id, with the queries that are stored for it."""
 
     id: str
-    graph: Graph
+    graph: EmbeddedGraph
     queries: StoredQueries
-    _acting: dict[str, Graph] = field(default_factory=dict)
+    _acting: dict[str, EmbeddedGraph] = field(default_factory=dict)
 
-    def acting_as(self, actor: str | None) -> Graph:
+    def acting_as(self, actor: str | None) -> EmbeddedGraph:
         """The graph in the name of an actor. There are as many as tokens, so each is kept."""
         if actor is None:
             return self.graph

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 __all__ = ["SCHEMA", "LoadOutcome", "Twins", "contents", "outcome_of"]
 
@@ -162,7 +162,7 @@ def _told(item: dict[str, Any]) -> str:
     return "" if item["rule"] == "json" else _MINTED.sub("minted", item["message"])
 
 
-def contents(graph: Graph, target: str = "main") -> dict[str, Counter[str]]:
+def contents(graph: EmbeddedGraph, target: str = "main") -> dict[str, Counter[str]]:
     """Everything in a graph, by type; ids only where they are not made up."""
     snapshot = graph.engine.snapshot(target)
     found = {}

@@ -7,14 +7,15 @@ import inspect
 import pytest
 
 import omnigraph
+from omnigraph.api.graph import Graph
 from omnigraph.api.results import QueryResult
 from omnigraph.catalog.model import Catalog
-from omnigraph.client.opening import open_anywhere
-from omnigraph.graph.at import GraphAt
+from omnigraph.graph.at import EmbeddedGraphAt
 from omnigraph.graph.changes import Changes
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.graph.namespaces import Branches, Commits, Operations, Recoveries, Tags
 from omnigraph.graph.open import clone_graph, init_graph
+from omnigraph.opening import open_anywhere
 
 
 def test_the_public_names_are_what_they_say() -> None:
@@ -34,8 +35,8 @@ def test_any_other_name_is_missing() -> None:
 @pytest.mark.parametrize(
     "shown",
     [
-        Graph,
-        GraphAt,
+        EmbeddedGraph,
+        EmbeddedGraphAt,
         QueryResult,
         Catalog,
         Branches,

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from omnigraph.api.graph import Graph
     from omnigraph.client.remote import RemoteGraph
-    from omnigraph.graph.facade import Graph
 
 SCHEMA = """\
 node Person {

@@ -20,8 +20,8 @@ from omnigraph.runtime.budget import Budget
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from omnigraph.api.graph import Graph
     from omnigraph.client.remote import RemoteGraph
-    from omnigraph.graph.facade import Graph
 
 SCHEMA = """\
 node Person {

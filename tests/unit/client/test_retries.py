@@ -19,7 +19,7 @@ from omnigraph.client.transport import httpx_arguments
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 ADD = "query add($name: String) { insert Person { name: $name } }"
 COUNT = "query n() { match { $p: Person } return { count($p) as n } }"

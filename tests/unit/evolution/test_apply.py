@@ -15,7 +15,7 @@ from omnigraph.errors import (
     Unsupported,
     ValidationFailure,
 )
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.ports.tables import ROW_ID
 from omnigraph.testing.kit import add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_between import Between, Interruption
@@ -56,21 +56,23 @@ PEOPLE = """query q() {
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Graph:
-    found = Graph(new_engine(tmp_path / "g.omni", schema=SCHEMA), actor="ada")
+def graph(tmp_path: Path) -> EmbeddedGraph:
+    found = EmbeddedGraph(new_engine(tmp_path / "g.omni", schema=SCHEMA), actor="ada")
     found.mutate(PEOPLE)
     return found
 
 
-def engine_of(graph: Graph) -> Engine:
+def engine_of(graph: EmbeddedGraph) -> Engine:
     return graph._engine
 
 
-def head(graph: Graph, branch: str = "main") -> str:
+def head(graph: EmbeddedGraph, branch: str = "main") -> str:
     return engine_of(graph).resolver.resolve(branch).commit.id
 
 
-def rows(graph: Graph, target: str = "main", of: str = "Person") -> dict[str, dict[str, Any]]:
+def rows(
+    graph: EmbeddedGraph, target: str = "main", of: str = "Person"
+) -> dict[str, dict[str, Any]]:
     """Entities by id, their values by the names that the schema of the target gives them."""
     snapshot = engine_of(graph).snapshot(target)
     entity = snapshot.catalog.entity(of)
@@ -88,7 +90,7 @@ def edited(old: str, new: str) -> str:
 # --- what can change ---
 
 
-def test_a_property_comes_without_values(graph: Graph) -> None:
+def test_a_property_comes_without_values(graph: EmbeddedGraph) -> None:
     before = head(graph)
     done = graph.apply_schema(edited("age: I32?", "age: I32?\n    nick: String?"), message="why")
     assert done.applied
@@ -106,14 +108,14 @@ def test_a_property_comes_without_values(graph: Graph) -> None:
     require_whole(engine_of(graph))
 
 
-def test_a_required_property_comes_with_its_default(graph: Graph) -> None:
+def test_a_required_property_comes_with_its_default(graph: EmbeddedGraph) -> None:
     done = graph.apply_schema(edited("age: I32?", 'age: I32?\n    kind: String @default("human")'))
     assert {row["kind"] for row in rows(graph).values()} == {"human"}
     assert done.commit is not None
     assert done.commit.counts == Counts(nodes_updated=3)
 
 
-def test_values_come_from_another_property_or_a_constant(graph: Graph) -> None:
+def test_values_come_from_another_property_or_a_constant(graph: EmbeddedGraph) -> None:
     text = edited("city: String?", "town: String  label: String")
     text = text.replace("since: I32?", "since: I32  start: String")
     fill = {"Person.town": '"?"', "Person.label": "name", "Knows.since": 0, "Knows.start": "src"}
@@ -126,7 +128,7 @@ def test_values_come_from_another_property_or_a_constant(graph: Graph) -> None:
     require_whole(engine_of(graph))
 
 
-def test_values_are_joined_and_gaps_are_filled_from_several_places(graph: Graph) -> None:
+def test_values_are_joined_and_gaps_are_filled_from_several_places(graph: EmbeddedGraph) -> None:
     before = rows(graph)
     text = edited("city: String?", "city: String  label: String?  where: String?")
     fill = {
@@ -150,14 +152,16 @@ def test_values_are_joined_and_gaps_are_filled_from_several_places(graph: Graph)
     ("rule", "helps"),
     [("city: String", "with a backfill"), ("city: String? @unique", "on this branch")],
 )
-def test_what_stands_in_the_way_says_what_helps(graph: Graph, rule: str, helps: str) -> None:
+def test_what_stands_in_the_way_says_what_helps(
+    graph: EmbeddedGraph, rule: str, helps: str
+) -> None:
     graph.mutate('query q() { insert Person { name: "Di", city: "London" } }')
     with pytest.raises(ValidationFailure) as refused:
         graph.apply_schema(edited("city: String?", rule))
     assert helps in str(refused.value.remedy)
 
 
-def test_names_change_and_nothing_else_does(graph: Graph) -> None:
+def test_names_change_and_nothing_else_does(graph: EmbeddedGraph) -> None:
     snapshot = engine_of(graph).snapshot()
     text = SCHEMA.replace("node Person", 'node Human @rename_from("Person")')
     text = text.replace("Person ->", "Human ->").replace("-> Person", "-> Human")
@@ -170,7 +174,7 @@ def test_names_change_and_nothing_else_does(graph: Graph) -> None:
     assert len(rows(graph, of="HasMet")) == 2
 
 
-def test_types_get_wider(graph: Graph) -> None:
+def test_types_get_wider(graph: EmbeddedGraph) -> None:
     text = edited("age: I32?", "age: F64?").replace("since: I32?", "since: I64?")
     graph.apply_schema(text.replace("mood: enum(good, bad)?", "mood: String?"))
     ada = rows(graph)["Ada"]
@@ -180,7 +184,7 @@ def test_types_get_wider(graph: Graph) -> None:
     assert rows(graph)["Di"]["age"] == 0.5
 
 
-def test_a_dropped_property_is_gone_and_history_has_it(graph: Graph) -> None:
+def test_a_dropped_property_is_gone_and_history_has_it(graph: EmbeddedGraph) -> None:
     before = head(graph)
     graph.apply_schema(edited("    city: String?\n", ""))
     assert "city" not in rows(graph)["Ada"]
@@ -191,7 +195,7 @@ def test_a_dropped_property_is_gone_and_history_has_it(graph: Graph) -> None:
     assert len(ids) == 2
 
 
-def test_a_dropped_type_is_gone_and_history_has_it(graph: Graph) -> None:
+def test_a_dropped_type_is_gone_and_history_has_it(graph: EmbeddedGraph) -> None:
     before = head(graph)
     text = SCHEMA[: SCHEMA.index("node Place")] + SCHEMA[SCHEMA.index("edge Knows") :]
     done = graph.apply_schema(text)
@@ -206,7 +210,7 @@ def test_a_dropped_type_is_gone_and_history_has_it(graph: Graph) -> None:
     assert len({pin.path for pins in paths for pin in pins.values()}) == 4, "another directory"
 
 
-def test_a_hard_drop_is_written_down_in_the_commit(graph: Graph) -> None:
+def test_a_hard_drop_is_written_down_in_the_commit(graph: EmbeddedGraph) -> None:
     catalog = graph.catalog
     person, place = catalog.nodes
     text = SCHEMA[: SCHEMA.index("node Place")] + SCHEMA[SCHEMA.index("edge Knows") :]
@@ -218,14 +222,14 @@ def test_a_hard_drop_is_written_down_in_the_commit(graph: Graph) -> None:
     assert set(again.lineage.get(done.commit.id).hard_drops) == expected
 
 
-def test_a_new_type_takes_writes_at_once(graph: Graph) -> None:
+def test_a_new_type_takes_writes_at_once(graph: EmbeddedGraph) -> None:
     graph.apply_schema(f"{SCHEMA}\nnode Pet {{ name: String @key }}\nedge Owns: Person -> Pet")
     graph.mutate('query q() { insert Pet { name: "Rex" } insert Owns { from: "Ada", to: "Rex" } }')
     assert ids_of(engine_of(graph), of="Pet") == ["Rex"]
     require_whole(engine_of(graph))
 
 
-def test_rows_keep_their_identity(graph: Graph) -> None:
+def test_rows_keep_their_identity(graph: EmbeddedGraph) -> None:
     def row_ids() -> dict[str, int]:
         found = table_of(engine_of(graph)).scan(["id"], row_ids=True).to_pylist()
         return {row["id"]: row[ROW_ID] for row in found}
@@ -252,7 +256,7 @@ def test_rows_keep_their_identity(graph: Graph) -> None:
     ],
 )
 def test_a_tighter_rule_names_who_breaks_it(
-    graph: Graph, old: str, new: str, rule: str, culprits: set[str]
+    graph: EmbeddedGraph, old: str, new: str, rule: str, culprits: set[str]
 ) -> None:
     before = head(graph)
     with pytest.raises(ValidationFailure) as caught:
@@ -276,7 +280,7 @@ def test_a_tighter_rule_names_who_breaks_it(
     ],
 )
 def test_a_tighter_rule_that_the_data_obeys_is_accepted_and_holds(
-    graph: Graph, old: str, new: str
+    graph: EmbeddedGraph, old: str, new: str
 ) -> None:
     assert graph.apply_schema(edited(old, new)).applied
     with pytest.raises(GraphError):
@@ -289,14 +293,14 @@ def test_a_tighter_rule_that_the_data_obeys_is_accepted_and_holds(
     require_whole(engine_of(graph))
 
 
-def test_a_new_edge_may_demand_what_no_node_has(graph: Graph) -> None:
+def test_a_new_edge_may_demand_what_no_node_has(graph: EmbeddedGraph) -> None:
     with pytest.raises(ValidationFailure) as caught:
         graph.apply_schema(f"{SCHEMA}\nedge Lives: Person -> Place @card(1..1)")
     assert caught.value.details["total"] == 3
     assert {found["id"] for found in caught.value.details["violations"]} == {"Ada", "Bob", "Cy"}
 
 
-def test_filled_values_obey_every_rule_of_their_property(graph: Graph) -> None:
+def test_filled_values_obey_every_rule_of_their_property(graph: EmbeddedGraph) -> None:
     def refused(declared: str, value: Any) -> str:
         with pytest.raises(ValidationFailure) as caught:
             graph.apply_schema(edited("age: I32?", f"age: I32?  {declared}"), backfill=value)
@@ -311,7 +315,7 @@ def test_filled_values_obey_every_rule_of_their_property(graph: Graph) -> None:
     assert refused('n: String @default("x") @unique', {}) == "data.unique"
 
 
-def test_every_violation_is_told_at_once(graph: Graph) -> None:
+def test_every_violation_is_told_at_once(graph: EmbeddedGraph) -> None:
     text = edited("age: I32?", "age: I32 @range(18..99)").replace(
         "Knows: Person -> Person", "Knows: Person -> Person @card(0..1)"
     )
@@ -323,7 +327,7 @@ def test_every_violation_is_told_at_once(graph: Graph) -> None:
 # --- what is refused ---
 
 
-def test_an_empty_schema_drops_everything_only_when_that_is_said(graph: Graph) -> None:
+def test_an_empty_schema_drops_everything_only_when_that_is_said(graph: EmbeddedGraph) -> None:
     with pytest.raises(SchemaFailure) as caught:
         graph.apply_schema("// nothing")
     assert caught.value.code == "schema.empty"
@@ -341,7 +345,7 @@ def test_an_empty_schema_drops_everything_only_when_that_is_said(graph: Graph) -
         ("Knows: Person -> Person", "Knows: Person -> Place"),
     ],
 )
-def test_a_refused_step_changes_nothing(graph: Graph, old: str, new: str) -> None:
+def test_a_refused_step_changes_nothing(graph: EmbeddedGraph, old: str, new: str) -> None:
     before = head(graph)
     for consent, rehearsal in ((False, False), (True, False), (False, True)):
         with pytest.raises(SchemaFailure) as caught:
@@ -353,7 +357,7 @@ def test_a_refused_step_changes_nothing(graph: Graph, old: str, new: str) -> Non
     assert graph.schema
 
 
-def test_a_required_property_comes_where_there_are_no_rows(graph: Graph) -> None:
+def test_a_required_property_comes_where_there_are_no_rows(graph: EmbeddedGraph) -> None:
     graph.mutate('query q() { delete Place where name = "here" }')
     text = edited(
         "node Place {\n    name: String @key", "node Place {\n    name: String @key\n    m: I32"
@@ -361,7 +365,7 @@ def test_a_required_property_comes_where_there_are_no_rows(graph: Graph) -> None
     assert graph.apply_schema(text).applied
 
 
-def test_bad_input_is_typed_and_changes_nothing(graph: Graph) -> None:
+def test_bad_input_is_typed_and_changes_nothing(graph: EmbeddedGraph) -> None:
     before = head(graph)
     wrong: list[tuple[str, Callable[[], object]]] = [
         ("P", lambda: graph.apply_schema("node {")),
@@ -386,8 +390,8 @@ def test_bad_input_is_typed_and_changes_nothing(graph: Graph) -> None:
     assert head(graph) == before
 
 
-def test_a_graph_opened_for_reading_is_not_changed(graph: Graph) -> None:
-    reader = Graph(open_engine(graph.uri, read_only=True))
+def test_a_graph_opened_for_reading_is_not_changed(graph: EmbeddedGraph) -> None:
+    reader = EmbeddedGraph(open_engine(graph.uri, read_only=True))
     with pytest.raises(Unsupported):
         reader.apply_schema("node A { b: String }")
     assert reader.apply_schema(f"{SCHEMA}\nnode Pet {{ n: String }}", dry_run=True).plan.steps
@@ -396,7 +400,7 @@ def test_a_graph_opened_for_reading_is_not_changed(graph: Graph) -> None:
 # --- once, and in company ---
 
 
-def test_applying_again_has_no_effect(graph: Graph) -> None:
+def test_applying_again_has_no_effect(graph: EmbeddedGraph) -> None:
     text = edited("age: I32?", "age: I32  n: String").replace("city: String?", "")
     fill = {"Person.age": 0, "Person.n": "name"}
     first = graph.apply_schema(text, backfill=fill)
@@ -409,7 +413,7 @@ def test_applying_again_has_no_effect(graph: Graph) -> None:
     assert not graph.apply_schema(graph.schema).applied, "what is shown can be applied"
 
 
-def test_a_rehearsal_writes_nothing_at_all(graph: Graph, tmp_path: Path) -> None:
+def test_a_rehearsal_writes_nothing_at_all(graph: EmbeddedGraph, tmp_path: Path) -> None:
     def files() -> set[str]:
         return {str(path) for path in (tmp_path / "g.omni").rglob("*") if path.is_file()}
 
@@ -422,7 +426,7 @@ def test_a_rehearsal_writes_nothing_at_all(graph: Graph, tmp_path: Path) -> None
     assert files() == before
 
 
-def test_a_branch_has_a_schema_of_its_own(graph: Graph) -> None:
+def test_a_branch_has_a_schema_of_its_own(graph: EmbeddedGraph) -> None:
     graph.branches.create("dev")
     graph.apply_schema(edited("age: I32?", "age: I64?  n: String?"), branch="dev")
     graph.mutate('query q() { insert Person { name: "Di", age: 1 } }')
@@ -436,7 +440,7 @@ def test_a_branch_has_a_schema_of_its_own(graph: Graph) -> None:
     require_whole(engine_of(graph))
 
 
-def test_other_branches_keep_what_one_drops(graph: Graph) -> None:
+def test_other_branches_keep_what_one_drops(graph: EmbeddedGraph) -> None:
     graph.branches.create("dev")
     graph.apply_schema("node Person { name: String @key }", allow_data_loss=True)
     assert rows(graph, "dev")["Ada"]["city"] == "London"
@@ -446,18 +450,20 @@ def test_other_branches_keep_what_one_drops(graph: Graph) -> None:
     require_whole(engine_of(graph))
 
 
-def racing(graph: Graph, action: Callable[[Graph], object]) -> Graph:
+def racing(graph: EmbeddedGraph, action: Callable[[EmbeddedGraph], object]) -> EmbeddedGraph:
     """A graph on which somebody else acts while the next attempt is arming."""
-    other = Graph(open_engine(graph.uri))
+    other = EmbeddedGraph(open_engine(graph.uri))
 
     def act() -> None:
         action(other)
 
     interruption = Interruption("put_if_absent", act, prefix="__recovery")
-    return Graph(open_engine(graph.uri, wrap_objects=lambda inner: Between(inner, [interruption])))
+    return EmbeddedGraph(
+        open_engine(graph.uri, wrap_objects=lambda inner: Between(inner, [interruption]))
+    )
 
 
-def test_rows_that_come_meanwhile_are_taken_along(graph: Graph) -> None:
+def test_rows_that_come_meanwhile_are_taken_along(graph: EmbeddedGraph) -> None:
     late = racing(graph, lambda other: other.mutate('query q() { insert Person { name: "Di" } }'))
     done = late.apply_schema(edited("age: I32?", 'age: I64?  kind: String @default("x")'))
     assert done.applied
@@ -467,7 +473,7 @@ def test_rows_that_come_meanwhile_are_taken_along(graph: Graph) -> None:
     require_whole(engine_of(graph))
 
 
-def test_rows_that_come_meanwhile_are_checked_too(graph: Graph) -> None:
+def test_rows_that_come_meanwhile_are_checked_too(graph: EmbeddedGraph) -> None:
     late = racing(
         graph, lambda other: other.mutate('query q() { insert Person { name: "Di", age: 1 } }')
     )
@@ -476,7 +482,7 @@ def test_rows_that_come_meanwhile_are_checked_too(graph: Graph) -> None:
     assert [found["id"] for found in caught.value.details["violations"]] == ["Di"]
 
 
-def test_a_type_that_gets_rows_meanwhile_is_not_empty_any_more(graph: Graph) -> None:
+def test_a_type_that_gets_rows_meanwhile_is_not_empty_any_more(graph: EmbeddedGraph) -> None:
     graph.mutate('query q() { delete Place where name = "here" }')
     late = racing(graph, lambda other: other.mutate('query q() { insert Place { name: "x" } }'))
     text = edited(
@@ -487,7 +493,7 @@ def test_a_type_that_gets_rows_meanwhile_is_not_empty_any_more(graph: Graph) -> 
     assert caught.value.code == "schema.refused"
 
 
-def test_of_two_schema_changes_one_has_to_look_again(graph: Graph) -> None:
+def test_of_two_schema_changes_one_has_to_look_again(graph: EmbeddedGraph) -> None:
     text = f"{SCHEMA}\nnode Pet {{ name: String }}"
     late = racing(graph, lambda other: other.apply_schema(text))
     with pytest.raises(Conflict) as caught:
@@ -497,14 +503,16 @@ def test_of_two_schema_changes_one_has_to_look_again(graph: Graph) -> None:
     require_whole(engine_of(graph))
 
 
-def test_an_insert_that_was_prepared_on_the_old_schema_is_prepared_again(graph: Graph) -> None:
+def test_an_insert_that_was_prepared_on_the_old_schema_is_prepared_again(
+    graph: EmbeddedGraph,
+) -> None:
     text = edited("age: I32?", 'age: I32?  kind: String @default("x")')
     late = racing(graph, lambda other: other.apply_schema(text))
     late.mutate('query q() { insert Person { name: "Di" } }')
     assert rows(graph)["Di"]["kind"] == "x"
 
 
-def test_an_update_that_was_prepared_on_the_old_schema_is_a_conflict(graph: Graph) -> None:
+def test_an_update_that_was_prepared_on_the_old_schema_is_a_conflict(graph: EmbeddedGraph) -> None:
     late = racing(graph, lambda other: other.apply_schema(edited("age: I32?", "age: I64?")))
     with pytest.raises(Conflict) as caught:
         late.mutate('query q() { update Person set { age: 1 } where name = "Ada" }')
@@ -512,7 +520,7 @@ def test_an_update_that_was_prepared_on_the_old_schema_is_a_conflict(graph: Grap
     assert rows(graph)["Ada"]["age"] == 36
 
 
-def test_the_condition_on_the_head_holds(graph: Graph) -> None:
+def test_the_condition_on_the_head_holds(graph: EmbeddedGraph) -> None:
     before = head(graph)
     graph.mutate('query q() { insert Place { name: "x" } }')
     with pytest.raises(PreconditionFailed):
@@ -522,7 +530,7 @@ def test_the_condition_on_the_head_holds(graph: Graph) -> None:
 
 def test_writes_that_do_not_meet_go_on(tmp_path: Path) -> None:
     """Only what the change looks at or writes has to stand still."""
-    graph = Graph(new_engine(tmp_path / "g.omni"))
+    graph = EmbeddedGraph(new_engine(tmp_path / "g.omni"))
     late = racing(graph, lambda other: add(engine_of(other), ["p"]))
     schema = graph.schema.replace("node Place {", "node Place {\n    size: I64?")
     done = late.apply_schema(schema)
@@ -533,7 +541,7 @@ def test_writes_that_do_not_meet_go_on(tmp_path: Path) -> None:
 
 def test_schemas_change_while_other_processes_write(tmp_path: Path) -> None:
     """Every acknowledged row is there, in the shape of whatever schema came last."""
-    graph = Graph(new_engine(tmp_path / "g.omni"))
+    graph = EmbeddedGraph(new_engine(tmp_path / "g.omni"))
     plain = graph.schema
     more = plain.replace("age: I64?", 'age: I64?\n    kind: String @default("x")')
     scripts = [

@@ -17,7 +17,7 @@ from omnigraph.graph.open import init_graph
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.graph.facade import Graph, GraphAt
+    from omnigraph.api.graph import Graph, GraphAt
 
 SCHEMA = """
 node Person {

@@ -11,8 +11,8 @@ import pytest
 import omnigraph
 from omnigraph.errors import Forbidden, InvalidInput
 from omnigraph.graph import changes, facade
-from omnigraph.graph.at import GraphAt
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.at import EmbeddedGraphAt
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.policy.reading import parse_bundle
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ NOBODY = parse_bundle("version: 1\nrules: []")
 
 # These tell nothing of what is in a graph and change nothing in it.
 UNASKED = {
-    "Graph": {
+    "EmbeddedGraph": {
         "acting_as",
         "actor",
         "budget",
@@ -36,7 +36,7 @@ UNASKED = {
         "target",
         "uri",
     },
-    "GraphAt": {"actor", "engine", "gate", "target"},
+    "EmbeddedGraphAt": {"actor", "engine", "gate", "target"},
 }
 PARTS = {
     "branches": facade.Branches,
@@ -71,7 +71,7 @@ ARGUMENTS: dict[str, Any] = {
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Graph:
+def graph(tmp_path: Path) -> EmbeddedGraph:
     made = omnigraph.init(tmp_path / "g.omni", SCHEMA, actor="ann", durability="process")
     made.mutate('query add() { insert Person { name: "ann", email: "a@x" } }')
     made.branches.create("dev")
@@ -79,13 +79,13 @@ def graph(tmp_path: Path) -> Graph:
     return made
 
 
-def reopened(graph: Graph, policy: Any, actor: str | None) -> Graph:
+def reopened(graph: EmbeddedGraph, policy: Any, actor: str | None) -> EmbeddedGraph:
     return omnigraph.open(graph.uri, policy=policy, actor=actor)
 
 
 def doors() -> Iterator[tuple[str, str]]:
-    yield from (("", name) for name in public(Graph) - UNASKED["Graph"])
-    yield from (("at", name) for name in public(GraphAt) - UNASKED["GraphAt"])
+    yield from (("", name) for name in public(EmbeddedGraph) - UNASKED["EmbeddedGraph"])
+    yield from (("at", name) for name in public(EmbeddedGraphAt) - UNASKED["EmbeddedGraphAt"])
     for part, kind in PARTS.items():
         yield from ((part, name) for name in public(kind))
 
@@ -94,7 +94,7 @@ def public(kind: type) -> set[str]:
     return {name for name in dir(kind) if not name.startswith("_")}
 
 
-def test_the_facade_has_no_part_that_this_test_does_not_know(graph: Graph) -> None:
+def test_the_facade_has_no_part_that_this_test_does_not_know(graph: EmbeddedGraph) -> None:
     parts = {name for name in vars(graph) if not name.startswith("_")}
     assert parts == set(PARTS)
 
@@ -102,12 +102,12 @@ def test_the_facade_has_no_part_that_this_test_does_not_know(graph: Graph) -> No
 @pytest.mark.parametrize(("part", "name"), sorted(doors()))
 @pytest.mark.parametrize("actor", ["ann", None])
 def test_no_method_does_anything_that_policy_does_not_allow(
-    graph: Graph, part: str, name: str, actor: str | None
+    graph: EmbeddedGraph, part: str, name: str, actor: str | None
 ) -> None:
     guarded = reopened(graph, NOBODY, actor)
     holder: Any = guarded
     if part == "at":
-        holder = GraphAt(guarded.engine, "main", actor=actor, guard=guarded.guard)
+        holder = EmbeddedGraphAt(guarded.engine, "main", actor=actor, guard=guarded.guard)
     elif part:
         holder = getattr(guarded, part)
     before = graph.commits.list().commits, graph.branches.list(), graph.tags.list()
@@ -139,7 +139,9 @@ def test_a_graph_is_not_made_where_policy_forbids_it(tmp_path: Path) -> None:
     assert not (tmp_path / "g.omni").exists()
 
 
-def test_a_copy_needs_every_branch_and_everything_in_it(graph: Graph, tmp_path: Path) -> None:
+def test_a_copy_needs_every_branch_and_everything_in_it(
+    graph: EmbeddedGraph, tmp_path: Path
+) -> None:
     narrow = parse_bundle(
         "version: 1\nrules:\n"
         "  - {id: a, allow: {actors: {group: everyone}, actions: [export], types: [Person]}}"
@@ -176,7 +178,7 @@ rules:
 READ = "query q() { match { $p: Person } return { $p.name } }"
 
 
-def test_a_target_is_asked_about_as_the_branch_it_belongs_to(graph: Graph) -> None:
+def test_a_target_is_asked_about_as_the_branch_it_belongs_to(graph: EmbeddedGraph) -> None:
     dan = reopened(graph, UNPROTECTED, "dan")
     head = graph.commits.list().commits[0].id
     for target in ("main", "v1", head, head.lower(), "main@v1", "main@2099-01-01T00:00:00Z"):
@@ -185,7 +187,7 @@ def test_a_target_is_asked_about_as_the_branch_it_belongs_to(graph: Graph) -> No
     assert dan.at("dev").query(READ).rows() == [{"p.name": "ann"}]
 
 
-def test_a_branch_cannot_be_made_to_look_at_what_may_not_be_read(graph: Graph) -> None:
+def test_a_branch_cannot_be_made_to_look_at_what_may_not_be_read(graph: EmbeddedGraph) -> None:
     dan = reopened(graph, UNPROTECTED, "dan")
     with pytest.raises(Forbidden, match="may not read"):
         dan.branches.create("peek", source="main")
@@ -198,7 +200,7 @@ def test_a_branch_cannot_be_made_to_look_at_what_may_not_be_read(graph: Graph) -
 
 @pytest.mark.parametrize("name", [" main", "main ", "\tmain", "mаin", "main\x00"])  # noqa: RUF001 - a look-alike
 def test_a_name_that_only_looks_like_a_branch_is_refused_before_the_question(
-    graph: Graph, name: str
+    graph: EmbeddedGraph, name: str
 ) -> None:
     dan = reopened(graph, UNPROTECTED, "dan")
     with pytest.raises(InvalidInput, match="branch name"):
@@ -207,7 +209,7 @@ def test_a_name_that_only_looks_like_a_branch_is_refused_before_the_question(
         dan.at(name)
 
 
-def test_another_actor_shares_the_engine_and_not_the_rights(graph: Graph) -> None:
+def test_another_actor_shares_the_engine_and_not_the_rights(graph: EmbeddedGraph) -> None:
     ann = reopened(graph, UNPROTECTED, "ann")
     dan = ann.acting_as("dan")
     assert dan.engine is ann.engine
@@ -222,7 +224,7 @@ def test_another_actor_shares_the_engine_and_not_the_rights(graph: Graph) -> Non
     assert done.commit.actor == "ann"
 
 
-def test_a_refusal_names_actor_action_branch_and_remedy(graph: Graph) -> None:
+def test_a_refusal_names_actor_action_branch_and_remedy(graph: EmbeddedGraph) -> None:
     with pytest.raises(Forbidden) as caught:
         reopened(graph, UNPROTECTED, "dan").mutate('query q() { insert Person { name: "x" } }')
     assert caught.value.message == "'dan' may not change on branch 'main'"
@@ -230,7 +232,7 @@ def test_a_refusal_names_actor_action_branch_and_remedy(graph: Graph) -> None:
     assert "policy explain" in str(caught.value.remedy)
 
 
-def test_every_decision_is_logged(graph: Graph, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_decision_is_logged(graph: EmbeddedGraph, caplog: pytest.LogCaptureFixture) -> None:
     dan = reopened(graph, UNPROTECTED, "dan")
     with caplog.at_level(logging.INFO, "omnigraph.policy"):
         dan.at("dev")

@@ -18,7 +18,7 @@ from omnigraph.runtime import faults
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 SCHEMA = """\
 interface Contact {

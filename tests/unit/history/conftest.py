@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.testing.histories import branch_off, write
 from omnigraph.testing.kit import SCHEMA, new_engine
 
@@ -34,5 +34,5 @@ def engine(tmp_path: Path) -> Engine:
 
 
 @pytest.fixture
-def graph(engine: Engine) -> Graph:
-    return Graph(engine)
+def graph(engine: Engine) -> EmbeddedGraph:
+    return EmbeddedGraph(engine)

@@ -19,7 +19,7 @@ from omnigraph.testing.kit_between import Between
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
     from omnigraph.session.engine import Engine
     from omnigraph.writer.plan import WriteSnapshot
 

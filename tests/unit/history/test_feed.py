@@ -18,7 +18,7 @@ from omnigraph.changes.tokens import (
     filter_digest,
 )
 from omnigraph.errors import InvalidInput, LimitExceeded, NotFound
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.history import pages
 from omnigraph.testing.histories import branch_off, write
 from omnigraph.testing.kit import SCHEMA, history, new_engine
@@ -41,7 +41,7 @@ def ids(page: Any) -> list[str]:
 # --- one commit ----------------------------------------------------------------------------------
 
 
-def test_a_commit_is_told_against_its_first_parent(engine: Engine, graph: Graph) -> None:
+def test_a_commit_is_told_against_its_first_parent(engine: Engine, graph: EmbeddedGraph) -> None:
     newest = history(engine)[0]
     body = graph.changes.of_commit(newest.id).to_json()
     assert body["cause"] == {
@@ -57,7 +57,7 @@ def test_a_commit_is_told_against_its_first_parent(engine: Engine, graph: Graph)
 
 
 def test_a_merge_is_told_against_the_branch_that_it_was_merged_into(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     write(engine, people("eve"), branch="dev")
     merged = graph.merge("dev", actor="ada").commit
@@ -68,11 +68,11 @@ def test_a_merge_is_told_against_the_branch_that_it_was_merged_into(
     assert body["cause"]["actor_id"] == "ada"
 
 
-def test_the_first_commit_has_no_changes_to_tell(engine: Engine, graph: Graph) -> None:
+def test_the_first_commit_has_no_changes_to_tell(engine: Engine, graph: EmbeddedGraph) -> None:
     assert graph.changes.of_commit(history(engine)[-1].id).block.changes == ()
 
 
-def test_a_long_commit_comes_in_pages(engine: Engine, graph: Graph) -> None:
+def test_a_long_commit_comes_in_pages(engine: Engine, graph: EmbeddedGraph) -> None:
     names = [f"p{number:03d}" for number in range(25)]
     commit = write(engine, people(*names))
     assert commit is not None
@@ -86,14 +86,14 @@ def test_a_long_commit_comes_in_pages(engine: Engine, graph: Graph) -> None:
     assert [change.id for change in graph.changes.all_of_commit(commit.id)] == names
 
 
-def test_a_filter_counts_only_what_it_lets_through(engine: Engine, graph: Graph) -> None:
+def test_a_filter_counts_only_what_it_lets_through(engine: Engine, graph: EmbeddedGraph) -> None:
     newest = history(engine)[0].id
     page = graph.changes.of_commit(newest, limit=1, kinds=["edge"])
     assert (ids(page), page.next_page_token) == (["k1"], None)
 
 
 def test_large_changes_make_short_pages(
-    engine: Engine, graph: Graph, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "_BYTES_DEFAULT", 400)
     commit = write(engine, people("a", "b", "c", "d", "e", "f"))
@@ -107,7 +107,7 @@ def test_large_changes_make_short_pages(
     assert raised.value.code == "changes.too_large"
 
 
-def test_limits_are_limited(engine: Engine, graph: Graph) -> None:
+def test_limits_are_limited(engine: Engine, graph: EmbeddedGraph) -> None:
     newest = history(engine)[0].id
     with pytest.raises(LimitExceeded) as raised:
         graph.changes.of_commit(newest, limit=8_193)
@@ -118,7 +118,9 @@ def test_limits_are_limited(engine: Engine, graph: Graph) -> None:
         graph.changes.poll(commits=513)
 
 
-def test_a_page_token_of_another_commit_or_filter_is_rejected(engine: Engine, graph: Graph) -> None:
+def test_a_page_token_of_another_commit_or_filter_is_rejected(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     newest, before = history(engine)[:2]
     token = graph.changes.of_commit(newest.id, limit=1).next_page_token
     for other in ({"commit_id": before.id}, {"commit_id": newest.id, "ops": ["delete"]}):
@@ -129,7 +131,7 @@ def test_a_page_token_of_another_commit_or_filter_is_rejected(engine: Engine, gr
 # --- the feed ------------------------------------------------------------------------------------
 
 
-def test_a_feed_begins_now_and_tells_what_comes(engine: Engine, graph: Graph) -> None:
+def test_a_feed_begins_now_and_tells_what_comes(engine: Engine, graph: EmbeddedGraph) -> None:
     first = graph.changes.poll()
     assert (first.blocks, first.caught_up) == ((), True)
     one, two = write(engine, people("eve")), write(engine, people("fay"))
@@ -144,7 +146,9 @@ def test_a_feed_begins_now_and_tells_what_comes(engine: Engine, graph: Graph) ->
     assert graph.changes.poll(cursor=first.cursor).to_json() == page.to_json()
 
 
-def test_a_feed_can_begin_at_the_beginning_or_after_a_commit(engine: Engine, graph: Graph) -> None:
+def test_a_feed_can_begin_at_the_beginning_or_after_a_commit(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     line = [commit.id for commit in history(engine)][::-1]
     page = graph.changes.poll(start="beginning")
     assert [block.commit.id for block in page.blocks] == line
@@ -157,7 +161,7 @@ def test_a_feed_can_begin_at_the_beginning_or_after_a_commit(engine: Engine, gra
     assert raised.value.code == "changes.bad_start"
 
 
-def test_a_branch_tells_what_it_inherited(engine: Engine, graph: Graph) -> None:
+def test_a_branch_tells_what_it_inherited(engine: Engine, graph: EmbeddedGraph) -> None:
     write(engine, people("eve"), branch="dev")
     page = graph.changes.poll(branch="dev", start="beginning")
     assert [commit.id for commit in history(engine, "dev")][::-1] == [
@@ -167,7 +171,7 @@ def test_a_branch_tells_what_it_inherited(engine: Engine, graph: Graph) -> None:
     assert page.blocks[1].commit.branch == "main"
 
 
-def test_a_poll_tells_a_bounded_number_of_commits(engine: Engine, graph: Graph) -> None:
+def test_a_poll_tells_a_bounded_number_of_commits(engine: Engine, graph: EmbeddedGraph) -> None:
     page = graph.changes.poll(start="beginning", commits=2)
     assert (len(page.blocks), page.caught_up) == (2, False)
     rest = graph.changes.poll(cursor=page.cursor)
@@ -175,7 +179,9 @@ def test_a_poll_tells_a_bounded_number_of_commits(engine: Engine, graph: Graph) 
     assert len(page.blocks) + len(rest.blocks) == len(history(engine))
 
 
-def test_a_page_that_ends_within_a_commit_has_no_cursor(engine: Engine, graph: Graph) -> None:
+def test_a_page_that_ends_within_a_commit_has_no_cursor(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     start = graph.changes.poll().cursor
     commit = write(engine, people(*"abcde"))
     assert commit is not None
@@ -193,7 +199,7 @@ def test_a_page_that_ends_within_a_commit_has_no_cursor(engine: Engine, graph: G
 
 
 def test_commits_that_a_filter_leaves_nothing_of_are_empty_blocks(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     page = graph.changes.poll(start="beginning", types=["Place"])
     assert len(page.blocks) == len(history(engine))
@@ -201,7 +207,9 @@ def test_commits_that_a_filter_leaves_nothing_of_are_empty_blocks(
 
 
 @pytest.mark.parametrize("other", [{"types": ["Person"]}, {"kinds": ["node"]}, {"ops": ["insert"]}])
-def test_a_cursor_of_another_filter_is_rejected(graph: Graph, other: dict[str, Any]) -> None:
+def test_a_cursor_of_another_filter_is_rejected(
+    graph: EmbeddedGraph, other: dict[str, Any]
+) -> None:
     cursor = graph.changes.poll().cursor
     with pytest.raises(InvalidInput, match="another filter"):
         graph.changes.poll(cursor=cursor, **other)
@@ -213,7 +221,7 @@ RENAMED = SCHEMA.replace("node Person", 'node Human @rename_from("Person")').rep
 
 
 def test_a_feed_goes_on_under_either_name_of_a_type_that_was_renamed(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     cursor = graph.changes.poll(types=["Person"]).cursor
     write(engine, people("eve"))
@@ -231,7 +239,7 @@ def test_a_feed_goes_on_under_either_name_of_a_type_that_was_renamed(
 
 
 def test_a_feed_tells_the_end_of_a_type_that_was_dropped_and_is_not_fooled_by_its_namesake(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     write(engine, {"Place": {"rome": {"name": "rome"}}})
     cursor = graph.changes.poll(types=["Place"]).cursor
@@ -245,7 +253,7 @@ def test_a_feed_tells_the_end_of_a_type_that_was_dropped_and_is_not_fooled_by_it
         write(engine, {"Place": {"oslo": {"name": "oslo"}}})
 
 
-def test_a_cursor_of_another_branch_is_rejected(engine: Engine, graph: Graph) -> None:
+def test_a_cursor_of_another_branch_is_rejected(engine: Engine, graph: EmbeddedGraph) -> None:
     cursor = graph.changes.poll(branch="dev").cursor
     with pytest.raises(InvalidInput, match="another branch"):
         graph.changes.poll(cursor=cursor)
@@ -257,7 +265,7 @@ def test_a_cursor_of_another_branch_is_rejected(engine: Engine, graph: Graph) ->
         graph.changes.poll(branch="dev", cursor=cursor)
 
 
-def test_a_page_token_does_not_lead_to_another_branch(engine: Engine, graph: Graph) -> None:
+def test_a_page_token_does_not_lead_to_another_branch(engine: Engine, graph: EmbeddedGraph) -> None:
     ref, head = engine.heads.of_branch("main")
     secret = write(engine, {"Person": {"eve": {"name": "eve"}}}, branch="dev")
     assert secret is not None
@@ -279,19 +287,21 @@ def test_a_page_token_does_not_lead_to_another_branch(engine: Engine, graph: Gra
 @pytest.mark.parametrize(
     "asked", [{"commits": "x"}, {"start": 3}, {"types": [None]}, {"limit": "x"}, {"kinds": [None]}]
 )
-def test_what_is_not_even_of_the_right_type_is_refused(graph: Graph, asked: dict[str, Any]) -> None:
+def test_what_is_not_even_of_the_right_type_is_refused(
+    graph: EmbeddedGraph, asked: dict[str, Any]
+) -> None:
     with pytest.raises(InvalidInput):
         graph.changes.poll(**asked)
 
 
-def test_a_cursor_of_another_graph_is_rejected(graph: Graph, tmp_path: Path) -> None:
-    other = Graph(new_engine(tmp_path / "other", schema=SCHEMA))
+def test_a_cursor_of_another_graph_is_rejected(graph: EmbeddedGraph, tmp_path: Path) -> None:
+    other = EmbeddedGraph(new_engine(tmp_path / "other", schema=SCHEMA))
     with pytest.raises(InvalidInput, match="another graph"):
         graph.changes.poll(cursor=other.changes.poll().cursor)
 
 
 def test_a_page_token_is_no_cursor_and_a_poll_goes_on_at_one_place(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     token = graph.changes.poll(start="beginning", limit=1).next_page_token
     assert token is not None
@@ -302,7 +312,7 @@ def test_a_page_token_is_no_cursor_and_a_poll_goes_on_at_one_place(
     assert raised.value.code == "changes.two_starts"
 
 
-def test_history_that_cleanup_has_removed_is_a_gap(engine: Engine, graph: Graph) -> None:
+def test_history_that_cleanup_has_removed_is_a_gap(engine: Engine, graph: EmbeddedGraph) -> None:
     start = graph.changes.poll().cursor
     assert start is not None
     one, two = write(engine, people("eve")), write(engine, people("fay"))
@@ -313,7 +323,7 @@ def test_history_that_cleanup_has_removed_is_a_gap(engine: Engine, graph: Graph)
     directory = f"__manifest/{one.ref.incarnation}/_versions"
     # The newest version has the smallest name.
     engine.root.objects.delete(engine.root.objects.list(directory)[1])
-    fresh = Graph(type(engine)(replace(engine.root)))
+    fresh = EmbeddedGraph(type(engine)(replace(engine.root)))
     with pytest.raises(NotFound) as raised:
         fresh.changes.poll(cursor=start)
     assert raised.value.code == "change_feed.gap"
@@ -332,7 +342,9 @@ def test_history_that_cleanup_has_removed_is_a_gap(engine: Engine, graph: Graph)
 # --- baseline ------------------------------------------------------------------------------------
 
 
-def test_a_baseline_is_the_snapshot_and_the_cursor_behind_it(engine: Engine, graph: Graph) -> None:
+def test_a_baseline_is_the_snapshot_and_the_cursor_behind_it(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     baseline = graph.changes.baseline()
     later = write(engine, people("later"))
     assert later is not None
@@ -343,7 +355,7 @@ def test_a_baseline_is_the_snapshot_and_the_cursor_behind_it(engine: Engine, gra
     assert [block.commit.id for block in page.blocks] == [later.id]
 
 
-def test_a_baseline_keeps_to_kinds_and_types(engine: Engine, graph: Graph) -> None:
+def test_a_baseline_keeps_to_kinds_and_types(engine: Engine, graph: EmbeddedGraph) -> None:
     write(engine, {"Knows": {"k9": {"from": "ada", "to": "cyd"}}})
     baseline = graph.changes.baseline(kinds=["edge"], ops=["delete"])
     records = [json.loads(line) for line in b"".join(baseline.records()).splitlines()]
@@ -358,7 +370,7 @@ def test_a_baseline_keeps_to_kinds_and_types(engine: Engine, graph: Graph) -> No
 
 
 def test_the_history_of_an_entity_names_every_commit_that_changed_it(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     found = graph.blame("Person", "bob")
     line = history(engine)
@@ -375,7 +387,7 @@ def test_the_history_of_an_entity_names_every_commit_that_changed_it(
     assert refused.value.code == "entity.bad_id"
 
 
-def test_the_history_goes_through_merges(engine: Engine, graph: Graph) -> None:
+def test_the_history_goes_through_merges(engine: Engine, graph: EmbeddedGraph) -> None:
     made = write(engine, people("eve"), branch="dev")
     assert made is not None
     write(engine, people("fay"))
@@ -384,14 +396,14 @@ def test_the_history_goes_through_merges(engine: Engine, graph: Graph) -> None:
     assert [commit.id for commit, _ in graph.blame("Person", "eve").entries] == [merged.id, made.id]
 
 
-def test_writing_an_entity_as_it_is_changes_nothing(engine: Engine, graph: Graph) -> None:
+def test_writing_an_entity_as_it_is_changes_nothing(engine: Engine, graph: EmbeddedGraph) -> None:
     commit = write(engine, {"Person": {"ada": {"name": "ada", "age": 37}}})
     assert commit is not None
     assert graph.changes.of_commit(commit.id).block.changes == ()
     assert commit.id not in [found.id for found, _ in graph.blame("Person", "ada").entries]
 
 
-def test_a_long_history_is_cut_where_it_was_asked(engine: Engine, graph: Graph) -> None:
+def test_a_long_history_is_cut_where_it_was_asked(engine: Engine, graph: EmbeddedGraph) -> None:
     for age in range(5):
         write(engine, {"Person": {"ada": {"name": "ada", "age": age}}})
     found = graph.blame("Person", "ada", limit=3)
@@ -412,11 +424,13 @@ def age(engine: Engine, value: int, branch: str = "main") -> str:
     return commit.id
 
 
-def blamed(graph: Graph, key: str = "ada", target: str = "main") -> list[str]:
+def blamed(graph: EmbeddedGraph, key: str = "ada", target: str = "main") -> list[str]:
     return [commit.id for commit, _ in graph.blame("Person", key, target=target).entries]
 
 
-def test_a_change_that_a_merge_discards_is_not_in_the_history(engine: Engine, graph: Graph) -> None:
+def test_a_change_that_a_merge_discards_is_not_in_the_history(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     before = blamed(graph)
     branch_off(engine, "side")
     discarded, kept = age(engine, 50, "side"), age(engine, 60)
@@ -429,7 +443,9 @@ def test_a_change_that_a_merge_discards_is_not_in_the_history(engine: Engine, gr
     assert discarded not in blamed(graph, target="side")
 
 
-def test_the_history_of_a_value_that_the_other_side_brought(engine: Engine, graph: Graph) -> None:
+def test_the_history_of_a_value_that_the_other_side_brought(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     before = blamed(graph)
     branch_off(engine, "side")
     taken, _discarded = age(engine, 50, "side"), age(engine, 60)
@@ -443,7 +459,9 @@ def test_the_history_of_a_value_that_the_other_side_brought(engine: Engine, grap
     assert blamed(graph) == [again.id, newest, taken, *before]
 
 
-def test_an_entity_that_both_sides_insert_comes_from_one(engine: Engine, graph: Graph) -> None:
+def test_an_entity_that_both_sides_insert_comes_from_one(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     branch_off(engine, "side")
     kept, _ = write(engine, people("eve")), write(engine, people("eve"), branch="side")
     assert kept is not None
@@ -451,7 +469,7 @@ def test_an_entity_that_both_sides_insert_comes_from_one(engine: Engine, graph: 
     assert blamed(graph, "eve") == [kept.id]
 
 
-def test_a_discarded_delete_is_not_in_the_history(engine: Engine, graph: Graph) -> None:
+def test_a_discarded_delete_is_not_in_the_history(engine: Engine, graph: EmbeddedGraph) -> None:
     before = blamed(graph)
     branch_off(engine, "side")
     graph.mutate('query q() { delete Person where name = "ada" }', branch="side")

@@ -14,7 +14,7 @@ from omnigraph.testing.kit import catalog_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 
 def ids(graph: Graph, type_name: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from omnigraph.errors import KeyConflict, ValidationFailure
 
 if TYPE_CHECKING:
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 # What exists: people a and b, notes x and y, an edge k from a to b, and a owns x.
 NODE = {

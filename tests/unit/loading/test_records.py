@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from omnigraph.api.graph import Graph
     from omnigraph.api.writes import Progress
-    from omnigraph.graph.facade import Graph
 
 RECORDS = [
     {"type": "Person", "data": {"name": "ann", "age": 3}},

@@ -19,7 +19,7 @@ from omnigraph.runtime import faults
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 SCHEMA = """
 node Person {

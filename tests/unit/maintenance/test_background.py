@@ -15,7 +15,7 @@ from omnigraph.maintenance.indexes import MAINTENANCE, list_indexes
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 SCHEMA = """
 node Person {

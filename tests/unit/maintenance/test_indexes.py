@@ -19,7 +19,7 @@ from omnigraph.testing.kit import catalog_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
     from omnigraph.maintenance.index_plan import DeclaredIndex, IndexStep
 
 SCHEMA = """

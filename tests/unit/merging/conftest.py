@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.testing.histories import State, branch_off, state_of, write
 from omnigraph.testing.kit import new_engine
 
@@ -47,8 +47,8 @@ class World:
     engine: Engine
 
     @property
-    def graph(self) -> Graph:
-        return Graph(self.engine)
+    def graph(self) -> EmbeddedGraph:
+        return EmbeddedGraph(self.engine)
 
     def put(self, kind: str, key: str, branch: str = "main", **values: Any) -> Commit:
         entity = {"name": key, **values} if kind in ("Person", "Place") else values

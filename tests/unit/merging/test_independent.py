@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.errors import MergeConflict
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.testing.histories import branch_off, write
 from omnigraph.testing.kit import new_engine
 from omnigraph.testing.verify import require_whole
@@ -53,8 +53,8 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def graph(engine: Engine) -> Graph:
-    return Graph(engine)
+def graph(engine: Engine) -> EmbeddedGraph:
+    return EmbeddedGraph(engine)
 
 
 def called(name: str) -> str:
@@ -63,7 +63,7 @@ def called(name: str) -> str:
     return renamed.replace("Person ->", f"{name} ->")
 
 
-def rename(graph: Graph) -> None:
+def rename(graph: EmbeddedGraph) -> None:
     """Both sides rename one type."""
     graph.apply_schema(called("Human"))
     graph.apply_schema(called("Folk"), branch="dev")
@@ -75,20 +75,20 @@ def sizes(engine: Engine) -> None:
     write(engine, {"Place": {"rome": {"name": "rome", "size": 2}}}, branch="dev")
 
 
-def found(graph: Graph, **how: Any) -> list[tuple[str, str | None]]:
+def found(graph: EmbeddedGraph, **how: Any) -> list[tuple[str, str | None]]:
     told = graph.merge("dev", preview=True, **how).conflicts
     return sorted((conflict.kind.value, conflict.id or "") for conflict in told)
 
 
 def test_a_preview_has_conflicts_of_types_without_a_schema_conflict(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     sizes(engine)
     rename(graph)
     assert found(graph) == [("divergent_update", "rome"), ("schema", "")]
 
 
-def test_a_merge_raises_all_of_them(engine: Engine, graph: Graph) -> None:
+def test_a_merge_raises_all_of_them(engine: Engine, graph: EmbeddedGraph) -> None:
     sizes(engine)
     rename(graph)
     head = graph.commits.list().commits[0]
@@ -100,7 +100,7 @@ def test_a_merge_raises_all_of_them(engine: Engine, graph: Graph) -> None:
 
 
 def test_a_conflict_of_the_disputed_type_that_does_not_depend_on_it_is_reported(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     write(engine, {"Person": {"ada": {"name": "ada", "note": "x"}}})
     write(engine, {"Person": {"ada": {"name": "ada", "note": "y"}}}, branch="dev")
@@ -108,7 +108,9 @@ def test_a_conflict_of_the_disputed_type_that_does_not_depend_on_it_is_reported(
     assert found(graph) == [("divergent_update", "ada"), ("schema", "")]
 
 
-def test_a_conflict_that_depends_on_the_decision_is_left_out(engine: Engine, graph: Graph) -> None:
+def test_a_conflict_that_depends_on_the_decision_is_left_out(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     """Ours keeps the property that both changed, theirs drops it: the conflict may vanish."""
     write(engine, {"Tool": {"saw": {"name": "saw", "use": "a"}}})
     write(engine, {"Tool": {"saw": {"name": "saw", "use": "b"}}}, branch="dev")
@@ -117,7 +119,9 @@ def test_a_conflict_that_depends_on_the_decision_is_left_out(engine: Engine, gra
     assert found(graph) == [("divergent_update", "rome"), ("schema", "")]
 
 
-def test_ids_stay_and_everything_can_be_decided_at_once(engine: Engine, graph: Graph) -> None:
+def test_ids_stay_and_everything_can_be_decided_at_once(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     sizes(engine)
     rename(graph)
     told = graph.merge("dev", preview=True).conflicts
@@ -136,7 +140,7 @@ def test_ids_stay_and_everything_can_be_decided_at_once(engine: Engine, graph: G
 
 
 def test_a_schema_conflict_does_not_hide_rows_in_the_way_of_another_type(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     rename(graph)
     write(engine, {"Tool": {"axe": {"name": "axe", "use": "chop"}}})
@@ -146,14 +150,16 @@ def test_a_schema_conflict_does_not_hide_rows_in_the_way_of_another_type(
     assert any("property use" in each for each in told)
 
 
-def test_orphans_are_reported_beside_a_schema_conflict(engine: Engine, graph: Graph) -> None:
+def test_orphans_are_reported_beside_a_schema_conflict(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     write(engine, {"Visits": {"v": {"from": "ada", "to": "oslo"}}})
     write(engine, {}, {"Place": ["oslo"]}, branch="dev")
     rename(graph)
     assert found(graph) == [("orphan_edge", "v"), ("schema", "")]
 
 
-def test_a_pick_has_both_as_well(engine: Engine, graph: Graph) -> None:
+def test_a_pick_has_both_as_well(engine: Engine, graph: EmbeddedGraph) -> None:
     sizes(engine)
     rename(graph)
     write(engine, {"Place": {"rome": {"name": "rome", "size": 7}}})

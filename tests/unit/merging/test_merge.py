@@ -11,7 +11,7 @@ from omnigraph.adapters.lance.versions import manifest_name
 from omnigraph.api.commits import WriterKind
 from omnigraph.api.merges import MergeOutcome, MergeRequest
 from omnigraph.errors import Conflict, InvalidInput, MergeConflict, NotFound
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.merging.merge import merge_branches
 from omnigraph.testing.histories import branch_off
 from omnigraph.testing.kit import open_engine
@@ -421,7 +421,7 @@ def test_a_branch_that_is_not_there_is_named(world: Any, source: str, into: str)
     assert raised.value.code == "branch.missing"
 
 
-def without_versions(world: Any, *commits: Commit, archived: bool = True) -> Graph:
+def without_versions(world: Any, *commits: Commit, archived: bool = True) -> EmbeddedGraph:
     """The graph after cleanup has taken the manifests of some commits."""
     engine = world.engine
     if archived:
@@ -431,7 +431,7 @@ def without_versions(world: Any, *commits: Commit, archived: bool = True) -> Gra
         path = layout.manifest_path(commit.ref.incarnation)
         name = manifest_name(commit.ref.version)
         engine.root.objects.delete(f"{path}/_versions/{name}")
-    return Graph(type(engine)(dataclasses.replace(engine.root)))
+    return EmbeddedGraph(type(engine)(dataclasses.replace(engine.root)))
 
 
 def test_a_base_that_cleanup_took_is_named_and_nothing_is_changed(world: Any) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.errors import MergeConflict
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.testing.histories import branch_off, state_of, write
 from omnigraph.testing.kit import new_engine
 from omnigraph.testing.verify import require_whole
@@ -48,8 +48,8 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def graph(engine: Engine) -> Graph:
-    return Graph(engine)
+def graph(engine: Engine) -> EmbeddedGraph:
+    return EmbeddedGraph(engine)
 
 
 def person(name: str, **values: Any) -> dict[str, Any]:
@@ -60,11 +60,11 @@ def people(engine: Engine, target: str = "main") -> dict[str, dict[str, Any]]:
     return state_of(engine, target)["Person"]
 
 
-def conflicts(graph: Graph) -> Any:
+def conflicts(graph: EmbeddedGraph) -> Any:
     return graph.merge("dev", preview=True).conflicts
 
 
-def messages(graph: Graph, source: str = "dev", into: str = "main") -> list[str]:
+def messages(graph: EmbeddedGraph, source: str = "dev", into: str = "main") -> list[str]:
     return [conflict.message for conflict in graph.merge(source, into=into, preview=True).conflicts]
 
 
@@ -73,7 +73,7 @@ def messages(graph: Graph, source: str = "dev", into: str = "main") -> list[str]
 
 @pytest.mark.parametrize("dropped_by", ["main", "dev"])
 def test_a_new_entity_with_a_value_of_what_was_dropped_is_asked_about(
-    engine: Engine, graph: Graph, dropped_by: str
+    engine: Engine, graph: EmbeddedGraph, dropped_by: str
 ) -> None:
     uses = "dev" if dropped_by == "main" else "main"
     marked = SCHEMA.replace(NOTE, NOTE + '    kind: String? @default("x")\n')
@@ -90,7 +90,9 @@ def test_a_new_entity_with_a_value_of_what_was_dropped_is_asked_about(
     assert ("note" in people(engine)["fay"]) == (uses == "main")
 
 
-def test_each_property_that_was_dropped_is_decided_by_itself(engine: Engine, graph: Graph) -> None:
+def test_each_property_that_was_dropped_is_decided_by_itself(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     bare = WITHOUT_NOTE.replace("    city: String?\n", "").replace("    age: I32?\n", "")
     graph.apply_schema(bare)
     changed = person("ada", note="new", city="kiel")
@@ -109,7 +111,7 @@ def test_each_property_that_was_dropped_is_decided_by_itself(engine: Engine, gra
 
 @pytest.mark.parametrize("dropper", ["ours", "theirs"])
 def test_a_property_that_is_kept_has_all_its_values_whoever_had_dropped_it(
-    engine: Engine, graph: Graph, dropper: str
+    engine: Engine, graph: EmbeddedGraph, dropper: str
 ) -> None:
     dropping, using = ("main", "dev") if dropper == "ours" else ("dev", "main")
     graph.apply_schema(WITHOUT_NOTE, branch=dropping)
@@ -138,7 +140,7 @@ def test_a_property_that_is_kept_has_all_its_values_whoever_had_dropped_it(
 
 @pytest.mark.parametrize("more", ["", "    nick: String?\n"])
 def test_a_property_that_one_side_renamed_and_the_other_dropped_comes_back_whole(
-    engine: Engine, graph: Graph, more: str
+    engine: Engine, graph: EmbeddedGraph, more: str
 ) -> None:
     # With a column of its own, ours cannot be written on top of theirs.
     graph.apply_schema(SCHEMA.replace(NOTE, more))
@@ -151,7 +153,7 @@ def test_a_property_that_one_side_renamed_and_the_other_dropped_comes_back_whole
 
 
 def test_a_type_that_ours_dropped_and_theirs_renamed_comes_back(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     graph.apply_schema(WITHOUT_PLACE)
     renamed = WITHOUT_VISITS.replace("node Place", 'node Town @rename_from("Place")')
@@ -161,7 +163,7 @@ def test_a_type_that_ours_dropped_and_theirs_renamed_comes_back(
 
 
 def test_edges_that_come_back_are_held_against_the_nodes_that_went(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     write(engine, {"Visits": {"v": {"from": "ada", "to": "rome"}}}, branch="dev")
     branch_off(engine, "target", "dev")
@@ -174,7 +176,7 @@ def test_edges_that_come_back_are_held_against_the_nodes_that_went(
     assert (set(after["Saw"]), set(after["Place"])) == ({"v"}, {"rome"})
 
 
-def test_edges_that_are_kept_keep_their_nodes(engine: Engine, graph: Graph) -> None:
+def test_edges_that_are_kept_keep_their_nodes(engine: Engine, graph: EmbeddedGraph) -> None:
     graph.apply_schema(WITHOUT_PLACE, branch="dev")
     write(engine, {"Visits": {"v": {"from": "ada", "to": "rome"}}})
     branch_off(engine, "gone")
@@ -185,7 +187,7 @@ def test_edges_that_are_kept_keep_their_nodes(engine: Engine, graph: Graph) -> N
 
 
 def test_a_new_type_can_be_brought_without_the_edges_that_lost_their_node(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     graph.apply_schema(SCHEMA + "edge Likes: Person -> Person\n", branch="dev")
     likes = {"l": {"from": "ada", "to": "bob"}, "m": {"from": "ada", "to": "ada"}}
@@ -200,7 +202,7 @@ def test_a_new_type_can_be_brought_without_the_edges_that_lost_their_node(
 
 
 def test_a_type_made_again_is_another_one_and_one_of_the_two_is_chosen(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     graph.apply_schema(WITHOUT_PLACE, branch="dev")
     graph.apply_schema(SCHEMA, branch="dev")
@@ -218,7 +220,7 @@ def test_a_type_made_again_is_another_one_and_one_of_the_two_is_chosen(
 
 
 def test_a_property_that_both_made_alike_is_one_wherever_it_lies(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     # The column of this name is taken on one side, by what was born with it.
     graph.apply_schema(WITHOUT_NOTE)
@@ -237,7 +239,7 @@ def test_a_property_that_both_made_alike_is_one_wherever_it_lies(
 
 @pytest.mark.parametrize(("strategy", "city"), [("ours", "rome"), ("theirs", "kiel")])
 def test_a_name_that_is_given_back_may_be_taken_by_a_third_one(
-    engine: Engine, graph: Graph, strategy: str, city: str
+    engine: Engine, graph: EmbeddedGraph, strategy: str, city: str
 ) -> None:
     write(engine, {"Person": {"ada": person("ada", city="rome", note="ADA")}})
     graph.merge("main", into="dev")
@@ -253,7 +255,9 @@ def test_a_name_that_is_given_back_may_be_taken_by_a_third_one(
     assert people(engine)["ada"]["city"] == city
 
 
-def test_a_property_made_again_has_none_of_the_old_values(engine: Engine, graph: Graph) -> None:
+def test_a_property_made_again_has_none_of_the_old_values(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     graph.apply_schema(WITHOUT_NOTE, branch="dev")
     graph.apply_schema(SCHEMA, branch="dev")
     write(engine, {"Person": {"bob": person("bob", note="new")}}, branch="dev")
@@ -267,7 +271,7 @@ def test_a_property_made_again_has_none_of_the_old_values(engine: Engine, graph:
 
 
 def test_two_properties_with_one_column_are_told_apart_also_by_later_merges(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     graph.apply_schema(RENAMED_NOTE)
     graph.apply_schema(WITHOUT_NOTE, branch="dev")
@@ -288,7 +292,7 @@ def test_two_properties_with_one_column_are_told_apart_also_by_later_merges(
 
 
 def test_rows_that_lack_what_the_other_side_requires_can_be_given_it(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     required = SCHEMA.replace(NOTE, NOTE + "    label: String\n")
     graph.apply_schema(required, branch="dev", backfill={"Person.label": "name"})
@@ -307,7 +311,7 @@ def test_rows_that_lack_what_the_other_side_requires_can_be_given_it(
 
 @pytest.mark.parametrize("strategy", ["ours", "theirs"])
 def test_a_property_that_both_sides_made_is_filled_as_the_chosen_side_filled_it(
-    engine: Engine, graph: Graph, strategy: str
+    engine: Engine, graph: EmbeddedGraph, strategy: str
 ) -> None:
     for branch, value in (("main", "ours"), ("dev", "theirs")):
         made = SCHEMA.replace(NOTE, f'{NOTE}    kind: String @default("{value}")\n')
@@ -326,7 +330,7 @@ def test_a_property_that_both_sides_made_is_filled_as_the_chosen_side_filled_it(
 
 
 def test_a_property_that_both_sides_made_alike_is_merged_by_what_each_changed(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     made = SCHEMA.replace(NOTE, f'{NOTE}    kind: String @default("human")\n')
     for branch, key in (("main", "ada"), ("dev", "bob")):
@@ -340,7 +344,7 @@ def test_a_property_that_both_sides_made_alike_is_merged_by_what_each_changed(
 
 def test_unsigned_values_are_compared_across_schemas_too(tmp_path: Path) -> None:
     engine = new_engine(tmp_path / "u", schema="node N { name: String @key  u: U32? }")
-    graph = Graph(engine)
+    graph = EmbeddedGraph(engine)
     branch_off(engine, "dev")
     graph.apply_schema(
         "node N { name: String @key  u: U32?  v: String?\n @unique(u) }", branch="dev"
@@ -355,7 +359,7 @@ def test_unsigned_values_are_compared_across_schemas_too(tmp_path: Path) -> None
 
 
 def test_a_picked_commit_is_not_held_against_types_that_it_left_alone(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     graph.apply_schema(SCHEMA.replace("age: I32?", "age: I64?"), branch="dev")
     commit = write(engine, {"Place": {"oslo": {"name": "oslo"}}}, branch="dev")
@@ -365,7 +369,7 @@ def test_a_picked_commit_is_not_held_against_types_that_it_left_alone(
 
 
 def test_reverting_a_drop_brings_back_definitions_and_values_and_keeps_what_came_since(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     dropped = graph.apply_schema(WITHOUT_PLACE.replace(NOTE, "")).commit
     assert dropped is not None
@@ -386,7 +390,7 @@ def test_reverting_a_drop_brings_back_definitions_and_values_and_keeps_what_came
 
 
 def test_reverting_a_wider_type_takes_the_rest_back_and_leaves_it_wide(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     change = graph.apply_schema(WITHOUT_NOTE.replace("age: I32?", "age: I64?")).commit
     assert change is not None
@@ -400,14 +404,16 @@ def test_reverting_a_list_of_wider_numbers_leaves_it_wide(tmp_path: Path) -> Non
     narrow = "node Person { name: String @key  marks: [I32]? }"
     engine = new_engine(tmp_path / "lists", schema=narrow)
     write(engine, {"Person": {"ada": person("ada", marks=[1])}})
-    wide = Graph(engine).apply_schema(narrow.replace("I32", "I64")).commit
+    wide = EmbeddedGraph(engine).apply_schema(narrow.replace("I32", "I64")).commit
     assert wide is not None
     write(engine, {"Person": {"ada": person("ada", marks=[2**40])}})
-    assert Graph(engine).revert(wide.id).commit is None
+    assert EmbeddedGraph(engine).revert(wide.id).commit is None
     assert people(engine)["ada"] == person("ada", marks=[2**40])
 
 
-def test_reverting_what_has_been_used_since_is_a_conflict(engine: Engine, graph: Graph) -> None:
+def test_reverting_what_has_been_used_since_is_a_conflict(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     more = SCHEMA.replace(NOTE, NOTE + '    kind: String @default("x")\n')
     added = graph.apply_schema(more + "node Pet { name: String @key }\n").commit
     assert added is not None
@@ -425,7 +431,7 @@ def test_reverting_what_has_been_used_since_is_a_conflict(engine: Engine, graph:
 
 
 def test_a_picked_schema_change_brings_definitions_and_not_the_rows_around_it(
-    engine: Engine, graph: Graph
+    engine: Engine, graph: EmbeddedGraph
 ) -> None:
     write(engine, {"Person": {"dev": person("dev")}}, branch="dev")
     more = SCHEMA.replace(NOTE, '    kind: String @default("x")\n')

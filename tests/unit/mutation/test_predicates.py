@@ -20,7 +20,7 @@ from omnigraph.session.query import compile_on
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 SCHEMA = """
 node Thing {

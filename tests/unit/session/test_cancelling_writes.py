@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 SCHEMA = "node Person {\n    name: String @key\n    age: I64?\n}\nedge Knows: Person -> Person\n"
 WIDER = SCHEMA.replace("age: I64?", 'age: I64?\n    land: String @default("NL")')

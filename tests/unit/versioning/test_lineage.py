@@ -11,7 +11,7 @@ import pytest
 
 from omnigraph.api.commit_listing import CommitFilter
 from omnigraph.errors import NotFound, StorageFault
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.history.commits import list_commits
 from omnigraph.testing.histories import branch_off
 from omnigraph.testing.kit import add, history, new_engine, open_engine
@@ -74,7 +74,7 @@ def test_a_reader_in_the_middle_of_its_walk_hides_no_merged_parent(path: Path) -
     branch_off(engine, "dev")
     merged = [add(engine, [f"d{number}"], branch="dev") for number in range(3)]
     add(engine, ["m"])
-    Graph(engine).merge("dev")
+    EmbeddedGraph(engine).merge("dev")
     expected = {commit.id for commit in history(engine)} | set(merged)
     for nth in range(1, len(expected)):
         pause = Pause()

@@ -10,7 +10,7 @@ import pytest
 
 from omnigraph.api.targets import target_text
 from omnigraph.errors import GraphError, InvalidInput, NotFound, StorageFault
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.graph.open import open_graph
 from omnigraph.testing.kit import add, ids_of, new_engine
 
@@ -28,11 +28,11 @@ def engine(tmp_path: Path) -> Engine:
 
 
 @pytest.fixture
-def graph(engine: Engine) -> Graph:
-    return Graph(engine)
+def graph(engine: Engine) -> EmbeddedGraph:
+    return EmbeddedGraph(engine)
 
 
-def test_what_the_graph_hands_out_is_a_target(graph: Graph, engine: Engine) -> None:
+def test_what_the_graph_hands_out_is_a_target(graph: EmbeddedGraph, engine: Engine) -> None:
     commit = graph.commits.list().commits[0]
     tag = graph.tags.create("v1", at=commit)
     branch = graph.branches.create("dev", source=commit.ref)
@@ -46,7 +46,7 @@ def test_what_the_graph_hands_out_is_a_target(graph: Graph, engine: Engine) -> N
     assert [change.id for change in graph.diff(commit, "main")] == ["b"]
 
 
-def test_a_datetime_is_main_at_that_time(graph: Graph, engine: Engine) -> None:
+def test_a_datetime_is_main_at_that_time(graph: EmbeddedGraph, engine: Engine) -> None:
     made = dt.datetime.fromtimestamp(
         graph.commits.list().commits[0].time_micros / 1_000_000, dt.timezone(dt.timedelta(hours=5))
     )
@@ -59,7 +59,9 @@ def test_a_datetime_is_main_at_that_time(graph: Graph, engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("target", [None, 5, b"main", ["main"], object(), dt.date(2026, 11, 1)])
-def test_what_is_no_target_is_refused_wherever_one_is_asked_for(target: Any, graph: Graph) -> None:
+def test_what_is_no_target_is_refused_wherever_one_is_asked_for(
+    target: Any, graph: EmbeddedGraph
+) -> None:
     for verb in (
         lambda: graph.at(target),
         lambda: graph.diff(target, "main"),
@@ -81,7 +83,7 @@ def test_what_is_no_target_is_refused_wherever_one_is_asked_for(target: Any, gra
     "target", ["", " ", ".", "..", "a/..", "é", "x" * 300, "a\0b", "Main", "\ud800", "main~1"]
 )
 def test_a_name_that_nothing_can_have_is_missing_and_no_fault_of_the_storage(
-    target: str, graph: Graph
+    target: str, graph: EmbeddedGraph
 ) -> None:
     with pytest.raises(NotFound) as told:
         graph.at(target)
@@ -91,7 +93,7 @@ def test_a_name_that_nothing_can_have_is_missing_and_no_fault_of_the_storage(
 
 
 @pytest.mark.parametrize("name", [None, 5, b"x", ["x"]])
-def test_a_name_that_is_no_text_is_refused(name: Any, graph: Graph) -> None:
+def test_a_name_that_is_no_text_is_refused(name: Any, graph: EmbeddedGraph) -> None:
     for verb in (
         lambda: graph.branches.create(name),
         lambda: graph.branches.delete(name),
@@ -104,7 +106,7 @@ def test_a_name_that_is_no_text_is_refused(name: Any, graph: Graph) -> None:
 
 
 def test_a_branch_that_lost_its_manifest_is_damaged_and_not_missing(
-    graph: Graph, engine: Engine, tmp_path: Path
+    graph: EmbeddedGraph, engine: Engine, tmp_path: Path
 ) -> None:
     branch = graph.branches.create("dev")
     shutil.rmtree(tmp_path / "graph" / "__manifest" / branch.incarnation)

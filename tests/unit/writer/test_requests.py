@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.errors import InvalidInput, PreconditionFailed
-from omnigraph.graph.facade import Graph
+from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.testing.kit import Add, add, history, new_engine
 from omnigraph.versioning.branches import create_branch, delete_branch
 from omnigraph.writer.plan import WriteRequest
@@ -73,6 +73,6 @@ def test_the_actor_of_a_tag_and_of_a_deletion_is_checked_too(engine: Engine) -> 
     with pytest.raises(InvalidInput):
         delete_branch(engine.root, engine.heads, "dev", actor="\ud800")
     with pytest.raises(InvalidInput):
-        Graph(engine).tags.create("v1", actor="a" * 300)
-    assert [info.ref.name for info in Graph(engine).branches.list()] == ["dev", "main"]
-    assert Graph(engine).tags.list() == []
+        EmbeddedGraph(engine).tags.create("v1", actor="a" * 300)
+    assert [info.ref.name for info in EmbeddedGraph(engine).branches.list()] == ["dev", "main"]
+    assert EmbeddedGraph(engine).tags.list() == []

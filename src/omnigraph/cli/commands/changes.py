@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from omnigraph.api.change_pages import FeedPage
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 __all__ = ["command"]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from omnigraph.api.change_pages import CommitChanges
     from omnigraph.api.commit_listing import CommitPage
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 __all__ = ["command"]
 

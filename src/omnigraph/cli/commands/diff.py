@@ -17,7 +17,7 @@ from omnigraph.cli.terminal import write_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from omnigraph.history.diff import Diff
+    from omnigraph.api.namespaces import Diff
 
 __all__ = ["command"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from omnigraph.cli.address import connect_remote
+from omnigraph.cli.address import connect
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.render import Rows
 from omnigraph.cli.scope import ServerScope, find_scope
@@ -34,7 +34,7 @@ def command() -> None:
 def list_(call: Invocation) -> None:
     """List the graphs of a server that you may read."""
     scope = _bare(find_scope(call))
-    with connect_remote(call, scope) as graph:
+    with connect(call, scope) as graph:
         names = graph.served_graphs()
     found = [{"graph_id": name, "uri": f"{scope.url}/graphs/{name}"} for name in names]
     rows = [[*each.values()] for each in found]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omnigraph.api.commits import Commit
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 __all__ = ["command"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from omnigraph.cli.address import connect_remote
+from omnigraph.cli.address import connect
 from omnigraph.cli.invocation import Invocation, verb, verb_group
 from omnigraph.cli.render import Rows
 from omnigraph.cli.stored import require_server
@@ -31,7 +31,7 @@ def command() -> None:
 @click.pass_obj
 def list_(call: Invocation) -> None:
     """List the stored queries with their parameters; `query NAME` and `mutate NAME` run them."""
-    with connect_remote(call, require_server(call, "")) as graph:
+    with connect(call, require_server(call, "")) as graph:
         found = graph.stored_queries()
     rows = [[_cell(each, head) for head in _HEADS] for each in found]
     call.print_rows({"queries": found}, Rows(_HEADS, rows, {"row_count": len(rows)}))

@@ -16,7 +16,7 @@ from omnigraph.errors import NotFound
 
 if TYPE_CHECKING:
     from omnigraph.api.commits import Commit
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 __all__ = ["command"]
 

@@ -22,8 +22,8 @@ from omnigraph.runtime.json_text import parse_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from omnigraph.api.graph import Graph
     from omnigraph.cli.invocation import Invocation
-    from omnigraph.graph.facade import Graph
 
 __all__ = ["HELP", "ShellSession"]
 

@@ -28,7 +28,7 @@ from omnigraph.server.wire.history import (
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
     from omnigraph.server.exchange import Exchange
 
 __all__ = [

@@ -23,8 +23,8 @@ from omnigraph.server.wire.history import (
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from omnigraph.graph.facade import Graph
-    from omnigraph.history.diff import Diff
+    from omnigraph.graph.facade import EmbeddedGraph
+    from omnigraph.history.diff import SnapshotDiff
     from omnigraph.server.exchange import Exchange
     from omnigraph.server.response_stream import ResponseStream
 
@@ -46,7 +46,7 @@ async def get_commit_changes(exchange: Exchange) -> Response:
     asked: CommitChangesQuery = exchange.query
     commit_id = parse_commit(exchange.names["commit_id"])
 
-    def work(graph: Graph) -> Any:
+    def work(graph: EmbeddedGraph) -> Any:
         try:
             return graph.changes.of_commit(
                 commit_id,
@@ -102,7 +102,7 @@ async def get_baseline(exchange: Exchange) -> Response:
     asked: BaselineInput = exchange.body
     branch = parse_branch(asked.branch)
 
-    def work(graph: Graph, out: ResponseStream) -> None:
+    def work(graph: EmbeddedGraph, out: ResponseStream) -> None:
         baseline = graph.changes.baseline(
             branch=branch, kinds=asked.kind, types=asked.type, ops=asked.op
         )
@@ -125,14 +125,14 @@ async def get_diff(exchange: Exchange) -> Response:
     asked: DiffQuery = exchange.query
     before, after = parse_target(None, asked.before), parse_target(None, asked.after)
 
-    def compare(graph: Graph) -> Diff:
+    def compare(graph: EmbeddedGraph) -> SnapshotDiff:
         return graph.diff(before, after, kinds=asked.kind, types=asked.type, ops=asked.op)
 
-    def count(graph: Graph) -> Any:
+    def count(graph: EmbeddedGraph) -> Any:
         found = compare(graph)
         return {**found.head_json(), "summary": found.summary_json()}
 
-    def tell(graph: Graph, out: ResponseStream) -> None:
+    def tell(graph: EmbeddedGraph, out: ResponseStream) -> None:
         for piece in compare(graph).json_pieces():
             out.write(piece)
 
@@ -155,7 +155,7 @@ async def get_entity_history(exchange: Exchange) -> Response:
     names = exchange.names
     target = parse_target(asked.branch, asked.snapshot)
 
-    def work(graph: Graph) -> Any:
+    def work(graph: EmbeddedGraph) -> Any:
         at = graph.at(target)
         entity = at.catalog.entity(names["type"])
         if entity is None or entity.kind.value != names["kind"]:

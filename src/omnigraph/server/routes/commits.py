@@ -17,7 +17,7 @@ from omnigraph.server.wire.history import CommitOutput, CommitsOutput, CommitsQu
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
     from omnigraph.server.exchange import Exchange
 
 __all__ = ["get_commit", "list_commits"]

@@ -18,7 +18,7 @@ from omnigraph.server.wire.graphs import SnapshotQuery
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
     from omnigraph.server.exchange import Exchange
     from omnigraph.server.response_stream import ResponseStream
 
@@ -39,7 +39,7 @@ async def export(exchange: Exchange) -> Response:
     asked: ExportInput = exchange.body
     target = parse_target(asked.branch, asked.snapshot)
 
-    def work(graph: Graph, out: ResponseStream) -> None:
+    def work(graph: EmbeddedGraph, out: ResponseStream) -> None:
         graph.at(target).export(out, types=asked.type_names)
 
     return await exchange.stream(work, media_type=NDJSON)
@@ -64,7 +64,7 @@ async def get_entities(exchange: Exchange) -> Response:
             404, "request.no_such_path", "entities are of the kinds node and edge"
         ) from None
 
-    def work(graph: Graph, out: ResponseStream) -> None:
+    def work(graph: EmbeddedGraph, out: ResponseStream) -> None:
         engine = graph.gate.export(target)
         with engine.running.during("export", target, exchange.actor, name=name):
             write_entities(engine, target, kind, name, _File(out))

@@ -18,7 +18,7 @@ from omnigraph.server.wire.data import LoadInput, LoadOutput, LoadQuery
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
     from omnigraph.server.exchange import Exchange
 
 __all__ = ["load", "load_ndjson"]

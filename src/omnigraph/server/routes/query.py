@@ -20,8 +20,7 @@ from omnigraph.server.wire.queries import (
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from omnigraph.graph.at import GraphAt
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph, GraphAt
     from omnigraph.server.exchange import Exchange
 
 __all__ = ["explain", "profile", "query", "reader_at"]

@@ -21,7 +21,7 @@ from omnigraph.server.wire.graphs import SnapshotQuery
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
     from omnigraph.server.exchange import Exchange
 
 __all__ = ["apply_schema", "get_schema", "plan_schema"]
@@ -54,7 +54,7 @@ async def plan_schema(exchange: Exchange) -> Response:
     asked: SchemaPlanInput = exchange.body
     branch = parse_branch(asked.branch)
 
-    def work(graph: Graph) -> Any:
+    def work(graph: EmbeddedGraph) -> Any:
         plan = graph.at(branch).plan_schema(
             asked.schema_source, allow_data_loss=asked.allow_data_loss, backfill=asked.backfill
         )
@@ -79,7 +79,7 @@ async def apply_schema(exchange: Exchange) -> Response:
     exchange.require(Action.SCHEMA_APPLY, target_branch=branch)
     stored = exchange.served.queries
 
-    def work(graph: Graph) -> Any:
+    def work(graph: EmbeddedGraph) -> Any:
         done = graph.apply_schema(
             asked.schema_source,
             branch=branch,

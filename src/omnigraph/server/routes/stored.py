@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
     from omnigraph.server.exchange import Exchange
     from omnigraph.server.stored import StoredQuery
 
@@ -39,7 +39,7 @@ async def list_queries(exchange: Exchange) -> Response:
     """The stored queries that are shown and may be invoked, with their typed parameters."""
     stored = exchange.served.queries
 
-    def work(graph: Graph) -> Any:
+    def work(graph: EmbeddedGraph) -> Any:
         graph.guard.require(Action.READ, branch=MAIN)
         broken = stored.broken(graph.engine)
         return {
@@ -109,7 +109,7 @@ async def _read(exchange: Exchange, found: StoredQuery) -> Response:
         raise HttpProblem(400, "query.only_reads", f"stored query {found.name!r} only reads")
     target = parse_target(asked.branch, asked.snapshot)
 
-    def work(graph: Graph) -> Any:
+    def work(graph: EmbeddedGraph) -> Any:
         reader = reader_at(graph, target)
         with _in_words_for(graph, target, found):
             return reader.query(
@@ -131,7 +131,7 @@ async def _change(exchange: Exchange, found: StoredQuery) -> Response:
     if_commit, key = exchange.if_commit, exchange.idempotency_key
     exchange.require(Action.CHANGE, branch=branch)
 
-    def work(graph: Graph) -> Any:
+    def work(graph: EmbeddedGraph) -> Any:
         with _in_words_for(graph, branch, found):
             return graph.mutate(
                 found.text,
@@ -149,7 +149,7 @@ async def _change(exchange: Exchange, found: StoredQuery) -> Response:
 
 
 @contextmanager
-def _in_words_for(graph: Graph, target: str, found: StoredQuery) -> Iterator[None]:
+def _in_words_for(graph: EmbeddedGraph, target: str, found: StoredQuery) -> Iterator[None]:
     """Whoever sees only part of a graph does not read in an error the text of a query that is about
     the rest; whoever sees all of it does."""
     try:

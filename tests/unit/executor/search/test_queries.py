@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
 
 SCHEMA = """node Doc {
     slug: String @key

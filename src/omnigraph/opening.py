@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from omnigraph.client import connect
 from omnigraph.client.address import is_remote
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from omnigraph.graph.facade import Graph
+    from omnigraph.api.graph import Graph
     from omnigraph.graph.open import PolicySource
     from omnigraph.ports.embeddings import Embedder
     from omnigraph.runtime.limits import Limits
@@ -64,7 +64,7 @@ def open_anywhere(uri: str | Path, **options: Any) -> Graph:
                 f"{strange[0]!r} says nothing about a graph behind a server",
                 remedy=f"a server takes {', '.join(_REMOTE)}",
             )
-        return cast("Graph", connect(str(uri), **options))
+        return connect(str(uri), **options)
     strange = sorted(set(options) & set(_REMOTE))
     if strange:
         raise InvalidInput(
