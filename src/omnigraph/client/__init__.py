@@ -1,9 +1,26 @@
-"""A graph of a server behind the methods of the facade: what runs embedded runs remote.
+"""The remote graph: the ``Graph`` protocol over HTTP. ``connect`` returns a ``RemoteGraph``,
+``connect_async`` an ``AsyncRemoteGraph``.
 
-``connect`` gives a ``RemoteGraph``, ``connect_async`` an ``AsyncRemoteGraph``. Each verb is written
-once, as ``Steps``: it yields requests and is sent their answers. ``remote`` runs the steps and
-waits, ``remote_async`` runs the same steps and awaits. ``transport`` sends, repeats what may be
-repeated and keeps to the deadline; ``answers`` makes result types of bodies, ``failures`` errors.
+Every method is a coroutine of the asynchronous graph; the synchronous one runs it to its end on a
+transport that blocks. The package imports no engine. Modules in reading order:
+
+- ``remote``: the synchronous graph.
+- ``blocking``: runs coroutines without an event loop.
+- ``remote_async``: the asynchronous graph.
+- ``reads_async``: its reads, at one target.
+- ``namespaces_async``: branches, tags, commits, changes and operations.
+- ``connection``: a transport, the graph of its requests, and the timeout of a call.
+- ``address``: the URL of a graph of a server.
+- ``graph_selection``: selects the graph of an address that names none.
+- ``requests``: HTTP requests and responses as data.
+- ``request_bodies``: parts of request bodies.
+- ``records``: records and tables as the JSON lines of a load.
+- ``transport``: sends requests.
+- ``retries``: decides on the repetition of a request, and the pause before it.
+- ``decoding``: commits, writes, refs, status and plans from response bodies.
+- ``history_decoding``: changes, merges and schema changes.
+- ``results``: rows, exports and baselines.
+- ``failures``: errors from response bodies.
 """
 
 from __future__ import annotations
@@ -32,9 +49,11 @@ def connect(
     """
     # The HTTP library is only needed by whoever talks to a server.
     from omnigraph.client.address import Address  # noqa: PLC0415
+    from omnigraph.client.connection import Connection  # noqa: PLC0415
     from omnigraph.client.remote import RemoteGraph  # noqa: PLC0415
+    from omnigraph.client.transport import BlockingTransport  # noqa: PLC0415
 
-    return RemoteGraph(Address.of(url, graph), token=token, timeout=timeout)
+    return RemoteGraph(Connection(BlockingTransport(token), Address.of(url, graph), timeout))
 
 
 def connect_async(
@@ -46,6 +65,8 @@ def connect_async(
 ) -> AsyncRemoteGraph:
     """The same for code that awaits. Close it with ``aclose``, or use it in ``async with``."""
     from omnigraph.client.address import Address  # noqa: PLC0415
+    from omnigraph.client.connection import Connection  # noqa: PLC0415
     from omnigraph.client.remote_async import AsyncRemoteGraph  # noqa: PLC0415
+    from omnigraph.client.transport import AsyncTransport  # noqa: PLC0415
 
-    return AsyncRemoteGraph(Address.of(url, graph), token=token, timeout=timeout)
+    return AsyncRemoteGraph(Connection(AsyncTransport(token), Address.of(url, graph), timeout))

@@ -21,13 +21,13 @@ from omnigraph.api.writes import LoadResult, Mode, MutationResult, TypeCount
 from omnigraph.errors import InvalidInput, StorageFault
 from omnigraph.frozen import frozen
 from omnigraph.runtime.ids import CommitId, ulid_micros
-from omnigraph.versioning.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
     "RemoteExplanation",
+    "RemoteHead",
     "RemoteOperation",
     "branch_of",
     "commit_of",
@@ -144,9 +144,17 @@ def _counts(items: list[dict[str, Any]]) -> tuple[TypeCount, ...]:
 # --- names -------------------------------------------------------------------------------------
 
 
+@frozen
+class RemoteHead:
+    """The head of a branch."""
+
+    commit: Commit
+    version: int
+
+
 def branch_of(name: str, head: Commit) -> BranchInfo:
     ref = BranchRef(BranchName(name), 0, "", open=True, created_at_micros=0)
-    return BranchInfo(ref, Manifest("", head.ref.version, head, {}))
+    return BranchInfo(ref, RemoteHead(head, head.ref.version))
 
 
 def damage_of(body: Mapping[str, Any]) -> tuple[DamagedRef, ...]:

@@ -15,7 +15,7 @@ from omnigraph.errors import GraphError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["class_of", "error_of"]
+__all__ = ["class_of", "error_of", "not_served"]
 
 _CLASSES: dict[int, type[GraphError]] = {
     400: errors.InvalidInput,
@@ -60,6 +60,15 @@ _PATTERNS: tuple[tuple[int, str, type[GraphError]], ...] = (
 # Under these names a body tells what an error keeps among its details.
 _FLAT = ("precondition_failure", "manifest_conflict")
 _NAMED = ("merge_conflicts", "resource_limit", "change_feed_gap")
+
+
+def not_served(what: str) -> errors.Unsupported:
+    """The error of a method that only embedded graphs have."""
+    return errors.Unsupported(
+        "client.not_served",
+        f"a server does not offer {what}",
+        remedy="open the storage of the graph itself",
+    )
 
 
 def error_of(status: int, body: Any, request_id: str | None = None) -> GraphError:

@@ -1,28 +1,28 @@
-"""Which graph is meant when none is named."""
+"""Selects the graph of an address that names none."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
-from omnigraph.client.requests import HttpRequest
+from omnigraph.client.requests import HttpRequest, HttpResponse
 from omnigraph.errors import Forbidden, InvalidInput, NotFound
 
-if TYPE_CHECKING:
-    from omnigraph.client.requests import Steps
+__all__ = ["Send", "find_graph", "list_graphs"]
 
-__all__ = ["find_graph", "list_graphs"]
-
-
-def list_graphs() -> Steps[list[str]]:
-    """The graphs of a server, by name."""
-    answer = yield HttpRequest("GET", "/graphs", repeatable=True, flat=True)
-    return [each["graph_id"] for each in answer.body["graphs"]]
+Send: TypeAlias = Callable[[HttpRequest], Awaitable[HttpResponse]]
 
 
-def find_graph() -> Steps[str]:
-    """The one graph of a server."""
+async def list_graphs(send: Send) -> list[str]:
+    """List the graphs of a server, by name."""
+    response = await send(HttpRequest("GET", "/graphs", repeatable=True, flat=True))
+    return [each["graph_id"] for each in response.body["graphs"]]
+
+
+async def find_graph(send: Send) -> str:
+    """Return the only graph of a server."""
     try:
-        names = yield from list_graphs()
+        names = await list_graphs(send)
         why = f"the server has {len(names)}" if names else "the server shows you none"
     except (Forbidden, NotFound):
         names, why = [], "the server does not tell which it has"

@@ -31,11 +31,10 @@ from omnigraph.catalog.model import (
     TypeId,
 )
 from omnigraph.catalog.steps import MigrationPlan
-from omnigraph.client.decoding import landed_commit, named_commit
+from omnigraph.client.decoding import RemoteHead, landed_commit, named_commit
 from omnigraph.datatypes.types import STRING
 from omnigraph.frozen import frozen
 from omnigraph.runtime.ids import CommitId
-from omnigraph.versioning.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -311,7 +310,7 @@ def schema_result_of(body: Mapping[str, Any], plan: MigrationPlan) -> SchemaResu
         body["uri"],
         branch,
         RemotePlan(plan.steps, body),
-        Manifest("", body["graph_manifest_version"], head, {}),
+        RemoteHead(head, body["graph_manifest_version"]),
         commit,
         body.get("dry_run", False),
         body,

@@ -1,172 +1,60 @@
-"""A graph of a server, for code that awaits: the same verbs, run by another loop."""
+"""A remote graph, asynchronous: the one definition of its methods; ``remote`` drives it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
+from omnigraph.api.commits import Commit, WriterKind, commit_id_of
 from omnigraph.api.names import MAIN
-from omnigraph.client.drivers import awaited
-from omnigraph.client.graph_selection import find_graph
-from omnigraph.client.history_verbs import (
-    BranchVerbs,
-    ChangeVerbs,
-    CommitVerbs,
-    OperationVerbs,
-    TagVerbs,
+from omnigraph.api.schemas import DesiredSchema, SchemaResult
+from omnigraph.api.targets import Target, target_text
+from omnigraph.client import decoding as answers
+from omnigraph.client import history_decoding as histories
+from omnigraph.client.graph_selection import list_graphs
+from omnigraph.client.namespaces_async import (
+    AsyncBranches,
+    AsyncChanges,
+    AsyncCommits,
+    AsyncOperations,
+    AsyncTags,
 )
-from omnigraph.client.transport_async import AsyncTransport
-from omnigraph.client.verbs import GraphVerbs, ReadVerbs
+from omnigraph.client.reads_async import AsyncRemoteGraphAt
+from omnigraph.client.records import ndjson_of, needs_catalog
+from omnigraph.client.request_bodies import (
+    choices_body,
+    encoded_params,
+    query_lists,
+    schema_body,
+    target_body,
+    write_headers,
+)
+from omnigraph.client.requests import HttpRequest, get, path_of, post
+from omnigraph.client.results import result_of
+from omnigraph.language.source import DEFAULT_SOURCE_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import Mapping, Sequence
 
-    from omnigraph.api.changes import EntityChange
-    from omnigraph.api.commits import Commit
-    from omnigraph.api.targets import Target
-    from omnigraph.client.address import Address
-    from omnigraph.client.requests import HttpRequest, Steps
+    from omnigraph.api.change_pages import EntityHistory
+    from omnigraph.api.merges import MergeResult, PickResult
+    from omnigraph.api.results import QueryResult
+    from omnigraph.api.status import Status
+    from omnigraph.api.writes import LoadResult, MutationResult
+    from omnigraph.client.connection import Connection
 
-__all__ = ["AsyncRemoteGraph", "AsyncRemoteGraphAt"]
-
-T = TypeVar("T")
-
-
-class AsyncSession:
-    """A connection, the graph it is about, and how long a call may take."""
-
-    def __init__(self, transport: AsyncTransport, address: Address, timeout: float | None) -> None:
-        self.transport = transport
-        self.address = address
-        self.timeout = timeout
-
-    async def run(self, steps: Steps[T]) -> T:
-        """Send what the steps ask for, until they end."""
-        if self.address.graph is None:
-            self.address = self.address.named(await self._drive(find_graph()))
-        return await self._drive(steps)
-
-    async def _drive(self, steps: Steps[T]) -> T:
-        try:
-            request: HttpRequest = next(steps)
-            while True:
-                try:
-                    answer = await self.transport.send(self.address, request, self.timeout)
-                except Exception as error:  # noqa: BLE001 - the steps may know what to do about it
-                    request = steps.throw(error)
-                else:
-                    request = steps.send(answer)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-
-
-class _Part:
-    def __init__(self, session: AsyncSession, verbs: Any) -> None:
-        self._session = session
-        self.verbs = verbs
-
-    async def run(self, steps: Steps[T]) -> T:
-        return await self._session.run(steps)
-
-
-class AsyncBranches(_Part):
-    """The branches of a graph."""
-
-    create = awaited(BranchVerbs.create)
-    list = awaited(BranchVerbs.list)
-    delete = awaited(BranchVerbs.delete)
-    reset = awaited(BranchVerbs.reset)
-
-
-class AsyncTags(_Part):
-    """Names for commits that never move."""
-
-    create = awaited(TagVerbs.create)
-    list = awaited(TagVerbs.list)
-    delete = awaited(TagVerbs.delete)
-
-
-class AsyncCommits(_Part):
-    """The history of a graph."""
-
-    list = awaited(CommitVerbs.list)
-    show = awaited(CommitVerbs.show)
-    is_ancestor = awaited(CommitVerbs.is_ancestor)
-    merge_base = awaited(CommitVerbs.merge_base)
-    graph = awaited(CommitVerbs.graph)
-
-
-class AsyncChanges(_Part):
-    """The changes of a graph, commit by commit."""
-
-    of_commit = awaited(ChangeVerbs.of_commit)
-    poll = awaited(ChangeVerbs.poll)
-    baseline = awaited(ChangeVerbs.baseline)
-
-    async def all_of_commit(self, commit_id: str | Commit) -> AsyncIterator[EntityChange]:
-        """Everything that one commit changed, page after page."""
-        page = await self.of_commit(commit_id)
-        while True:
-            for change in page.block.changes:
-                yield change
-            if page.next_page_token is None:
-                return
-            page = await self.of_commit(commit_id, page_token=page.next_page_token)
-
-
-class AsyncOperations(_Part):
-    """What runs now on the server: queries, exports and writes."""
-
-    list = awaited(OperationVerbs.list)
-    cancel = awaited(OperationVerbs.cancel)
-
-
-class AsyncRemoteGraphAt(_Part):
-    """A graph of a server at one target: everything that reads."""
-
-    query = awaited(ReadVerbs.query)
-    stream = awaited(ReadVerbs.stream)
-    explain = awaited(ReadVerbs.explain)
-    profile = awaited(ReadVerbs.profile)
-    snapshot = awaited(ReadVerbs.snapshot)
-    schema = awaited(ReadVerbs.schema)
-    catalog = awaited(ReadVerbs.catalog)
-    plan_schema = awaited(ReadVerbs.plan_schema)
-    export = awaited(ReadVerbs.export)
-    nodes = awaited(ReadVerbs.nodes)
-    edges = awaited(ReadVerbs.edges)
-    to_networkx = awaited(ReadVerbs.to_networkx)
-    blob = awaited(ReadVerbs.blob)
+__all__ = ["AsyncRemoteGraph"]
 
 
 class AsyncRemoteGraph(AsyncRemoteGraphAt):
-    """A graph of a server. ``schema`` and ``catalog`` are calls here, since they are awaited."""
+    """A remote graph. ``schema`` and ``catalog`` are calls here, since they are awaited."""
 
-    mutate = awaited(GraphVerbs.mutate)
-    load = awaited(GraphVerbs.load)
-    apply_schema = awaited(GraphVerbs.apply_schema)
-    diff = awaited(GraphVerbs.diff)
-    blame = awaited(GraphVerbs.blame)
-    merge = awaited(GraphVerbs.merge)
-    revert = awaited(GraphVerbs.revert)
-    cherry_pick = awaited(GraphVerbs.cherry_pick)
-    status = awaited(GraphVerbs.status)
-    stored_queries = awaited(GraphVerbs.stored_queries)
-    invoke_query = awaited(GraphVerbs.invoke_query)
-
-    def __init__(
-        self,
-        address: Address,
-        *,
-        token: str | None = None,
-        timeout: float | None = None,
-    ) -> None:
-        session = AsyncSession(AsyncTransport(token), address, timeout)
-        super().__init__(session, GraphVerbs(MAIN))
-        self.branches = AsyncBranches(session, BranchVerbs())
-        self.tags = AsyncTags(session, TagVerbs())
-        self.commits = AsyncCommits(session, CommitVerbs())
-        self.changes = AsyncChanges(session, ChangeVerbs())
-        self.operations = AsyncOperations(session, OperationVerbs())
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self.branches = AsyncBranches(connection)
+        self.tags = AsyncTags(connection)
+        self.commits = AsyncCommits(connection)
+        self.changes = AsyncChanges(connection)
+        self.operations = AsyncOperations(connection)
 
     async def __aenter__(self) -> Self:
         return self
@@ -179,12 +67,259 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
 
     @property
     def uri(self) -> str:
-        return self._session.address.uri
+        return self._connection.address.uri
 
     def at(self, target: Target) -> AsyncRemoteGraphAt:
-        """The graph at a target; whether there is such a one is told by the first call."""
-        return AsyncRemoteGraphAt(self._session, ReadVerbs(target))
+        """The graph at a target; the first call reports a missing one."""
+        return AsyncRemoteGraphAt(self._connection, target)
+
+    async def served_graphs(self) -> list[str]:
+        """The graphs of the server, by name, whichever of them this is."""
+        return await list_graphs(self._send)
 
     async def aclose(self) -> None:
         """Close the connection. Closing twice is fine."""
-        await self._session.transport.close()
+        await self._connection.transport.close()
+
+    async def status(self) -> Status:
+        """What this graph is, how large it is, and what needs attention."""
+        return answers.status_of((await self._send(get("/status"))).body)
+
+    async def mutate(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        branch: str = MAIN,
+        actor: str | None = None,
+        message: str | None = None,
+        if_commit: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+        source_name: str = DEFAULT_SOURCE_NAME,  # noqa: ARG002
+    ) -> MutationResult:
+        """Run a mutation query as one commit on a branch.
+
+        Without an ``idempotency_key`` one is made up, so that a lost reply can be asked for again.
+        """
+        answers.refuse_actor(actor)
+        body = {
+            "query": text,
+            "name": name,
+            "params": encoded_params(params or {}),
+            "branch": branch,
+            "message": message,
+            "dry_run": dry_run,
+        }
+        path = "/mutate" if if_commit is None else "/mutate/if-graph-commit"
+        headers = write_headers(if_commit, idempotency_key, dry_run=dry_run)
+        return answers.mutation_of(
+            (await self._send(post(path, body, repeatable=True, headers=headers))).body
+        )
+
+    async def load(
+        self,
+        source: Any,
+        *,
+        mode: str,
+        branch: str = MAIN,
+        from_: str | None = None,
+        type: str | None = None,  # noqa: A002
+        format: str | None = None,  # noqa: A002
+        actor: str | None = None,
+        message: str | None = None,
+        if_commit: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+        progress: Any = None,  # noqa: ARG002 - one request makes no progress to tell of
+    ) -> LoadResult:
+        """Load many entities as one commit on a branch, or leave the graph as it is.
+
+        ``source`` is JSON lines (a path or several, an open file, bytes), records, a table or a
+        data frame of one ``type``, or a mapping from type names to such.
+        """
+        answers.refuse_actor(actor)
+        catalog = (await self.catalog()) if needs_catalog(source) else None
+        said = get(
+            "/load/ndjson",
+            branch=branch,
+            from_=from_,
+            mode=mode,
+            type=type,
+            message=message,
+            if_commit=if_commit,
+            dry_run=dry_run,
+        )
+        request = HttpRequest(
+            "POST",
+            said.path,
+            said.query,
+            content=ndjson_of(source, format=format, catalog=catalog),
+            headers={
+                "Content-Type": "application/x-ndjson",
+                **write_headers(None, idempotency_key, dry_run=dry_run),
+            },
+            repeatable=True,
+        )
+        return answers.load_of((await self._send(request)).body)
+
+    async def apply_schema(
+        self,
+        schema: str,
+        *,
+        branch: str = MAIN,
+        allow_data_loss: bool = False,
+        backfill: Mapping[str, Any] | None = None,
+        actor: str | None = None,
+        message: str | None = None,
+        if_commit: str | None = None,
+        dry_run: bool = False,
+        source_name: str = "<schema>",
+    ) -> SchemaResult:
+        """Make ``schema`` the schema of a branch: checks, rewrites and catalog in one commit."""
+        answers.refuse_actor(actor)
+        wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
+        shown = await self.at(branch).planned(wanted)
+        body = {
+            **schema_body(wanted, branch),
+            "message": message,
+            "if_commit": if_commit,
+            "dry_run": dry_run,
+        }
+        # Applying a schema twice is the same as once.
+        answer = await self._send(post("/schema/apply", body, repeatable=if_commit is None))
+        return histories.schema_result_of(answer.body, shown)
+
+    async def diff(
+        self,
+        before: Target,
+        after: Target,
+        *,
+        kinds: Sequence[str] = (),
+        types: Sequence[str] = (),
+        ops: Sequence[str] = (),
+    ) -> histories.RemoteDiff:
+        """What differs between two targets: iterate over it, or ask for its ``summary``."""
+        ends = {"from": target_text(before), "to": target_text(after)}
+        said = {**ends, "kind": kinds, "type": types, "op": ops}
+        return histories.diff_of((await self._send(get("/diff", **query_lists(said)))).body)
+
+    async def blame(
+        self,
+        type: str,  # noqa: A002
+        id: str,  # noqa: A002
+        *,
+        target: Target = MAIN,
+        limit: int = 1_000,
+    ) -> EntityHistory:
+        """Every commit that changed one entity, newest first."""
+        entity = (await self.at(target).catalog()).entity(type)
+        # A type that is not there is told by the server, in its words.
+        kind = "node" if entity is None else entity.kind.value
+        path = f"/entities{path_of(kind, type, id)}/history"
+        return histories.history_of(
+            (await self._send(get(path, limit=limit, **target_body(target)))).body
+        )
+
+    async def merge(
+        self,
+        source: str,
+        *,
+        into: str = MAIN,
+        preview: bool = False,
+        strategy: str | None = None,
+        resolutions: Sequence[Mapping[str, Any]] | None = None,
+        delete_branch: bool = False,
+        actor: str | None = None,
+        message: str | None = None,
+        if_commit: str | None = None,
+    ) -> MergeResult:
+        """Merge a branch into another, entity by entity and property by property, as one commit."""
+        answers.refuse_actor(actor)
+        body = {
+            "source": source,
+            "target": into,
+            "preview": preview,
+            **choices_body(strategy, resolutions),
+            "delete_branch": delete_branch,
+            "message": message,
+            "if_commit": if_commit,
+        }
+        return histories.merge_of(
+            (await self._send(post("/branches/merge", body, repeatable=preview))).body
+        )
+
+    async def revert(
+        self,
+        commit_id: str | Commit,
+        *,
+        branch: str = MAIN,
+        preview: bool = False,
+        strategy: str | None = None,
+        resolutions: Sequence[Mapping[str, Any]] | None = None,
+        actor: str | None = None,
+        message: str | None = None,
+        if_commit: str | None = None,
+    ) -> PickResult:
+        """Undo on a branch what one commit did, and keep what happened since."""
+        answers.refuse_actor(actor)
+        conditions = {"preview": preview, "message": message, "if_commit": if_commit}
+        body = {"branch": branch, **conditions, **choices_body(strategy, resolutions)}
+        return await self._picked("/revert", WriterKind.REVERT, commit_id, body)
+
+    async def cherry_pick(
+        self,
+        commit_id: str | Commit,
+        *,
+        into: str = MAIN,
+        preview: bool = False,
+        strategy: str | None = None,
+        resolutions: Sequence[Mapping[str, Any]] | None = None,
+        actor: str | None = None,
+        message: str | None = None,
+        if_commit: str | None = None,
+    ) -> PickResult:
+        """Do on a branch what one commit did elsewhere."""
+        answers.refuse_actor(actor)
+        conditions = {"preview": preview, "message": message, "if_commit": if_commit}
+        body = {"branch": into, **conditions, **choices_body(strategy, resolutions)}
+        return await self._picked("/cherry-pick", WriterKind.CHERRY_PICK, commit_id, body)
+
+    async def stored_queries(self) -> list[dict[str, Any]]:
+        """The stored queries that the server shows, with their typed parameters."""
+        return list((await self._send(get("/queries"))).body["queries"])
+
+    async def invoke_query(
+        self,
+        name: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        target: str = MAIN,
+        if_commit: str | None = None,
+        expect_mutation: bool | None = None,
+    ) -> QueryResult | MutationResult:
+        """Run a stored query by its name; it answers as ``query`` or as ``mutate`` does."""
+        body = {
+            "params": encoded_params(params or {}),
+            **target_body(target),
+            "expect_mutation": expect_mutation,
+        }
+        path = f"/queries{path_of(name)}"
+        headers = {} if if_commit is None else {"Omnigraph-If-Graph-Commit": if_commit}
+        if if_commit is not None:
+            path = f"{path}/if-graph-commit"
+        answer = await self._send(
+            post(path, body, headers=headers, repeatable=expect_mutation is False)
+        )
+        if isinstance(answer.body, dict) and "affected_nodes" in answer.body:
+            return answers.mutation_of(answer.body)
+        return result_of(answer)
+
+    async def _picked(
+        self, route: str, kind: WriterKind, commit_id: str | Commit, body: dict[str, Any]
+    ) -> PickResult:
+        """What became of one commit that was undone, or done elsewhere."""
+        asked = {"commit": commit_id_of(commit_id), **body}
+        answer = await self._send(post(route, asked, repeatable=bool(body["preview"])))
+        return histories.pick_of(answer.body, kind)

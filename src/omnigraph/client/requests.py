@@ -1,17 +1,17 @@
-"""A request as data, and the steps of a verb: requests that it yields, answers that it is sent."""
+"""HTTP requests and responses as data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
 from dataclasses import field, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from omnigraph.frozen import frozen
 
-__all__ = ["HttpRequest", "HttpResponse", "Steps", "delete", "get", "path_of", "post"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
-T = TypeVar("T")
+__all__ = ["HttpRequest", "HttpResponse", "delete", "get", "path_of", "post"]
 
 
 @frozen
@@ -26,10 +26,6 @@ class HttpResponse:
         """Whom the server takes the token for."""
         found = self.headers.get("omnigraph-actor")
         return None if found is None else unquote(found)
-
-
-# A verb, seen from outside: it asks, is answered, and ends with its result.
-Steps: TypeAlias = Generator["HttpRequest", HttpResponse, T]
 
 
 @frozen

@@ -1,9 +1,11 @@
-"""Sending requests and waiting for answers; the one that awaits is beside it."""
+"""Sends requests over HTTP, asynchronously or blocking."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -21,29 +23,21 @@ if TYPE_CHECKING:
     from omnigraph.client.address import Address
     from omnigraph.client.requests import HttpRequest
 
-__all__ = [
-    "Transport",
-    "decoded",
-    "httpx_arguments",
-    "pause_after",
-    "pause_for",
-    "require_open",
-    "session_headers",
-]
+__all__ = ["AsyncTransport", "BlockingTransport", "Transport", "httpx_arguments"]
 
 # The server has seen nothing of a request that failed like this.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 
 
-def session_headers(token: str | None) -> dict[str, str]:
+def _session_headers(token: str | None) -> dict[str, str]:
     said = {"User-Agent": f"omnigraph-py/{__version__}", "Accept": "application/json"}
     return {**said, "Authorization": f"Bearer {token}"} if token else said
 
 
-def httpx_arguments(address: Address, patience: RetryPolicy) -> dict[str, Any]:
-    """A request in the words of the library."""
-    request = patience.request
-    left = patience.left
+def httpx_arguments(address: Address, policy: RetryPolicy) -> dict[str, Any]:
+    """Return the arguments of httpx for a request."""
+    request = policy.request
+    left = policy.left
     headers = dict(request.headers)
     if left is not None and not request.flat:
         headers["Omnigraph-Deadline-Ms"] = str(max(1, int(left * 1000)))
@@ -63,8 +57,8 @@ def httpx_arguments(address: Address, patience: RetryPolicy) -> dict[str, Any]:
     }
 
 
-def decoded(request: HttpRequest, response: httpx.Response, content: bytes) -> HttpResponse:
-    """A success as an answer."""
+def _decoded(request: HttpRequest, response: httpx.Response, content: bytes) -> HttpResponse:
+    """Decode a successful response."""
     kind = response.headers.get("content-type", "").split(";")[0]
     if request.sink is None and kind == "application/json":
         return HttpResponse(json.loads(content), response.headers)
@@ -81,63 +75,111 @@ def _refusal(response: httpx.Response, content: bytes) -> tuple[str, Any]:
     return error.code, error
 
 
-def require_open(http: httpx.Client | httpx.AsyncClient) -> None:
+def _require_open(http: httpx.Client | httpx.AsyncClient) -> None:
     if http.is_closed:
         raise InvalidInput(
             "client.closed", "the connection to the server has been closed", remedy="connect again"
         )
 
 
-class Transport:
-    """A connection to a server, kept open. Thread-safe."""
+class Transport(ABC):
+    """A kept connection to a server. Sends requests, and repeats them as ``retries`` allows."""
+
+    async def send(
+        self, address: Address, request: HttpRequest, timeout: float | None
+    ) -> HttpResponse:
+        """Return the response, or raise the error of the last attempt."""
+        policy = RetryPolicy.begin(request, timeout)
+        while True:
+            try:
+                outcome = await self._attempt(httpx_arguments(address, policy), policy)
+            except httpx.HTTPError as error:
+                outcome = _pause_after(policy, address.uri, error)
+            if isinstance(outcome, HttpResponse):
+                return outcome
+            await self._sleep(outcome)
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Close the connection. Closing twice is fine."""
+
+    @abstractmethod
+    async def _sleep(self, seconds: float) -> None: ...
+
+    @abstractmethod
+    async def _attempt(
+        self, arguments: dict[str, Any], policy: RetryPolicy
+    ) -> HttpResponse | float:
+        """Send a request once: a response, or the seconds until the next attempt."""
+
+
+class AsyncTransport(Transport):
+    """A transport for one event loop."""
 
     def __init__(self, token: str | None) -> None:
-        self._http = httpx.Client(headers=session_headers(token), follow_redirects=False)
+        self._http = httpx.AsyncClient(headers=_session_headers(token), follow_redirects=False)
 
-    def send(self, address: Address, request: HttpRequest, timeout: float | None) -> HttpResponse:
-        """The answer, or the error of the last attempt."""
-        patience = RetryPolicy.begin(request, timeout)
-        while True:
-            answer, pause = self._attempt(address, patience)
-            if answer is not None:
-                return answer
-            time.sleep(pause)
+    async def close(self) -> None:
+        await self._http.aclose()
 
-    def close(self) -> None:
+    async def _sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def _attempt(
+        self, arguments: dict[str, Any], policy: RetryPolicy
+    ) -> HttpResponse | float:
+        _require_open(self._http)
+        async with self._http.stream(**arguments) as response:
+            if not response.is_success:
+                return _pause_for(policy, response, await response.aread())
+            if policy.request.sink is None:
+                return _decoded(policy.request, response, await response.aread())
+            policy.streaming = True
+            async for chunk in response.aiter_bytes():
+                policy.request.sink(chunk)
+            return _decoded(policy.request, response, b"")
+
+
+class BlockingTransport(Transport):
+    """A transport whose coroutines block and never suspend. Thread-safe."""
+
+    def __init__(self, token: str | None) -> None:
+        self._http = httpx.Client(headers=_session_headers(token), follow_redirects=False)
+
+    async def close(self) -> None:
         self._http.close()
 
-    def _attempt(
-        self, address: Address, patience: RetryPolicy
-    ) -> tuple[HttpResponse | None, float]:
-        request = patience.request
-        require_open(self._http)
-        try:
-            with self._http.stream(**httpx_arguments(address, patience)) as response:
-                if not response.is_success:
-                    return None, pause_for(patience, response, response.read())
-                if request.sink is None:
-                    return decoded(request, response, response.read()), 0.0
-                patience.streaming = True
-                for chunk in response.iter_bytes():
-                    request.sink(chunk)
-                return decoded(request, response, b""), 0.0
-        except httpx.HTTPError as error:
-            return None, pause_after(patience, address.uri, error)
+    async def _sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    async def _attempt(
+        self, arguments: dict[str, Any], policy: RetryPolicy
+    ) -> HttpResponse | float:
+        _require_open(self._http)
+        with self._http.stream(**arguments) as response:
+            if not response.is_success:
+                return _pause_for(policy, response, response.read())
+            if policy.request.sink is None:
+                return _decoded(policy.request, response, response.read())
+            policy.streaming = True
+            for chunk in response.iter_bytes():
+                policy.request.sink(chunk)
+            return _decoded(policy.request, response, b"")
 
 
-def pause_for(patience: RetryPolicy, response: httpx.Response, content: bytes) -> float:
+def _pause_for(policy: RetryPolicy, response: httpx.Response, content: bytes) -> float:
     code, error = _refusal(response, content)
     headers: Mapping[str, str] = response.headers
-    pause = patience.after_refusal(response.status_code, code, headers)
+    pause = policy.after_refusal(response.status_code, code, headers)
     if pause is None:
         raise error
     return pause
 
 
-def pause_after(patience: RetryPolicy, uri: str, error: httpx.HTTPError) -> float:
+def _pause_after(policy: RetryPolicy, uri: str, error: httpx.HTTPError) -> float:
     sent = not isinstance(error, _NOT_SENT)
-    pause = patience.after_failure(sent=sent)
+    pause = policy.after_failure(sent=sent)
     if pause is None:
-        told = lost_reply(uri, patience.request, error) if sent else unreachable(uri, error)
-        raise told from error
+        failure = lost_reply(uri, policy.request, error) if sent else unreachable(uri, error)
+        raise failure from error
     return pause

@@ -7,11 +7,10 @@ was before the change; a constant is JSON, so a text needs its quotes (``'"unkno
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.catalog.backfill import match_backfill
 from omnigraph.datatypes.types import Scalar, ScalarType, spell_type
 from omnigraph.datatypes.values import ValueProblem, coerce_json
 from omnigraph.errors import SchemaFailure
@@ -34,6 +33,8 @@ from omnigraph.evolution.row_migration import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from omnigraph.catalog.model import Catalog, EntityType, Property, PropertyId
 
 __all__ = ["Backfill", "parse_backfill"]
@@ -60,44 +61,16 @@ class Backfill:
 
 
 def parse_backfill(given: object, accepted: Catalog, desired: Catalog) -> Backfill:
-    """What was given, or a ``SchemaFailure`` that says what is wrong with an entry."""
-    if not isinstance(given, Mapping):
-        raise SchemaFailure(
-            "schema.backfill_no_mapping",
-            f"a backfill is a mapping from Type.property to an expression, not {given!r:.100}",
-            remedy="""write {"Person.full_name": 'first + " " + last'}""",
-        )
-    fills: dict[PropertyId, Fill] = {}
-    spelled: dict[PropertyId, str] = {}
-    unwanted: list[str] = []
-    for place, value in given.items():
-        entity, prop = _find(place, desired)
-        before = accepted.types.get(entity.id)
-        if before is None or not _is_wanted(prop, before):
-            unwanted.append(place)
-            continue
-        fills[prop.id] = _parse_fill(place, value, prop, before)
-        spelled[prop.id] = _spell(value)
-    return Backfill(fills, spelled, tuple(unwanted))
-
-
-def _find(place: object, desired: Catalog) -> tuple[EntityType, Property]:
-    type_name, _, name = str(place).partition(".")
-    entity = desired.entity(type_name)
-    prop = entity.by_name.get(name) if entity else None
-    if entity is None or prop is None:
-        raise SchemaFailure(
-            "schema.backfill_unknown",
-            f"backfill: the new schema has no property {place!r}",
-            remedy="write Type.property, with the names of the new schema",
-        )
-    return entity, prop
-
-
-def _is_wanted(prop: Property, before: EntityType) -> bool:
-    """The property comes, or becomes required."""
-    old = before.by_id.get(prop.id)
-    return old is None or (old.nullable and not prop.nullable)
+    """Parse a backfill, or raise a ``SchemaFailure`` that names the entry and its problem."""
+    entries = match_backfill(given, accepted, desired)
+    return Backfill(
+        {
+            entry.prop.id: _parse_fill(entry.place, entry.value, entry.prop, entry.before)
+            for entry in entries.wanted
+        },
+        entries.spelled,
+        entries.unwanted,
+    )
 
 
 def _parse_fill(place: str, value: Any, prop: Property, before: EntityType) -> Fill:
@@ -162,7 +135,3 @@ def _misfit(place: str, why: str) -> SchemaFailure:
         f"backfill of {place}: {why}",
         remedy="fill it with an update after the change, or load the values",
     )
-
-
-def _spell(value: Any) -> str:
-    return value.strip() if isinstance(value, str) else json.dumps(value, default=str)

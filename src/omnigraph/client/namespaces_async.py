@@ -1,63 +1,68 @@
-"""The verbs of branches, tags, commits, changes and running operations, as steps."""
+"""The namespaces of a remote graph, asynchronous."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.api.commit_listing import CommitFilter, CommitGraph
-from omnigraph.api.commits import WriterKind, commit_id_of
+from omnigraph.api.commit_listing import CommitFilter, CommitGraph, CommitPage
+from omnigraph.api.commits import Commit, WriterKind, commit_id_of
 from omnigraph.api.names import MAIN, BranchName
-from omnigraph.api.refs import BranchRef, RefList
-from omnigraph.api.targets import target_text
+from omnigraph.api.refs import BranchInfo, BranchRef, RefList, TagRef
+from omnigraph.api.targets import Target, target_text
 from omnigraph.client import decoding as answers
 from omnigraph.client import history_decoding as histories
-from omnigraph.client.requests import Steps, delete, get, path_of, post
+from omnigraph.client.requests import delete, get, path_of, post
 from omnigraph.client.results import RemoteBaseline, spool
 from omnigraph.errors import GraphError
 from omnigraph.runtime.clock import format_micros
 from omnigraph.runtime.limits import FEED_COMMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from omnigraph.api.change_pages import CommitChanges, FeedPage
-    from omnigraph.api.commit_listing import CommitPage
-    from omnigraph.api.commits import Commit
+    from omnigraph.api.changes import EntityChange
     from omnigraph.api.merges import ResetResult
-    from omnigraph.api.refs import BranchInfo, TagRef
-    from omnigraph.api.targets import Target
+    from omnigraph.client.connection import Connection
 
-__all__ = ["BranchVerbs", "ChangeVerbs", "CommitVerbs", "OperationVerbs", "TagVerbs"]
+__all__ = ["AsyncBranches", "AsyncChanges", "AsyncCommits", "AsyncOperations", "AsyncTags"]
 
 
-class BranchVerbs:
+class _Namespace:
+    def __init__(self, connection: Connection) -> None:
+        self._send = connection.send
+
+
+class AsyncBranches(_Namespace):
     """The branches of a graph."""
 
-    def create(self, name: str, *, source: Target = MAIN) -> Steps[BranchRef]:
+    async def create(self, name: str, *, source: Target = MAIN) -> BranchRef:
         """A new branch that begins at ``source``: a branch, a commit, a tag or a point in time."""
-        said = (yield post("/branches", {"name": name, "from": target_text(source)})).body
+        said = (
+            await self._send(post("/branches", {"name": name, "from": target_text(source)}))
+        ).body
         fork = said["graph_commit_id"]
         return BranchRef(BranchName(said["name"]), 0, "", True, 0, fork)  # noqa: FBT003
 
-    def list(self) -> Steps[RefList[BranchInfo]]:
+    async def list(self) -> RefList[BranchInfo]:
         """The open branches with their heads, by name; ``damaged`` has those without a head."""
-        body = (yield get("/branches")).body
+        body = (await self._send(get("/branches"))).body
         heads: dict[str, str] = body["heads"]
         commits: dict[str, Commit] = {}
         for name, head in heads.items():
             if head not in commits:
-                commits[head] = yield from _head(name, head)
+                commits[head] = await self._head(name, head)
         return RefList(
             [answers.branch_of(name, commits[head]) for name, head in heads.items()],
             answers.damage_of(body),
         )
 
-    def delete(self, name: str, *, actor: str | None = None, force: bool = False) -> Steps[None]:
+    async def delete(self, name: str, *, actor: str | None = None, force: bool = False) -> None:
         """Delete a branch; ``force`` allows it while branches forked from it are open."""
         answers.refuse_actor(actor)
-        yield delete(f"/branches{path_of(name)}", force=force)
+        await self._send(delete(f"/branches{path_of(name)}", force=force))
 
-    def reset(
+    async def reset(
         self,
         name: str,
         *,
@@ -65,40 +70,43 @@ class BranchVerbs:
         actor: str | None = None,
         message: str | None = None,
         if_commit: str | None = None,
-    ) -> Steps[ResetResult]:
+    ) -> ResetResult:
         """Make a branch hold what another target holds, as a new commit."""
         answers.refuse_actor(actor)
         body = {"to": target_text(to), "message": message, "if_commit": if_commit}
-        return answers.reset_of((yield post(f"/branches{path_of(name)}/reset", body)).body)
+        return answers.reset_of(
+            (await self._send(post(f"/branches{path_of(name)}/reset", body))).body
+        )
+
+    async def _head(self, name: str, commit_id: str) -> Commit:
+        """A head with its parents; as far as it may be read."""
+        try:
+            return answers.commit_of((await self._send(get(f"/commits{path_of(commit_id)}"))).body)
+        except GraphError:
+            return answers.named_commit(commit_id, branch=name, kind=WriterKind.MUTATION)
 
 
-def _head(name: str, commit_id: str) -> Steps[Commit]:
-    """A head with its parents; as far as it may be read."""
-    try:
-        return answers.commit_of((yield get(f"/commits{path_of(commit_id)}")).body)
-    except GraphError:
-        return answers.named_commit(commit_id, branch=name, kind=WriterKind.MUTATION)
-
-
-class TagVerbs:
+class AsyncTags(_Namespace):
     """Names for commits that never move."""
 
-    def create(self, name: str, *, at: Target = MAIN, actor: str | None = None) -> Steps[TagRef]:
+    async def create(self, name: str, *, at: Target = MAIN, actor: str | None = None) -> TagRef:
         answers.refuse_actor(actor)
-        return answers.tag_of((yield post("/tags", {"name": name, "at": target_text(at)})).body)
+        return answers.tag_of(
+            (await self._send(post("/tags", {"name": name, "at": target_text(at)}))).body
+        )
 
-    def list(self) -> Steps[RefList[TagRef]]:
-        body = (yield get("/tags")).body
+    async def list(self) -> RefList[TagRef]:
+        body = (await self._send(get("/tags"))).body
         return RefList(map(answers.tag_of, body["tags"]), answers.damage_of(body))
 
-    def delete(self, name: str) -> Steps[None]:
-        yield delete(f"/tags{path_of(name)}")
+    async def delete(self, name: str) -> None:
+        await self._send(delete(f"/tags{path_of(name)}"))
 
 
-class CommitVerbs:
+class AsyncCommits(_Namespace):
     """The history of a graph."""
 
-    def list(self, wanted: CommitFilter | None = None) -> Steps[CommitPage]:
+    async def list(self, wanted: CommitFilter | None = None) -> CommitPage:
         """Commits, newest first."""
         asked = wanted or CommitFilter()
         said = {
@@ -111,31 +119,31 @@ class CommitVerbs:
             "page_token": asked.page_token,
             "hide_maintenance": asked.hide_maintenance or None,
         }
-        return answers.commits_of((yield get("/commits", **said)).body)
+        return answers.commits_of((await self._send(get("/commits", **said))).body)
 
-    def show(self, commit_id: str | Commit) -> Steps[Commit]:
+    async def show(self, commit_id: str | Commit) -> Commit:
         path = f"/commits{path_of(commit_id_of(commit_id))}"
-        return answers.commit_of((yield get(path)).body)
+        return answers.commit_of((await self._send(get(path))).body)
 
-    def graph(self, *, limit: int = 100) -> Steps[CommitGraph]:
+    async def graph(self, *, limit: int = 100) -> CommitGraph:
         """The last commits of all branches with their parents; a notebook draws it."""
-        heads: dict[str, str] = (yield get("/branches")).body["heads"]
+        heads: dict[str, str] = (await self._send(get("/branches"))).body["heads"]
         names: dict[str, list[str]] = {}
         for name, head in heads.items():
             names.setdefault(head, []).append(name)
-        for tag in (yield get("/tags")).body["tags"]:
+        for tag in (await self._send(get("/tags"))).body["tags"]:
             names.setdefault(tag["graph_commit_id"], []).append(f"tag {tag['name']}")
         found: dict[str, Commit] = {}
         for name in heads:
-            page = yield from self.list(CommitFilter(target=name, limit=limit))
+            page = await self.list(CommitFilter(target=name, limit=limit))
             found |= {commit.id: commit for commit in page.commits}
         newest = sorted(found.values(), key=lambda each: (-each.time_micros, each.id))[:limit]
         return CommitGraph(tuple(newest), {key: tuple(said) for key, said in names.items()})
 
-    def is_ancestor(self, older: str | Commit, newer: str | Commit) -> Steps[bool]:
+    async def is_ancestor(self, older: str | Commit, newer: str | Commit) -> bool:
         """Whether a commit is another one, or came before it; asks for each commit between."""
-        wanted = yield from self.show(older)
-        start = yield from self.show(newer)
+        wanted = await self.show(older)
+        start = await self.show(newer)
         seen: set[str] = {start.id}
         waiting = [start]
         while waiting:
@@ -146,15 +154,15 @@ class CommitVerbs:
                 # Nothing that is older than what is looked for can descend from it.
                 if parent not in seen and parent[:10] >= wanted.id[:10]:
                     seen.add(parent)
-                    waiting.append((yield from self.show(parent)))
+                    waiting.append(await self.show(parent))
         return False
 
-    def merge_base(self, left: str | Commit, right: str | Commit) -> Steps[Commit | None]:
+    async def merge_base(self, left: str | Commit, right: str | Commit) -> Commit | None:
         """The newest commit that both descend from; asks for each commit on the way."""
         sides: dict[str, set[int]] = {}
         waiting: dict[str, Commit] = {}
         for side, given in enumerate((left, right)):
-            commit = yield from self.show(given)
+            commit = await self.show(given)
             waiting[commit.id] = commit
             sides.setdefault(commit.id, set()).add(side)
         while waiting:
@@ -163,7 +171,7 @@ class CommitVerbs:
                 return commit
             for parent in _parents(commit):
                 if parent not in sides:
-                    waiting[parent] = yield from self.show(parent)
+                    waiting[parent] = await self.show(parent)
                 sides.setdefault(parent, set()).update(sides[commit.id])
         return None
 
@@ -172,10 +180,10 @@ def _parents(commit: Commit) -> list[str]:
     return [ref.id for ref in (commit.parent, commit.merged_parent) if ref is not None]
 
 
-class ChangeVerbs:
+class AsyncChanges(_Namespace):
     """The changes of a graph, commit by commit."""
 
-    def of_commit(
+    async def of_commit(
         self,
         commit_id: str | Commit,
         *,
@@ -184,14 +192,24 @@ class ChangeVerbs:
         kinds: Sequence[str] = (),
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
-    ) -> Steps[CommitChanges]:
+    ) -> CommitChanges:
         """A page of what one commit changed, relative to its first parent."""
         path = f"/commits{path_of(commit_id_of(commit_id))}/changes"
         scope = {"kind": [*kinds], "type": [*types], "op": [*ops]}
-        answer = yield get(path, limit=limit, page_token=page_token, **scope)
+        answer = await self._send(get(path, limit=limit, page_token=page_token, **scope))
         return histories.commit_changes_of(answer.body)
 
-    def poll(
+    async def all_of_commit(self, commit_id: str | Commit) -> AsyncIterator[EntityChange]:
+        """Everything that one commit changed, page after page."""
+        page = await self.of_commit(commit_id)
+        while True:
+            for change in page.block.changes:
+                yield change
+            if page.next_page_token is None:
+                return
+            page = await self.of_commit(commit_id, page_token=page.next_page_token)
+
+    async def poll(
         self,
         *,
         branch: str = MAIN,
@@ -203,7 +221,7 @@ class ChangeVerbs:
         kinds: Sequence[str] = (),
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
-    ) -> Steps[FeedPage]:
+    ) -> FeedPage:
         """The next page of a branch's feed, from ``cursor``, or from ``start``: ``now`` (the
         default), ``beginning`` or ``after:<commit id>``."""
         said: dict[str, Any] = {
@@ -216,34 +234,34 @@ class ChangeVerbs:
             "type": [*types],
             "op": [*ops],
         }
-        return histories.feed_of((yield get("/changes", **said)).body)
+        return histories.feed_of((await self._send(get("/changes", **said))).body)
 
-    def baseline(
+    async def baseline(
         self,
         *,
         branch: str = MAIN,
         kinds: Sequence[str] = (),
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
-    ) -> Steps[RemoteBaseline]:
+    ) -> RemoteBaseline:
         """The head of a branch, whole, and the cursor to go on with behind it."""
         held = spool()
         body = {"branch": branch, "kind": [*kinds], "type": [*types], "op": [*ops]}
-        yield post("/changes/baseline", body, repeatable=True, sink=held.write)
+        await self._send(post("/changes/baseline", body, repeatable=True, sink=held.write))
         return RemoteBaseline.of(held)
 
 
-class OperationVerbs:
+class AsyncOperations(_Namespace):
     """What runs now on the server: queries, exports and writes."""
 
-    def list(self) -> Steps[Sequence[answers.RemoteOperation]]:
+    async def list(self) -> Sequence[answers.RemoteOperation]:
         """What is running, the oldest first."""
-        found = (yield get("/operations")).body["operations"]
+        found = (await self._send(get("/operations"))).body["operations"]
         return [answers.RemoteOperation.of(body) for body in found]
 
-    def cancel(self, operation_id: str) -> Steps[answers.RemoteOperation]:
+    async def cancel(self, operation_id: str) -> answers.RemoteOperation:
         """Stop what runs at its next step. A query fails with ``query.cancelled``, a write with
         ``operation.cancelled`` and without a trace; a commit that is being published is finished.
         """
-        answer = yield delete(f"/operations{path_of(operation_id)}")
+        answer = await self._send(delete(f"/operations{path_of(operation_id)}"))
         return answers.RemoteOperation.of(answer.body)

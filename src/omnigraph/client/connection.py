@@ -1,0 +1,33 @@
+"""A connection to one graph of a server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.client.graph_selection import find_graph
+
+if TYPE_CHECKING:
+    from omnigraph.client.address import Address
+    from omnigraph.client.requests import HttpRequest, HttpResponse
+    from omnigraph.client.transport import Transport
+
+__all__ = ["Connection"]
+
+
+class Connection:
+    """A transport, the graph of its requests, and the timeout of a call."""
+
+    def __init__(self, transport: Transport, address: Address, timeout: float | None) -> None:
+        self.transport = transport
+        self.address = address
+        self.timeout = timeout
+        # The actor of the token, from the first response on.
+        self.actor: str | None = None
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request; an address without a graph is that of the only one of the server."""
+        if self.address.graph is None and not request.flat:
+            self.address = self.address.named(await find_graph(self.send))
+        response = await self.transport.send(self.address, request, self.timeout)
+        self.actor = response.actor or self.actor
+        return response

@@ -1,0 +1,251 @@
+"""Reads of a remote graph at one target, asynchronous."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from omnigraph.api.arrow_stream import read_stream
+from omnigraph.api.entities import Blob, ExportResult, opened
+from omnigraph.api.names import MAIN
+from omnigraph.api.networkx import build_networkx, wanted_types
+from omnigraph.api.schemas import DesiredSchema
+from omnigraph.api.targets import Target, is_branch_target, target_text
+from omnigraph.catalog.backfill import match_backfill
+from omnigraph.catalog.build import build_catalog
+from omnigraph.catalog.diff import plan_migration
+from omnigraph.catalog.model import Catalog, EntityKind, EntityType
+from omnigraph.client import decoding as answers
+from omnigraph.client import history_decoding as histories
+from omnigraph.client.failures import not_served
+from omnigraph.client.request_bodies import ARROW_HEADERS, query_body, schema_body, target_body
+from omnigraph.client.requests import get, path_of, post
+from omnigraph.client.results import result_of, spool
+from omnigraph.frozen import frozen
+from omnigraph.language.pg.parser import parse_schema
+from omnigraph.language.source import DEFAULT_SOURCE_NAME, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import networkx as nx
+
+    from omnigraph.api.queries import Explanation
+    from omnigraph.api.results import QueryResult, QueryStream
+    from omnigraph.catalog.steps import MigrationPlan
+    from omnigraph.client.connection import Connection
+    from omnigraph.runtime.budget import Budget
+
+__all__ = ["AsyncRemoteGraphAt"]
+
+
+@frozen
+class _Held:
+    """A blob that came whole."""
+
+    data: bytes
+    tag: str
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def read(self, start: int, length: int) -> bytes:
+        return self.data[start : start + length]
+
+
+class AsyncRemoteGraphAt:
+    """A remote graph at one target: everything that reads, nothing that writes."""
+
+    def __init__(self, connection: Connection, target: Target = MAIN) -> None:
+        self._connection = connection
+        self._send = connection.send
+        self._target = target_text(target)
+
+    async def schema(self) -> str:
+        """The schema at this target, as ``.pg``."""
+        return str(
+            (await self._send(get("/schema", **target_body(self._target)))).body["schema_source"]
+        )
+
+    async def catalog(self) -> Catalog:
+        """The schema at this target, built from its text: its ids are not those of the graph."""
+        source = Source((await self.schema()), "<schema>")
+        return build_catalog(parse_schema(source), source)
+
+    async def nodes(self, type: str) -> pa.Table:  # noqa: A002 - the words of the graph
+        """All nodes of a type as one Arrow table: ``id``, then the properties."""
+        return await self._table(self._target, EntityKind.NODE, type)
+
+    async def edges(self, type: str) -> pa.Table:  # noqa: A002
+        """All edges of a type as one Arrow table: ``id``, ``src``, ``dst``, then the properties."""
+        return await self._table(self._target, EntityKind.EDGE, type)
+
+    async def to_networkx(self, *types: str) -> nx.MultiDiGraph:
+        """The graph, or some types of it, for NetworkX: nodes are ``(type, id)``, properties are
+        attributes. Edges come with the nodes at their ends."""
+        # One commit, whatever happens to the branch meanwhile.
+        commit = (await self._send(get("/snapshot", **target_body(self._target)))).body[
+            "graph_commit_id"
+        ]
+        catalog = await AsyncRemoteGraphAt(self._connection, commit).catalog()
+        tables: dict[str, pa.Table] = {}
+        for entity in wanted_types(catalog, types):
+            tables[entity.name] = await self._table(commit, entity.kind, entity.name)
+
+        def rows(entity: EntityType) -> list[dict[str, Any]]:
+            return list(tables[entity.name].to_pylist())
+
+        return build_networkx(catalog, types, rows)
+
+    async def blob(
+        self,
+        type: str,  # noqa: A002
+        id: str,  # noqa: A002
+        property: str,  # noqa: A002
+        *,
+        kind: str | None = None,
+    ) -> Blob:
+        """One blob, whole."""
+        if kind is None:
+            entity = (await self.catalog()).entity(type)
+            # A type that is not there is told by the server, in its words.
+            kind = "node" if entity is None else entity.kind.value
+        held = spool()
+        place = target_body(self._target)
+        said = get("/blob", entity=kind, type=type, id=id, property=property, **place)
+        answer = await self._send(said.into(held.write))
+        held.seek(0)
+        tag = answer.headers["etag"].strip('"')
+        return Blob(_Held(held.read(), tag), answer.headers["omnigraph-graph-commit"])
+
+    async def query(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        source_name: str = DEFAULT_SOURCE_NAME,  # noqa: ARG002 - the server names its sources
+        budget: Budget | None = None,
+        traversal: str | None = None,
+    ) -> QueryResult:
+        """Answer a read query, with typed values."""
+        body = query_body(self._target, text, params, name, traversal, budget)
+        return result_of(
+            await self._send(post("/query", body, repeatable=True, headers=ARROW_HEADERS))
+        )
+
+    async def stream(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        source_name: str = DEFAULT_SOURCE_NAME,  # noqa: ARG002
+        budget: Budget | None = None,
+    ) -> QueryStream:
+        """Answer a read query batch by batch; what does not fit in memory waits on disk."""
+        held = spool()
+        body = query_body(self._target, text, params, name, None, budget)
+        await self._send(
+            post("/query", body, repeatable=True, headers=ARROW_HEADERS, sink=held.write)
+        )
+        held.seek(0)
+        return read_stream(held)
+
+    async def explain(
+        self,
+        text: str,
+        *,
+        name: str | None = None,
+        source_name: str = DEFAULT_SOURCE_NAME,  # noqa: ARG002
+        traversal: str | None = None,
+    ) -> Explanation:
+        """How a query would be answered now; nothing is read."""
+        body = query_body(self._target, text, None, name, traversal)
+        return answers.explanation_of(
+            (await self._send(post("/explain", body, repeatable=True))).body
+        )
+
+    async def profile(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        source_name: str = DEFAULT_SOURCE_NAME,  # noqa: ARG002
+        budget: Budget | None = None,
+        traversal: str | None = None,
+    ) -> Explanation:
+        """Answer a query and tell the rows, time and bytes of every step."""
+        body = query_body(self._target, text, params, name, traversal, budget)
+        return answers.explanation_of(
+            (await self._send(post("/profile", body, repeatable=True))).body
+        )
+
+    async def snapshot(self) -> dict[str, Any]:
+        """Which dataset versions this target consists of, and how many entities each holds."""
+        return dict((await self._send(get("/snapshot", **target_body(self._target)))).body)
+
+    async def plan_schema(
+        self,
+        schema: str,
+        *,
+        source_name: str = "<schema>",
+        allow_data_loss: bool = False,
+        backfill: Mapping[str, Any] | None = None,
+    ) -> MigrationPlan:
+        """The steps from the schema at this target to another one; changes nothing."""
+        if not is_branch_target(self._target):
+            raise not_served("plans for anything but a branch")
+        wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
+        shown = await self.planned(wanted)
+        said = post("/schema/plan", schema_body(wanted, self._target), repeatable=True)
+        return histories.RemotePlan(shown.steps, (await self._send(said)).body)
+
+    async def export(
+        self,
+        out: Any,
+        *,
+        format: str = "ndjson",  # noqa: A002
+        types: Sequence[str] = (),
+    ) -> ExportResult:
+        """Write everything at this target, or some types, to a path or an open binary file."""
+        if format != "ndjson":
+            raise not_served(f"exports as {format}")
+        # One commit, whatever happens to the branch meanwhile.
+        found = await self.snapshot()
+        commit = found["graph_commit_id"]
+        body = {"snapshot": commit, "type_names": list(types) or None}
+        with opened(out) as file:
+            await self._send(post("/export", body, repeatable=True, sink=file.write))
+        counts = tuple(
+            (EntityKind(each["entity_kind"]), each["type_name"], each["entity_count"])
+            for each in found["datasets"]
+            if not types or each["type_name"] in types
+        )
+        return ExportResult(self._target, commit, counts)
+
+    async def planned(self, wanted: DesiredSchema) -> MigrationPlan:
+        """The plan as it would be made here, to be shown step by step."""
+        accepted = await self.catalog()
+        found = await self.snapshot()
+        desired = wanted.build(accepted)
+        given = match_backfill(wanted.backfill, accepted, desired)
+        empty = {each["type_name"] for each in found["datasets"] if not each["entity_count"]}
+        return plan_migration(
+            accepted,
+            desired,
+            allow_data_loss=wanted.allow_data_loss,
+            empty_types=[each.id for each in accepted.types.values() if each.name in empty],
+            backfill=given.spelled,
+        )
+
+    async def _table(self, target: str, kind: EntityKind, name: str) -> pa.Table:
+        held = spool()
+        await self._send(
+            get(f"/entities{path_of(kind.value, name)}", **target_body(target)).into(held.write)
+        )
+        held.seek(0)
+        return pa.ipc.open_stream(held).read_all()
