@@ -11,6 +11,7 @@ from omnigraph.api.refs import BranchInfo, BranchRef, RefList, TagRef
 from omnigraph.api.targets import Target, target_text
 from omnigraph.client import decoding as answers
 from omnigraph.client import history_decoding as histories
+from omnigraph.client.connection import Requester
 from omnigraph.client.requests import delete, get, path_of, post
 from omnigraph.client.results import RemoteBaseline, spool
 from omnigraph.errors import GraphError
@@ -23,17 +24,11 @@ if TYPE_CHECKING:
     from omnigraph.api.change_pages import CommitChanges, FeedPage
     from omnigraph.api.changes import EntityChange
     from omnigraph.api.merges import ResetResult
-    from omnigraph.client.connection import Connection
 
 __all__ = ["AsyncBranches", "AsyncChanges", "AsyncCommits", "AsyncOperations", "AsyncTags"]
 
 
-class _Namespace:
-    def __init__(self, connection: Connection) -> None:
-        self._send = connection.send
-
-
-class AsyncBranches(_Namespace):
+class AsyncBranches(Requester):
     """The branches of a graph."""
 
     async def create(self, name: str, *, source: Target = MAIN) -> BranchRef:
@@ -46,7 +41,7 @@ class AsyncBranches(_Namespace):
 
     async def list(self) -> RefList[BranchInfo]:
         """The open branches with their heads, by name; ``damaged`` has those without a head."""
-        body = (await self._send(get("/branches"))).body
+        body = await self._get("/branches")
         heads: dict[str, str] = body["heads"]
         commits: dict[str, Commit] = {}
         for name, head in heads.items():
@@ -74,36 +69,32 @@ class AsyncBranches(_Namespace):
         """Make a branch hold what another target holds, as a new commit."""
         answers.refuse_actor(actor)
         body = {"to": target_text(to), "message": message, "if_commit": if_commit}
-        return answers.reset_of(
-            (await self._send(post(f"/branches{path_of(name)}/reset", body))).body
-        )
+        return answers.reset_of(await self._post(f"/branches{path_of(name)}/reset", body))
 
     async def _head(self, name: str, commit_id: str) -> Commit:
         """A head with its parents; as far as it may be read."""
         try:
-            return answers.commit_of((await self._send(get(f"/commits{path_of(commit_id)}"))).body)
+            return answers.commit_of(await self._get(f"/commits{path_of(commit_id)}"))
         except GraphError:
             return answers.named_commit(commit_id, branch=name, kind=WriterKind.MUTATION)
 
 
-class AsyncTags(_Namespace):
+class AsyncTags(Requester):
     """Names for commits that never move."""
 
     async def create(self, name: str, *, at: Target = MAIN, actor: str | None = None) -> TagRef:
         answers.refuse_actor(actor)
-        return answers.tag_of(
-            (await self._send(post("/tags", {"name": name, "at": target_text(at)}))).body
-        )
+        return answers.tag_of(await self._post("/tags", {"name": name, "at": target_text(at)}))
 
     async def list(self) -> RefList[TagRef]:
-        body = (await self._send(get("/tags"))).body
+        body = await self._get("/tags")
         return RefList(map(answers.tag_of, body["tags"]), answers.damage_of(body))
 
     async def delete(self, name: str) -> None:
         await self._send(delete(f"/tags{path_of(name)}"))
 
 
-class AsyncCommits(_Namespace):
+class AsyncCommits(Requester):
     """The history of a graph."""
 
     async def list(self, wanted: CommitFilter | None = None) -> CommitPage:
@@ -119,19 +110,19 @@ class AsyncCommits(_Namespace):
             "page_token": asked.page_token,
             "hide_maintenance": asked.hide_maintenance or None,
         }
-        return answers.commits_of((await self._send(get("/commits", **said))).body)
+        return answers.commits_of(await self._get("/commits", **said))
 
     async def show(self, commit_id: str | Commit) -> Commit:
         path = f"/commits{path_of(commit_id_of(commit_id))}"
-        return answers.commit_of((await self._send(get(path))).body)
+        return answers.commit_of(await self._get(path))
 
     async def graph(self, *, limit: int = 100) -> CommitGraph:
         """The last commits of all branches with their parents; a notebook draws it."""
-        heads: dict[str, str] = (await self._send(get("/branches"))).body["heads"]
+        heads: dict[str, str] = (await self._get("/branches"))["heads"]
         names: dict[str, list[str]] = {}
         for name, head in heads.items():
             names.setdefault(head, []).append(name)
-        for tag in (await self._send(get("/tags"))).body["tags"]:
+        for tag in (await self._get("/tags"))["tags"]:
             names.setdefault(tag["graph_commit_id"], []).append(f"tag {tag['name']}")
         found: dict[str, Commit] = {}
         for name in heads:
@@ -180,7 +171,7 @@ def _parents(commit: Commit) -> list[str]:
     return [ref.id for ref in (commit.parent, commit.merged_parent) if ref is not None]
 
 
-class AsyncChanges(_Namespace):
+class AsyncChanges(Requester):
     """The changes of a graph, commit by commit."""
 
     async def of_commit(
@@ -234,7 +225,7 @@ class AsyncChanges(_Namespace):
             "type": [*types],
             "op": [*ops],
         }
-        return histories.feed_of((await self._send(get("/changes", **said))).body)
+        return histories.feed_of(await self._get("/changes", **said))
 
     async def baseline(
         self,
@@ -251,12 +242,12 @@ class AsyncChanges(_Namespace):
         return RemoteBaseline.of(held)
 
 
-class AsyncOperations(_Namespace):
+class AsyncOperations(Requester):
     """What runs now on the server: queries, exports and writes."""
 
     async def list(self) -> Sequence[answers.RemoteOperation]:
         """What is running, the oldest first."""
-        found = (await self._send(get("/operations"))).body["operations"]
+        found = (await self._get("/operations"))["operations"]
         return [answers.RemoteOperation.of(body) for body in found]
 
     async def cancel(self, operation_id: str) -> answers.RemoteOperation:

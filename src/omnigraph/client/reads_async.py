@@ -18,6 +18,7 @@ from omnigraph.catalog.diff import plan_migration
 from omnigraph.catalog.model import Catalog, EntityKind, EntityType
 from omnigraph.client import decoding as answers
 from omnigraph.client import history_decoding as histories
+from omnigraph.client.connection import Requester
 from omnigraph.client.failures import not_served
 from omnigraph.client.request_bodies import ARROW_HEADERS, query_body, schema_body, target_body
 from omnigraph.client.requests import get, path_of, post
@@ -55,19 +56,16 @@ class _Held:
         return self.data[start : start + length]
 
 
-class AsyncRemoteGraphAt:
+class AsyncRemoteGraphAt(Requester):
     """A remote graph at one target: everything that reads, nothing that writes."""
 
     def __init__(self, connection: Connection, target: Target = MAIN) -> None:
-        self._connection = connection
-        self._send = connection.send
+        super().__init__(connection)
         self._target = target_text(target)
 
     async def schema(self) -> str:
         """The schema at this target, as ``.pg``."""
-        return str(
-            (await self._send(get("/schema", **target_body(self._target)))).body["schema_source"]
-        )
+        return str((await self._get("/schema", **target_body(self._target)))["schema_source"])
 
     async def catalog(self) -> Catalog:
         """The schema at this target, built from its text: its ids are not those of the graph."""
@@ -86,9 +84,7 @@ class AsyncRemoteGraphAt:
         """The graph, or some types of it, for NetworkX: nodes are ``(type, id)``, properties are
         attributes. Edges come with the nodes at their ends."""
         # One commit, whatever happens to the branch meanwhile.
-        commit = (await self._send(get("/snapshot", **target_body(self._target)))).body[
-            "graph_commit_id"
-        ]
+        commit = (await self._get("/snapshot", **target_body(self._target)))["graph_commit_id"]
         catalog = await AsyncRemoteGraphAt(self._connection, commit).catalog()
         tables: dict[str, pa.Table] = {}
         for entity in wanted_types(catalog, types):
@@ -164,9 +160,7 @@ class AsyncRemoteGraphAt:
     ) -> Explanation:
         """How a query would be answered now; nothing is read."""
         body = query_body(self._target, text, None, name, traversal)
-        return answers.explanation_of(
-            (await self._send(post("/explain", body, repeatable=True))).body
-        )
+        return answers.explanation_of(await self._post("/explain", body, repeatable=True))
 
     async def profile(
         self,
@@ -180,13 +174,11 @@ class AsyncRemoteGraphAt:
     ) -> Explanation:
         """Answer a query and tell the rows, time and bytes of every step."""
         body = query_body(self._target, text, params, name, traversal, budget)
-        return answers.explanation_of(
-            (await self._send(post("/profile", body, repeatable=True))).body
-        )
+        return answers.explanation_of(await self._post("/profile", body, repeatable=True))
 
     async def snapshot(self) -> dict[str, Any]:
         """Which dataset versions this target consists of, and how many entities each holds."""
-        return dict((await self._send(get("/snapshot", **target_body(self._target)))).body)
+        return dict(await self._get("/snapshot", **target_body(self._target)))
 
     async def plan_schema(
         self,

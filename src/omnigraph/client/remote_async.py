@@ -83,7 +83,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
 
     async def status(self) -> Status:
         """What this graph is, how large it is, and what needs attention."""
-        return answers.status_of((await self._send(get("/status"))).body)
+        return answers.status_of(await self._get("/status"))
 
     async def mutate(
         self,
@@ -114,9 +114,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
         }
         path = "/mutate" if if_commit is None else "/mutate/if-graph-commit"
         headers = write_headers(if_commit, idempotency_key, dry_run=dry_run)
-        return answers.mutation_of(
-            (await self._send(post(path, body, repeatable=True, headers=headers))).body
-        )
+        return answers.mutation_of(await self._post(path, body, repeatable=True, headers=headers))
 
     async def load(
         self,
@@ -203,7 +201,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
         """What differs between two targets: iterate over it, or ask for its ``summary``."""
         ends = {"from": target_text(before), "to": target_text(after)}
         said = {**ends, "kind": kinds, "type": types, "op": ops}
-        return histories.diff_of((await self._send(get("/diff", **query_lists(said)))).body)
+        return histories.diff_of(await self._get("/diff", **query_lists(said)))
 
     async def blame(
         self,
@@ -218,9 +216,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
         # A type that is not there is told by the server, in its words.
         kind = "node" if entity is None else entity.kind.value
         path = f"/entities{path_of(kind, type, id)}/history"
-        return histories.history_of(
-            (await self._send(get(path, limit=limit, **target_body(target)))).body
-        )
+        return histories.history_of(await self._get(path, limit=limit, **target_body(target)))
 
     async def merge(
         self,
@@ -246,9 +242,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
             "message": message,
             "if_commit": if_commit,
         }
-        return histories.merge_of(
-            (await self._send(post("/branches/merge", body, repeatable=preview))).body
-        )
+        return histories.merge_of(await self._post("/branches/merge", body, repeatable=preview))
 
     async def revert(
         self,
@@ -288,7 +282,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
 
     async def stored_queries(self) -> list[dict[str, Any]]:
         """The stored queries that the server shows, with their typed parameters."""
-        return list((await self._send(get("/queries"))).body["queries"])
+        return list((await self._get("/queries"))["queries"])
 
     async def invoke_query(
         self,
