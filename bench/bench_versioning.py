@@ -24,9 +24,9 @@ from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.integrity.lookup import locate
 from omnigraph.ports.tables import ROW_ADDRESS
+from omnigraph.runtime.lru_cache import LruCache
 from omnigraph.testing.histories import branch_off
 from omnigraph.testing.kit import new_engine
-from omnigraph.versioning.root import Cache
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _differences(engine: Engine, home: Path) -> Table:
 
     def differ(one: str, other: str) -> int:
         # What was found before would be remembered.
-        engine.compared = Cache(1)
+        engine.compared = LruCache(1)
         return len(list(graph.diff(one, other)))
 
     assert differ(before, few) == FEW

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType
     from omnigraph.changes.compare import Differences, Images
-    from omnigraph.versioning.root import Cache
+    from omnigraph.runtime.lru_cache import LruCache
     from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = ["SnapshotComparison", "TypePair", "side_of"]
@@ -52,7 +52,7 @@ class SnapshotComparison:
     before: Snapshot | None
     after: Snapshot
     wanted: ChangeFilter = field(default_factory=ChangeFilter)
-    known: Cache[Any, Differences] | None = None
+    known: LruCache[Any, Differences] | None = None
 
     def pairs(self) -> list[TypePair]:
         """The types whose entities may differ, in the frozen order. Reads nothing."""
@@ -84,7 +84,7 @@ class SnapshotComparison:
         key = (self._state(self.before, pair.before), self._state(self.after, pair.after))
         if self.known is None:
             return self._compare(pair)
-        return self.known.get_or(key, lambda: self._compare(pair))
+        return self.known.get_or_make(key, lambda: self._compare(pair))
 
     def _compare(self, pair: TypePair) -> Differences:
         before = self.before and pair.before and side_of(self.before, pair.before)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from omnigraph.compiler.compilation import compile_source, require_texts
 from omnigraph.language.source import DEFAULT_SOURCE_NAME
+from omnigraph.runtime.lru_cache import LruCache
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog
@@ -28,9 +27,7 @@ class CompileCache:
     """
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
-        self._capacity = max(1, capacity)
-        self._entries: OrderedDict[_Key, QueryIR] = OrderedDict()
-        self._lock = Lock()
+        self._entries: LruCache[_Key, QueryIR] = LruCache(max(1, capacity))
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -47,20 +44,10 @@ class CompileCache:
         """The compiled query; ``digest`` is that of the catalog."""
         require_texts(text, name)
         key = (digest, text, name)
-        with self._lock:
-            found = self._entries.get(key)
-            if found is not None:
-                self._entries.move_to_end(key)
-                return found
-        compiled = compile_source(catalog, text, name, source_name=source_name)
-        with self._lock:
-            self._entries[key] = compiled
-            self._entries.move_to_end(key)
-            while len(self._entries) > self._capacity:
-                self._entries.popitem(last=False)
-        return compiled
+        return self._entries.get_or_make(
+            key, lambda: compile_source(catalog, text, name, source_name=source_name)
+        )
 
     def clear(self) -> None:
         """Forgets everything."""
-        with self._lock:
-            self._entries.clear()
+        self._entries.clear()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.errors import Forbidden
 from omnigraph.policy.actions import Action
 from omnigraph.policy.questions import AuthorizationRequest, Decision, Extent
+from omnigraph.runtime.lru_cache import LruCache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,24 +36,13 @@ class Policy:
         self.bundle = bundle
         self._engine = engine
         self._actors = None if bundle.applies_to_everyone else bundle.actors
-        self._decisions: OrderedDict[AuthorizationRequest, Decision] = OrderedDict()
-        self._lock = threading.Lock()
+        self._decisions: LruCache[AuthorizationRequest, Decision] = LruCache(_CACHED_MAX)
 
     def decide(self, request: AuthorizationRequest) -> Decision:
         """Return the decision on a request, from the cache if it is there."""
         if self._actors is not None and request.actor not in self._actors:
             return _UNKNOWN_ACTOR
-        with self._lock:
-            found = self._decisions.get(request)
-            if found is not None:
-                self._decisions.move_to_end(request)
-                return found
-        found = self._engine.decide(request)
-        with self._lock:
-            self._decisions[request] = found
-            while len(self._decisions) > _CACHED_MAX:
-                self._decisions.popitem(last=False)
-        return found
+        return self._decisions.get_or_make(request, lambda: self._engine.decide(request))
 
 
 class ActorPolicy:

@@ -10,11 +10,11 @@ from omnigraph.api.names import MAIN
 from omnigraph.compiler import CompileCache
 from omnigraph.recovery.sweep import Recovery
 from omnigraph.runtime.budget import Budget
+from omnigraph.runtime.lru_cache import LruCache
 from omnigraph.session.prepared_queries import PreparedQueries
 from omnigraph.session.running_operations import RunningOperations
 from omnigraph.versioning.heads import Heads
 from omnigraph.versioning.lineage import Lineage
-from omnigraph.versioning.root import Cache
 from omnigraph.versioning.snapshot import Snapshot, open_snapshot
 from omnigraph.versioning.targets import Resolver
 
@@ -55,9 +55,9 @@ class Engine:
         # What a query may cost when its call does not say.
         self.budget = Budget()
         # Differences between pins: the next page of a long answer need not find them again.
-        self.compared: Cache[Any, Differences] = Cache(8)
+        self.compared: LruCache[Any, Differences] = LruCache(8)
         # The same graph to readers who see less of it, by who they are.
-        self._seen: Cache[Hashable, Engine] = Cache(128)
+        self._seen: LruCache[Hashable, Engine] = LruCache(128)
 
     @property
     def attempts(self) -> WriteTransactions:
@@ -71,7 +71,7 @@ class Engine:
 
     def seen_through(self, who: Hashable, reduce: Callable[[Catalog], Catalog]) -> Engine:
         """The engine to read through for somebody who sees less; ``who`` always sees the same."""
-        return self._seen.get_or(who, lambda: self._reduced(reduce))
+        return self._seen.get_or_make(who, lambda: self._reduced(reduce))
 
     def _reduced(self, reduce: Callable[[Catalog], Catalog]) -> Engine:
         seen = copy(self)
@@ -79,7 +79,7 @@ class Engine:
         # What was compiled against all of a schema must not be found by who sees part of it.
         seen.compiled = CompileCache()
         seen.prepared = PreparedQueries(seen.compiled)
-        seen.compared = Cache(8)
+        seen.compared = LruCache(8)
         seen._last_snapshot = None  # noqa: SLF001 - of the copy
         return seen
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EdgeType, TypeId
@@ -20,6 +18,7 @@ from omnigraph.planner import PlannerStatistics, bucket_of, plan_read
 from omnigraph.planner.access import choose_access
 from omnigraph.planner.plan import Access
 from omnigraph.ports.indexes import IndexKind
+from omnigraph.runtime.lru_cache import LruCache
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,7 +125,7 @@ class PreparedQuery:
         self.ir = ir
         self._params = {spec.name: (spec.dtype, spec.nullable) for spec in ir.params}
         self._type_ids = tuple(sorted({use.type_id for use in ir.reads}))
-        self._plans: OrderedDict[tuple[int, ...], Executable] = OrderedDict()
+        self._plans: LruCache[tuple[int, ...], Executable] = LruCache(_PLANS_PER_QUERY)
         # The last manifest that was read from memory: nothing of it needs to be asked again.
         self._settled: tuple[Manifest, Executable, SnapshotSource] | None = None
 
@@ -162,9 +161,7 @@ class PreparedQuery:
         found = self._plans.get(bucket)
         if found is None:
             plan = plan_read(self.ir, self.facts(snapshot))
-            found = self._plans[bucket] = Executable(plan, snapshot.catalog)
-            while len(self._plans) > _PLANS_PER_QUERY:
-                self._plans.popitem(last=False)
+            found = self._plans.put(bucket, Executable(plan, snapshot.catalog))
         return found
 
     def choose(
@@ -191,8 +188,7 @@ class PreparedQueries:
 
     def __init__(self, compiled: CompileCache) -> None:
         self._compiled = compiled
-        self._entries: OrderedDict[_Key, PreparedQuery] = OrderedDict()
-        self._lock = threading.Lock()
+        self._entries: LruCache[_Key, PreparedQuery] = LruCache(_CAPACITY)
 
     def prepare(
         self, snapshot: Snapshot, text: str, name: str | None, source_name: str
@@ -200,17 +196,11 @@ class PreparedQueries:
         """The query, compiled against the schema of the snapshot; it must be a read."""
         require_texts(text, name)
         key = (snapshot.manifest.commit.schema, text, name)
-        with self._lock:
-            found = self._entries.get(key)
-            if found is not None:
-                self._entries.move_to_end(key)
-                return found
+        found = self._entries.get(key)
+        if found is not None:
+            return found
         made = PreparedQuery(_require_read(self._compile(snapshot, text, name, source_name)))
-        with self._lock:
-            self._entries[key] = made
-            while len(self._entries) > _CAPACITY:
-                self._entries.popitem(last=False)
-        return made
+        return self._entries.put(key, made)
 
     def _compile(
         self, snapshot: Snapshot, text: str, name: str | None, source_name: str

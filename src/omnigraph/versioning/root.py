@@ -2,64 +2,32 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from omnigraph.catalog.canonical import canonical_bytes, digest, from_json
 from omnigraph.errors import NotFound, SchemaFailure, StorageFault, Unsupported
 from omnigraph.runtime.clock import SYSTEM_CLOCK, Clock
 from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.runtime.limits import DEFAULT_LIMITS, Limits
+from omnigraph.runtime.lru_cache import LruCache
 from omnigraph.versioning import layout
 from omnigraph.versioning.manifest import Manifest, from_rows
 from omnigraph.versioning.refs import RefStore
 from omnigraph.versioning.stamp import Stamp, read_stamp
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from omnigraph.catalog.model import Catalog
     from omnigraph.ports.objects import ObjectStore
     from omnigraph.ports.tables import TableStore
 
-__all__ = ["Cache", "GraphRoot"]
+__all__ = ["GraphRoot"]
 
 # Whoever asked is not to blame: a commit names a schema that is not there.
 _BRING_BACK = "the graph is damaged: bring the object back from a copy; it never changes"
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-
-class Cache(Generic[K, V]):
-    """A bounded map of immutable things, least recently used first out. Thread-safe."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._items: OrderedDict[K, V] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: K) -> V | None:
-        with self._lock:
-            if key not in self._items:
-                return None
-            self._items.move_to_end(key)
-            return self._items[key]
-
-    def put(self, key: K, value: V) -> V:
-        with self._lock:
-            self._items[key] = value
-            self._items.move_to_end(key)
-            while len(self._items) > self._size:
-                self._items.popitem(last=False)
-            return value
-
-    def get_or(self, key: K, make: Callable[[], V]) -> V:
-        """What is made twice by two threads is equal, so nobody waits for anybody."""
-        found = self.get(key)
-        return self.put(key, make()) if found is None else found
 
 
 def _leave_torn(_: StorageFault) -> bool:
@@ -81,22 +49,22 @@ class GraphRoot:
     # How the storage is reached, for processes that help from elsewhere. Secrets: never printed.
     storage_options: Mapping[str, str] | None = field(default=None, repr=False)
     refs: RefStore = field(init=False)
-    manifests: Cache[tuple[str, int], Manifest] = field(init=False)
-    catalogs: Cache[str, Catalog] = field(init=False)
+    manifests: LruCache[tuple[str, int], Manifest] = field(init=False)
+    catalogs: LruCache[str, Catalog] = field(init=False)
     # Tries to mend what a fault complains about; recovery knows how.
     heal: Callable[[StorageFault], bool] = field(default_factory=lambda: _leave_torn, init=False)
     # What of a schema is seen through this root; None: all of it.
     reduce: Callable[[Catalog], Catalog] | None = field(default=None, init=False)
-    reduced: Cache[str, Catalog] = field(init=False)
+    reduced: LruCache[str, Catalog] = field(init=False)
     # Manifest versions that this process knows to be safe from a power cut.
-    synced: Cache[tuple[str, int], bool] = field(init=False)
+    synced: LruCache[tuple[str, int], bool] = field(init=False)
 
     def __post_init__(self) -> None:
         self.refs = RefStore(self.objects)
-        self.manifests = Cache(self.limits.manifest_cache)
-        self.catalogs = Cache(self.limits.catalog_cache)
-        self.reduced = Cache(self.limits.catalog_cache)
-        self.synced = Cache(self.limits.manifest_cache)
+        self.manifests = LruCache(self.limits.manifest_cache)
+        self.catalogs = LruCache(self.limits.catalog_cache)
+        self.reduced = LruCache(self.limits.catalog_cache)
+        self.synced = LruCache(self.limits.manifest_cache)
 
     @property
     def locks(self) -> ObjectStore:
@@ -115,7 +83,7 @@ class GraphRoot:
 
     def manifest(self, incarnation: str, version: int) -> Manifest:
         """One graph commit, read once."""
-        return self.manifests.get_or(
+        return self.manifests.get_or_make(
             (incarnation, version),
             lambda: from_rows(
                 incarnation,
@@ -126,15 +94,15 @@ class GraphRoot:
 
     def catalog(self, key: str) -> Catalog:
         """The schema of a commit, by the digest of its content."""
-        found = self.catalogs.get_or(key, lambda: self._read_catalog(key))
+        found = self.catalogs.get_or_make(key, lambda: self._read_catalog(key))
         reduce = self.reduce
-        return found if reduce is None else self.reduced.get_or(key, lambda: reduce(found))
+        return found if reduce is None else self.reduced.get_or_make(key, lambda: reduce(found))
 
     def seen_through(self, reduce: Callable[[Catalog], Catalog]) -> GraphRoot:
         """The same graph to somebody who sees less of its schemas. For reading only: what is
         written must keep to all of the schema."""
         seen = copy(self)
-        seen.reduce, seen.reduced = reduce, Cache(self.limits.catalog_cache)
+        seen.reduce, seen.reduced = reduce, LruCache(self.limits.catalog_cache)
         return seen
 
     def put_catalog(self, catalog: Catalog) -> str:

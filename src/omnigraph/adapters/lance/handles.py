@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from omnigraph.adapters.lance.fingerprint import fingerprint_of
 from omnigraph.adapters.lance.imports import load_lance
 from omnigraph.errors import StorageFault
 from omnigraph.ports.tables import Pin
+from omnigraph.runtime.lru_cache import LruCache
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +44,7 @@ class HandleCache:
         self._session: Any = None
         self._lock = Lock()
         # Keyed by identity: a number that was reused can never answer for the old version.
-        self._pinned: OrderedDict[tuple[str, int, str], Any] = OrderedDict()
+        self._pinned: LruCache[tuple[str, int, str], Any] = LruCache(_CACHED_HANDLES_MAX)
 
     @property
     def storage_options(self) -> dict[str, str] | None:
@@ -78,28 +78,19 @@ class HandleCache:
     def pinned(self, pin: Pin) -> Any:
         """The dataset at a pin: the fingerprint is checked when it is opened."""
         key = (pin.path, pin.version, pin.fingerprint)
-        with self._lock:
-            found = self._pinned.get(key)
-            if found is not None:
-                self._pinned.move_to_end(key)
-                return found
+        found = self._pinned.get(key)
+        if found is not None:
+            return found
         dataset = self.at(pin.path, pin.version)
         _require_fingerprint(pin, fingerprint_of(dataset))
-        self._keep(key, dataset)
+        self._pinned.put(key, dataset)
         return dataset
 
     def pin(self, path: str, dataset: Any, fingerprint: str | None = None) -> Pin:
         """The pin of an opened dataset, which is kept open."""
         known = fingerprint or fingerprint_of(dataset)
-        self._keep((path, dataset.version, known), dataset)
+        self._pinned.put((path, dataset.version, known), dataset)
         return Pin(path, dataset.version, known, dataset.count_rows())
-
-    def _keep(self, key: tuple[str, int, str], dataset: Any) -> None:
-        with self._lock:
-            self._pinned[key] = dataset
-            self._pinned.move_to_end(key)
-            while len(self._pinned) > _CACHED_HANDLES_MAX:
-                self._pinned.popitem(last=False)
 
     def _open(self, path: str, version: int) -> Any:
         with panics_as_errors():

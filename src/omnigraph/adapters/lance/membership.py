@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from omnigraph.adapters.lance.handle_metadata import FragmentInfo, file_names, fragments_of
+from omnigraph.runtime.lru_cache import LruCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,11 +54,9 @@ class MembershipFilter:
     """The texts in columns of data files, as hashes. Thread-safe."""
 
     def __init__(self, bytes_max: int = _BYTES_MAX) -> None:
-        self._bytes_max = bytes_max
         self._lock = threading.Lock()
-        self._known: OrderedDict[_Key, _Hashes] = OrderedDict()
-        self._bytes = 0
-        self._asked: OrderedDict[_Key, int] = OrderedDict()
+        self._known: LruCache[_Key, _Hashes] = LruCache(max_bytes=bytes_max, size_of=_weight)
+        self._asked: LruCache[_Key, int] = LruCache(_ASKED_MAX)
         self._columns: set[str] = set()
         self._reading: set[_Key] = set()
 
@@ -71,7 +69,7 @@ class MembershipFilter:
         found: set[int] = set()
         unknown = []
         for place, fragment in enumerate(fragments_of(dataset)):
-            known = None if fragment.laid_over else self._hashes_of((fragment.name, column))
+            known = None if fragment.laid_over else self._known.get((fragment.name, column))
             if known is None:
                 unknown.append((place, fragment))
             else:
@@ -80,7 +78,7 @@ class MembershipFilter:
             self._read_due(dataset, column, unknown)
             return values
         for _, fragment in unknown:
-            hashes = self._hashes_of((fragment.name, column))
+            hashes = self._known.get((fragment.name, column))
             if hashes is None:
                 # Crowded out already.
                 return values
@@ -100,13 +98,6 @@ class MembershipFilter:
             for column in self._columns.intersection(rows.column_names):
                 if pa.types.is_string(part.schema.field(column).type):
                     self._keep((file_names(fragment), column), _hashes(part.column(column)))
-
-    def _hashes_of(self, key: _Key) -> _Hashes | None:
-        with self._lock:
-            found = self._known.get(key)
-            if found is not None:
-                self._known.move_to_end(key)
-            return found
 
     def _read_few(self, dataset: Any, column: str, unknown: list[_Placed]) -> bool:
         """Read all that is not known in one scan, when that is little."""
@@ -130,10 +121,7 @@ class MembershipFilter:
     def _is_due(self, key: _Key, rows: int) -> bool:
         """A file that is asked about once is not worth reading, and a large one not soon."""
         with self._lock:
-            times = self._asked.pop(key, 0) + 1
-            self._asked[key] = times
-            while len(self._asked) > _ASKED_MAX:
-                self._asked.popitem(last=False)
+            times = self._asked.put(key, (self._asked.get(key) or 0) + 1)
             due = times > 1 + rows // _ROWS_PER_QUESTION and key not in self._reading
             if due:
                 self._reading.add(key)
@@ -148,7 +136,7 @@ class MembershipFilter:
             finally:
                 with self._lock:
                     self._reading.discard(key)
-                    self._asked.pop(key, None)
+                    self._asked.pop(key)
 
         if rows <= _READ_AT_ONCE_ROWS:
             read()
@@ -158,11 +146,7 @@ class MembershipFilter:
     def _keep(self, key: _Key, hashes: np.ndarray) -> None:
         few = len(hashes) <= _SET_ROWS_MAX
         kept: _Hashes = frozenset(hashes.tolist()) if few else np.sort(hashes)
-        with self._lock:
-            self._bytes += _weight(kept) - _weight(self._known.pop(key, frozenset()))
-            self._known[key] = kept
-            while self._bytes > self._bytes_max:
-                self._bytes -= _weight(self._known.popitem(last=False)[1])
+        self._known.put(key, kept)
 
 
 def _common(wanted: np.ndarray, hashes: _Hashes) -> frozenset[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.lance import staging
@@ -34,6 +33,7 @@ from omnigraph.adapters.objects.options import bucket_options
 from omnigraph.adapters.objects.uris import Scheme, parse_uri
 from omnigraph.errors import AlreadyExists, Conflict, Unsupported
 from omnigraph.ports.tables import Pin, StagedSwap
+from omnigraph.runtime.lru_cache import LruCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,7 +74,7 @@ class LanceTables:
         self._sync = TableSync(location.uri) if durable and local else NoSync()
         # The manifest versions that this process swapped in last, still open and synced already:
         # mostly it builds on its own.
-        self._swapped: OrderedDict[str, tuple[int, Any]] = OrderedDict()
+        self._swapped: LruCache[str, tuple[int, Any]] = LruCache(_SWAPPED_MAX)
 
     # --- tables ---
 
@@ -225,7 +225,7 @@ class LanceTables:
         if expected == 0:
             url, options = self._handles.url(path), self._handles.storage_options
             return staging.write_first_rows(url, rows, path=path, storage_options=options), None
-        version, handle = self._swapped.get(path, (0, None))
+        version, handle = self._swapped.get(path) or (0, None)
         if version != expected:
             # A writer syncs the head that it builds on.
             handle = self._handles.at(path, expected)
@@ -234,9 +234,7 @@ class LanceTables:
         return staging.write_rows(handle, rows, path=path, mode="overwrite"), handle
 
     def _remember(self, path: str, version: int, dataset: Any) -> None:
-        self._swapped[path] = (version, dataset)
-        while len(self._swapped) > _SWAPPED_MAX:
-            self._swapped.popitem(last=False)
+        self._swapped.put(path, (version, dataset))
 
     def _contents(self, path: str, version: int) -> Iterator[str]:
         """The keys of a version's files. Lazy: nothing is opened where nothing is synced."""
