@@ -1,11 +1,32 @@
 """From the syntax of ``.gq`` to typed, self-contained IR.
 
-In the order of control: ``compilation`` holds the doors; ``lower`` walks a query; ``patterns``
-(with ``traversals`` and ``inline_filters``), ``returns`` and ``mutations`` (with ``assignments``)
-are its parts; ``expressions`` lowers what stands in them, with ``comparisons``, ``search``,
-``aggregates``, ``constants`` and ``literals``; ``scope`` knows what names mean, and ``unit``
-collects findings and the types that are touched. Every rule is a module of its own in ``rules``;
-``codes`` lists them. ``params`` types the values of parameters; ``cache`` keeps compiled queries.
+Modules in reading order:
+
+* ``compilation``: compiles a text or a syntax tree.
+* ``lower``: a whole query.
+* ``unit``: diagnostics, slots and touched types of one query.
+* ``scope``: resolves names.
+* ``patterns``: the clauses of a block.
+* ``traversals``: directs traversals by the types of their ends.
+* ``type_inference``: infers the types of variables.
+* ``inline_filters``: conditions inside of bindings.
+* ``returns``: columns, order and page.
+* ``columns``: names and wire types of columns.
+* ``expressions``: lowers and types expressions.
+* ``operands``: typed expressions with their places.
+* ``comparisons``: comparisons and membership.
+* ``literals``: types of literals.
+* ``constants``: literals, parameters and lists of them.
+* ``search``: search functions.
+* ``aggregates``: types of aggregates.
+* ``mutations``: statements that change entities.
+* ``assignments``: assigned values.
+* ``rules``: one module for each rule that a query must keep.
+* ``codes``: the codes of the rules.
+* ``params``: types the values of parameters.
+* ``cache``: keeps compiled queries.
+* ``lint``: advice about correct queries.
+* ``lint_rules``: one module for each kind of advice.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def column_name(node: ast.Expr) -> str:
 
 
 def result_column(projection: Projection) -> ResultColumn:
-    """What a client has to know of a column before the first row arrives."""
+    """Describe a column for a client, before the first row arrives."""
     nullable = ir.is_nullable(projection.expr)
     match ir.type_of(projection.expr):
         case None:

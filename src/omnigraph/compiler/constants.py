@@ -70,7 +70,7 @@ def lower_items(names: Names, node: ast.ListLiteral) -> list[TypedOperand] | Non
 
 
 def lower_list(names: Names, node: ast.ListLiteral) -> ir.MakeList | None:
-    """A list where nothing says what it should hold; an empty one holds strings."""
+    """A list whose item type follows from its items alone; an empty one holds strings."""
     items = lower_items(names, node)
     if items is None:
         return None

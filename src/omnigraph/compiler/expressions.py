@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.compiler import comparisons
 from omnigraph.compiler.aggregates import fold_type
+from omnigraph.compiler.comparisons import (
+    compare,
+    is_in,
+    is_in_items,
+    is_null,
+    string_or_list_match,
+)
 from omnigraph.compiler.constants import lower_items, lower_list, lower_literal
 from omnigraph.compiler.operands import TypedOperand
 from omnigraph.compiler.rules import (
@@ -73,8 +79,8 @@ def _comparison(names: Names, node: ast.Comparison) -> ir.Expr | None:
     if left is None or right is None:
         return None
     if isinstance(node.op, ast.MatchOp):
-        return comparisons.string_or_list_match(names.unit, node.op, left, right)
-    return comparisons.compare(names.unit, node.op, left, right, span=node.span)
+        return string_or_list_match(names.unit, node.op, left, right)
+    return compare(names.unit, node.op, left, right, span=node.span)
 
 
 def _membership(names: Names, node: ast.Membership) -> ir.Expr | None:
@@ -83,18 +89,18 @@ def _membership(names: Names, node: ast.Membership) -> ir.Expr | None:
         written_out = lower_items(names, node.options)
         if item is None or written_out is None:
             return None
-        return comparisons.is_in_items(names.unit, item, written_out)
+        return is_in_items(names.unit, item, written_out)
     options = lower_operand(names, node.options)
     if item is None or options is None:
         return None
-    return comparisons.is_in(names.unit, item, options)
+    return is_in(names.unit, item, options)
 
 
 def _is_null(names: Names, node: ast.IsNull) -> ir.Expr | None:
     operand = lower_operand(names, node.operand)
     if operand is None:
         return None
-    return comparisons.is_null(names.unit, operand, negated=node.negated)
+    return is_null(names.unit, operand, negated=node.negated)
 
 
 def _logical(names: Names, node: ast.Logical) -> ir.Expr | None:

@@ -93,7 +93,7 @@ def lint(
     """Everything that is wrong, or suspicious, in a file of queries.
 
     ``large_types`` names the types that are too large to be read whole, with their numbers of
-    entities; without it no filter is said to need an index. Where some queries do not parse, the
+    entities; without it no filter is reported as unindexed. Where some queries do not parse, the
     others are still checked against the schema, but nothing is suspected: what looks unused or
     unset may be used in the part that could not be read.
     """
@@ -143,7 +143,7 @@ def _summary(found: Finding) -> str:
 
 
 def _operation(lowered: QueryIR) -> dict[str, Any]:
-    """What a client or a policy has to know of a query before it runs."""
+    """The facts of a query that a client or a policy needs before it runs."""
     columns, writes = (lowered.columns, ()) if isinstance(lowered, ReadIR) else ((), lowered.writes)
     return {
         "result": [_column(column) for column in columns],

@@ -1,7 +1,7 @@
 """Literals: the type they have by themselves, and how they take on the type of what they meet.
 
-Fitting a literal to a type can fail; a ``LiteralMismatch`` then says why, and the rule that asked
-gives it a code and a place.
+Fitting a literal to a type can fail; a ``LiteralMismatch`` then holds the reason, and the calling
+rule adds code and place.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _number_beside(literal: Const, scalar: Scalar) -> Const:
         whole = isinstance(value, int) or value.is_integer()
         return Const(int(value), ScalarType(scalar)) if whole and low <= value <= high else literal
     if scalar is Scalar.F32:
-        # What is stored was narrowed; a literal that is not would never be equal to it.
+        # Stored values are narrowed; a wider literal would never be equal to one.
         narrowed = stored_in(literal, _F32)
         return literal if isinstance(narrowed, LiteralMismatch) else narrowed
     return Const(float(value), F64) if float(value) == value else literal

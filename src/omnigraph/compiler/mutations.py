@@ -124,7 +124,7 @@ def _assignments(values: dict[str, ir.Expr]) -> tuple[Assignment, ...]:
 
 
 def _inserted_property(scope: EntityScope, item: ast.Assignment) -> Property | None:
-    """What an insert may name: a property, or an endpoint."""
+    """Resolve a name in an insert: a property, or an endpoint."""
     found = scope.entity.by_name.get(item.prop) or _endpoint(scope, item.prop)
     if found is None:
         _report_unknown(scope, item)
@@ -132,7 +132,7 @@ def _inserted_property(scope: EntityScope, item: ast.Assignment) -> Property | N
 
 
 def _updated_property(scope: EntityScope, item: ast.Assignment) -> Property | None:
-    """What an update may name: a property that is not part of the entity's identity."""
+    """Resolve a name in an update: a property that is not part of the entity's identity."""
     found = scope.entity.by_name.get(item.prop)
     if found is not None:
         fixed = scope.unit.fails(key_update.check(scope.entity, found, item.prop_span))
@@ -145,7 +145,7 @@ def _updated_property(scope: EntityScope, item: ast.Assignment) -> Property | No
 
 
 def _endpoint(scope: EntityScope, name: str) -> Property | None:
-    """``from``, ``to``, or the name of an endpoint's type when that says which end it is."""
+    """``from``, ``to``, or the name of an endpoint's type when only one end has it."""
     if not isinstance(scope.entity, EdgeType):
         return None
     if name in ENDPOINTS:

@@ -28,7 +28,7 @@ class TypedOperand:
 
 
 def describe(operand: TypedOperand) -> str:
-    """What the operand is, as an error message says it."""
+    """Describe the operand for an error message."""
     if is_null(operand):
         return "null"
     dtype = operand.dtype

@@ -50,7 +50,7 @@ def bind_params(ir: QueryIR, given: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def _named(ir: QueryIR, given: object) -> dict[str, Any]:
-    """The values by name. What was read from JSON may be anything."""
+    """The values by name. A value that was read from JSON may be anything."""
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise TypeFailure(
             WRONG,

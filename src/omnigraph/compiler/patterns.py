@@ -36,7 +36,7 @@ def outermost_scope(unit: CompilationUnit) -> PatternScope:
 
 
 def lower_block(scope: PatternScope, items: tuple[ast.MatchItem, ...]) -> Block:
-    """The clauses of a block. What is wrong was reported and is missing from the block."""
+    """The clauses of a block. A wrong clause was reported and is missing from the block."""
     clauses = _declare(scope, items)
     for binding, variable in clauses.bindings:
         _bind(scope, binding, variable)

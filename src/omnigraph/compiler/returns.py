@@ -54,7 +54,7 @@ def lower_order(
     """The order keys, each with its direction."""
     shown = {projection.expr for projection in returns}
     folded = read.distinct or any(isinstance(expr, ir.Aggregate) for expr in shown)
-    # With a column missing one cannot tell what is shown.
+    # With a column missing the shown expressions are not known.
     complete = len(returns) == len(read.returns)
     keys = []
     for node in read.order:

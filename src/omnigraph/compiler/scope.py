@@ -1,4 +1,4 @@
-"""What names mean: in a pattern, and in a mutation.
+"""Resolve names, in a pattern and in a mutation.
 
 Both kinds of scope answer the same three questions: what is ``$x``, what is ``$x.p``, what is a
 bare word. An answer of None means that the name is wrong and that this was reported, here or where

@@ -123,7 +123,7 @@ def _lower_target(scope: PatternScope, node: ast.TextCall, rule: Rule) -> TypedO
 
 
 def _lower_query(scope: PatternScope, node: ast.TextCall, rule: Rule) -> TypedOperand | None:
-    """What is looked for; it must be the same in every row."""
+    """Lower the searched text or vector; it must be the same in every row."""
     arg = node.args[1]
     expr: ir.Expr | None
     match arg:

@@ -24,7 +24,7 @@ class TooManyDiagnostics(Exception):
 
 
 class CompilationUnit:
-    """What the query may name, what was found wrong with it, and what it touches."""
+    """The names that a query may use, its diagnostics, and the types that it touches."""
 
     __slots__ = (
         "_next_slot",

@@ -1,4 +1,4 @@
-"""What every part of one running query shares."""
+"""The context that all parts of one running query share."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ _MATCHES = {StringOp.CONTAINS: pc.match_substring, StringOp.STARTS_WITH: pc.star
 
 
 class Evaluator(ABC):
-    """Evaluates the expressions of one query. Its surroundings say what rows mean."""
+    """Evaluates the expressions of one query. Subclasses define the entities behind row numbers."""
 
     def __init__(self, context: Context) -> None:
         self.context = context

@@ -100,7 +100,7 @@ class Output:
             batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
             yield batch
             start += len(places)
-            # One text may be found by many rows: their number says little of what they weigh.
+            # One text may be found by many rows: their number is a poor measure of their size.
             size = min(_BATCH_ROWS, max(1, _BATCH_BYTES * len(places) // max(batch.nbytes, 1)))
 
     def _arrays(self, rows: Bindings, run: PlanRun, fetched: Fetched) -> list[pa.Array]:

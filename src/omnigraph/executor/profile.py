@@ -1,4 +1,4 @@
-"""What each operator of a run did: rows, time, bytes."""
+"""Measurements of each operator of a run: rows, time, bytes."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Profile:
         self._below = [0.0]
 
     def of(self, node: Node) -> Measurement | None:
-        """What an operator did; None if it never ran."""
+        """The measurement of an operator; None if it never ran."""
         return self._found.get(id(node))
 
     def note(self, node: Node, rows: int, seconds: float, size: int) -> None:
-        """What was measured elsewhere."""
+        """Record a measurement that was made elsewhere."""
         self._found[id(node)] = Measurement(1, rows, seconds, size)
 
     def note_within(self, node: Node, rows: int, seconds: float, size: int) -> None:
-        """What an operator did while the one above it ran; its time is not that one's own."""
+        """Record an operator that ran inside the one above it; its time is not that one's own."""
         found = self._found.setdefault(id(node), Measurement())
         found.runs += 1
         found.rows += rows
@@ -68,7 +68,7 @@ class Profile:
 
 
 class Stopwatch:
-    """What it took to make pieces, apart from what was done with them."""
+    """Measures the making of pieces, apart from their use."""
 
     __slots__ = ("bytes", "rows", "seconds")
 

@@ -56,7 +56,7 @@ class TableSource(Protocol):
 
 
 class PlanRun(Evaluator):
-    """What operators find around them while a plan runs."""
+    """The state that operators share while a plan runs."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class PlanRun(Evaluator):
         return found
 
     def row_count(self, type_id: str) -> int:
-        """How many entities a type has, as its pin says."""
+        """The number of entities of a type, from its pin."""
         return self._source.pin(TypeId(type_id)).rows
 
     def _make_space(self, type_id: str) -> RowSpace:

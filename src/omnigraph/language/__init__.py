@@ -1,5 +1,10 @@
 """From text to syntax trees: the schema language ``.pg`` and the query language ``.gq``.
 
-``source`` holds texts and positions, ``diagnostics`` what is wrong with them, ``lexer`` the tokens
-that both languages share; ``pg`` and ``gq`` have a syntax tree, a parser and a printer each.
+Modules in reading order:
+
+* ``source``: texts and positions in them.
+* ``diagnostics``: errors in a text, with code, place and remedy.
+* ``lexer``: the tokens of both languages.
+* ``pg``: the schema language.
+* ``gq``: the query language.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with a text: code, place, remedy."""
+"""Diagnostics of a text: code, place, remedy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Severity(StrEnum):
 
 @frozen
 class Diagnostic:
-    """One finding in one source; ``remedy`` says what to do about it."""
+    """One finding in one source; ``remedy`` proposes a correction."""
 
     code: str
     message: str

@@ -44,7 +44,7 @@ _MAX_NUMBER_LENGTH = 400
 
 
 class TokenKind(StrEnum):
-    """What a token is; the value is how messages name it."""
+    """Kinds of tokens; the value is their name in messages."""
 
     IDENT = "a name"
     TYPE_NAME = "a type name"

@@ -144,7 +144,7 @@ class _MutationWriter:
         return evaluation
 
     def _find_name(self) -> str:
-        """What the query is called, where it did not have to be run again."""
+        """The name of the query, where it did not have to be run again."""
         source = Source(self._request.text, self._request.source_name)
         return select_query(parse_queries(source), self._request.name).name
 

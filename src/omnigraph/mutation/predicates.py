@@ -115,7 +115,7 @@ class PredicateMatcher:
         return pa.concat_tables([schema.empty_table(), *(rows.cast(schema) for rows in found)])
 
     def _truth(self, where: Expr, columns: Mapping[str, str], rows: pa.Table) -> pa.Array:
-        """Where a condition is true. What its properties hold is known, so nothing is fetched."""
+        """Evaluate a condition on rows whose values are known."""
         computed = {
             id(ref): Vector(Column(joined_array(rows.column(columns[ref.prop]))))
             for ref in _properties(where)
@@ -130,7 +130,7 @@ class _RowEvaluator(Evaluator):
         raise InvariantBroken(10, f"slot {slot} has no space: the predicate reads its own row only")
 
     def text_match(self, expr: TextMatch, rows: Bindings) -> Truth:
-        """Words are told apart one text at a time."""
+        """Tokenise one text at a time."""
         given = {ref.prop: self.values(ref, rows) for ref in _properties(expr)}
         params, now = self.context.params, self.context.now
         return from_values(

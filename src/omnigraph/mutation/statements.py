@@ -49,7 +49,7 @@ class _Written:
         self._rows: dict[str, Row] = {}
         # Where the rows are that stand in the graph already, as far as they were come across.
         self._addresses: dict[str, int] = {}
-        # What one update found, changed as a whole; it becomes rows when a statement follows.
+        # The rows of one update, changed as a whole; split into rows when a statement follows.
         self._bulk: pa.Table | None = None
         # The properties that upserts name, by id; the other values wait for the stored row.
         self._named: dict[str, set[str]] = {}
@@ -163,7 +163,7 @@ class _Written:
 
 
 class PendingChanges:
-    """What a mutation has done so far, on top of one snapshot."""
+    """The pending changes of a mutation, on top of one snapshot."""
 
     def __init__(
         self, reader: SnapshotReader, params: Mapping[str, Any], now: dt.datetime, limits: Limits

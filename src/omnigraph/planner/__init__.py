@@ -1,5 +1,17 @@
-"""Planning reads: ``build`` follows the definition, ``passes`` make it fast, ``access`` decides
-where values come from, ``explain`` tells what was decided.
+"""Plans of reads.
+
+Modules in reading order:
+
+* ``plan``: the operators.
+* ``statistics``: the schema and row counts that plans are based on.
+* ``build``: the first plan, in the order of the definition.
+* ``rewrite``: rewrites trees of the IR and of plans.
+* ``estimates``: estimates of rows.
+* ``passes``: rewrites that make a plan fast.
+* ``access``: chooses between columns in memory and lookups.
+* ``pushable``: conditions that a scan of a table answers.
+* ``indexable``: conditions that an index answers.
+* ``explain``: a plan for people and programs.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AccessChoice", "Memory", "choose_access"]
 
-# Rough costs, in seconds: enough to tell milliseconds from seconds.
+# Rough costs, in seconds: enough to separate milliseconds from seconds.
 _COLUMN_ROW = 50e-9
 _INDEX_ROW = 150e-9
 _EDGE = 500e-9
@@ -36,7 +36,7 @@ _CELL_BYTES = 32
 
 
 class Memory(Protocol):
-    """What is in memory, and what reading without it has cost so far."""
+    """The content of memory, and the cost of reads without it so far."""
 
     @property
     def budget_bytes(self) -> int: ...
@@ -63,7 +63,7 @@ class Memory(Protocol):
 
 @frozen
 class AccessChoice:
-    """What was chosen, and why."""
+    """A choice and its reason."""
 
     access: Access
     why: str
@@ -77,7 +77,7 @@ def choose_access(
     *,
     streamed: bool = False,
 ) -> AccessChoice:
-    """Where this run takes its values from. What a stream only shows it reads as it goes on."""
+    """Choose the source of values; a stream reads returned columns batch by batch."""
     if forced is not None:
         return AccessChoice(forced, f"{forced.value} was asked for")
     if plan.searched:
@@ -137,7 +137,7 @@ def _needed(
 
 
 def _lookup_seconds(node: Node, facts: PlannerStatistics, memory: Memory) -> float:
-    """What an operator costs when it looks up what it needs."""
+    """The cost of an operator that looks up its values."""
     match node:
         case Scan(counted=True):
             return 0.0

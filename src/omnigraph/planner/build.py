@@ -1,4 +1,4 @@
-"""From the IR to a first plan, which says what to do in the order in which it is defined.
+"""From the IR to a first plan, in the order of the definition.
 
 match → values of blocks → scores → group → sort → page → return. Passes make it fast.
 """
@@ -46,8 +46,8 @@ def build(ir: ReadIR) -> Plan:
     exprs = [projection.expr for projection in ir.returns]
     ordering = {id(key.expr): key.expr for key in order}
     grouped = ir.distinct or any(isinstance(expr, Aggregate) for expr in exprs)
-    # What is only shown is worked out for the rows that are shown. Groups are made of values, but
-    # what reads no slot has one even for a group of no rows.
+    # Values that are only shown are computed for the rows that are shown. Groups are made of
+    # values; an expression that reads no slot has one even for a group of no rows.
     shown = {
         id(expr): expr
         for expr in exprs

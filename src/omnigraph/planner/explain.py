@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain", "with_measures"]
 
-# What bounds mean; the page of the query language has an example.
+# The meaning of bounds; the page of the query language has an example.
 _BY_DISTANCE = "by distance: each destination once per source, at its shortest depth"
 
 
@@ -37,23 +37,23 @@ def explain(
 ) -> Explained:
     """The plan as it would run now."""
     slots = [each for each in nodes(plan.ir) if isinstance(each, EntitySlot)]
-    teller = _Teller(plan, facts, choice, memory, Speller(slots, facts.catalog))
-    return teller.tell(plan.root)
+    explainer = _Explainer(plan, facts, choice, memory, Speller(slots, facts.catalog))
+    return explainer.explain(plan.root)
 
 
 def with_measures(
-    told: Explained, node: Node, measured: Callable[[Node], Mapping[str, float] | None]
+    explained: Explained, node: Node, measured: Callable[[Node], Mapping[str, float] | None]
 ) -> Explained:
-    """A plan that was told before it ran, with what the run has shown of each operator."""
-    below = zip(told.inputs, inputs(node), strict=True)
+    """An explained plan with the measurements of each operator."""
+    below = zip(explained.inputs, inputs(node), strict=True)
     return replace(
-        told,
+        explained,
         measured=measured(node),
         inputs=tuple(with_measures(each, its_node, measured) for each, its_node in below),
     )
 
 
-class _Teller:
+class _Explainer:
     def __init__(
         self,
         plan: Plan,
@@ -68,9 +68,9 @@ class _Teller:
         self._memory = memory
         self._spell = spell
 
-    def tell(self, node: Node) -> Explained:
+    def explain(self, node: Node) -> Explained:
         title, notes = self._describe(node)
-        below = tuple(self.tell(each) for each in inputs(node))
+        below = tuple(self.explain(each) for each in inputs(node))
         return Explained(type(node).__name__, title, node.rows, notes, inputs=below)
 
     def _describe(self, node: Node) -> tuple[str, dict[str, Any]]:

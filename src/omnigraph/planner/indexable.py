@@ -1,8 +1,8 @@
 """Which indexes a scan answers a pushed condition with.
 
 Of several conditions that all have to hold, one with an index is enough; of alternatives every one
-needs an index; a negation is what makes its operand false. An order of texts tells what they begin
-with, and neither what they do not begin with nor what is inside of them. This is what Lance does;
+needs an index; a negation is what makes its operand false. An order of texts answers
+prefixes, and neither their negation nor substrings. This is the behaviour of Lance;
 ``tests/substrate`` holds it against Lance's own plans.
 """
 

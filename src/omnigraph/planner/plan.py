@@ -320,7 +320,7 @@ class Plan:
     types: Mapping[Slot, str]
     access: Access = Access.RESIDENT
     readings: Mapping[str, Reading] | None = None
-    # What it searches for, so that arguments of searches are checked before it runs.
+    # Its searches, whose arguments are checked before it runs.
     searched: tuple[TextMatch | Score, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""What a scan of a table could answer by itself, whatever the parameters are."""
+"""The conditions that a scan of a table can answer, whatever the parameters are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewriting trees of the IR and of plans. What does not change stays the same object."""
+"""Rewriting trees of the IR and of plans. Unchanged parts stay the same objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan may be based on: the schema and cheap statistics of the snapshot."""
+"""The statistics of a plan: the schema and the row counts of the snapshot."""
 
 from __future__ import annotations
 

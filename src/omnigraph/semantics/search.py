@@ -40,7 +40,7 @@ __all__ = [
 
 # Makes the vector of a text, for a property of a type.
 Embed = Callable[[str, TypeId, PropertyId], Sequence[float]]
-# What tells the rows of a query apart: the ids in its slots, in slot order.
+# The identity of a row of a query: the ids in its slots, in slot order.
 RowIds = tuple[str, ...]
 
 

@@ -48,7 +48,7 @@ BM25_B = 0.75
 
 def tokenize(text: str) -> tuple[str, ...]:
     """The words of a text, in order."""
-    # What Python takes for a word character includes the underscore.
+    # Python counts the underscore as a word character.
     plain = text.lower().replace("_", " ")
     if any(_kind(char) is not _Kind.USUAL for char in set(plain) - _ASCII):
         return tuple(_unusual_words(plain))

@@ -114,7 +114,7 @@ CATALOG = build_catalog(parse_schema(_SCHEMA), _SCHEMA)
 _PERSON, _CITY = (node.id for node in CATALOG.nodes)
 _KNOWS, _LIVES, _NEAR = (edge.id for edge in CATALOG.edges)
 
-# What a read may be given; the same for all of them.
+# The parameters of all random reads.
 PARAMS: Mapping[str, Any] = {"i": 1, "f": 1.5, "s": "a", "none": None, "many": [1, 2**53 + 1, -3]}
 _PARAM_REFS: tuple[ParamRef, ...] = (
     ParamRef("i", I64, nullable=False),
@@ -256,7 +256,7 @@ def _refs(slots: Sequence[EntitySlot]) -> list[PropertyRef]:
 
 
 def _comparable(dtype: DataType) -> Any:
-    """What stands for all types that can be compared with this one."""
+    """A representative of all types that can be compared with this one."""
     if is_numeric(dtype):
         return "number"
     return STRING if isinstance(dtype, EnumType) else dtype

@@ -1,6 +1,17 @@
-"""What lint warns of, a module for each rule; ``finding`` holds what they share.
+"""Rules of the linter, one module each.
 
 A rule looks at a whole file and yields its findings. Errors of syntax and type are not among them.
+
+Modules in reading order:
+
+* ``finding``: the input of a rule, and its findings.
+* ``unset_property``: L201, an optional property that no update sets.
+* ``fixed_mutation``: L202, a mutation that is the same in every run.
+* ``unused_param``: L203, a parameter that is never read.
+* ``unindexed_filter``: L204, a filter on a large type without an index.
+* ``wide_traversal``: L205, a traversal with a very large bound.
+* ``distance_bounds``: L206, a minimum of hops above one.
+* ``reversed_traversal``: L207, a traversal written in reverse.
 """
 
 from __future__ import annotations

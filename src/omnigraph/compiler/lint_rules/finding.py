@@ -1,4 +1,4 @@
-"""What a lint rule is given, and what it finds."""
+"""The input of a lint rule, and its findings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 """The rules that a query must keep, one module each.
 
-A module holds the rule's code and meaning, and functions that find it broken: those called
-``check…`` look for themselves and answer None when all is well; the others are told.
+A module holds the rule's code and meaning, and functions that build its diagnostics: those called
+``check…`` test an operand or a node and return None if it keeps the rule; the others describe a
+violation that their caller has found. ``rule`` is the class of the rules and ``suggestion`` the
+remedies that they share; ``search_operands`` has checks of several rules. ``RULES`` lists all.
 """
 
 from __future__ import annotations

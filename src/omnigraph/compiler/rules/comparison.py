@@ -143,7 +143,7 @@ def no_haystack(op: str, operand: TypedOperand) -> Diagnostic:
 
 
 def no_needle(op: str, operand: TypedOperand) -> Diagnostic:
-    """What is looked for in a String is a String."""
+    """The text searched for in a String is a String."""
     return RULE.broken(
         operand.span,
         f"`{op}` looks for a String here, and this is {describe(operand)}",

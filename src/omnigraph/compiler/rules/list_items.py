@@ -24,7 +24,7 @@ def no_constant(span: Span) -> Diagnostic:
 
 
 def check_null(item: TypedOperand) -> Diagnostic | None:
-    """Null is equal to nothing, so it says nothing in a list."""
+    """Null is equal to nothing, so it has no meaning in a list."""
     if not is_null(item):
         return None
     return RULE.broken(item.span, "a list cannot hold null", "leave it out, or test with `is null`")

@@ -33,7 +33,7 @@ def assigned_id(entity: EntityType, span: Span) -> Diagnostic:
 
 
 def ambiguous_endpoint(edge: EdgeType, name: str, span: Span) -> Diagnostic:
-    """An endpoint type's name does not say which end is meant when both have it."""
+    """An endpoint type's name is ambiguous when both ends have it."""
     return RULE.broken(
         span,
         f"both ends of `{edge.name}` could be `{name}`",

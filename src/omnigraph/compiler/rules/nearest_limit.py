@@ -1,4 +1,4 @@
-"""T17: an order by distance says how many neighbours it wants."""
+"""T17: an order by distance has a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rule is."""
+"""The class of the rules."""
 
 from __future__ import annotations
 

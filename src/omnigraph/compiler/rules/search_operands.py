@@ -1,4 +1,4 @@
-"""What T19, T20 and T25 have in common: the operands of a search function."""
+"""Checks of the operands of a search function, shared by T19, T20 and T25."""
 
 from __future__ import annotations
 

@@ -34,9 +34,9 @@ _ID = "id"
 _SMALL_ROWS = 8_192
 # Taking fewer rows than this share of a table is cheaper than loading the column.
 _TAKE_SHARE = 64
-# What a stream loads leaves this share of its memory to the rest of the query.
+# A stream leaves this share of its memory to the rest of the query.
 _SPARE_SHARE = 4
-# What loading a column costs, roughly.
+# The cost of loading a column, roughly.
 _LOAD_SECONDS_PER_ROW = 50e-9
 
 
@@ -58,7 +58,7 @@ class PinnedColumns:
         self._context = context
         self.key = pin_key(pin)
         self._index_key = index_key(self.key)
-        # What this query has in hand stays, whatever the cache lets go.
+        # Columns of this query stay, whatever the cache evicts.
         self._held: dict[str, Column] = {}
         # Columns that a stream found to be larger than its memory.
         self._too_large: set[str] = set()

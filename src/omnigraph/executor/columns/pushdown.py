@@ -5,8 +5,8 @@ gives back the rest. Nothing is lost: pushed and residual joined by AND are the 
 are brought into the domain of their column first, because Lance raises on one that is not in it:
 ``i32 = 2.7`` matches nothing, ``i32 < 3e9`` matches every row that has a value.
 
-What is pushed is true or false and never unknown, since a scan wants the rows where a predicate is
-true. So a negation is not pushed as such: it is pushed as what makes its operand false.
+A pushed predicate is true or false and never unknown, since a scan wants the rows where it is true.
+So a negation is not pushed as such: it is pushed as the condition that makes its operand false.
 """
 
 from __future__ import annotations

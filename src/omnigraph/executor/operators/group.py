@@ -21,7 +21,7 @@ __all__ = ["run_group"]
 
 
 def run_group(node: plan.Group, run: PlanRun, given: Given) -> Bindings:
-    """One row per group, in the order of the keys. What was folded is found by its expression."""
+    """One row per group, in the order of the keys. Aggregates are found by their expressions."""
     if isinstance(node.input, Product):
         return group_product(node, node.input, run, given)
     rows = run.rows(node.input, given)

@@ -70,7 +70,7 @@ def _codes(
 
 
 def seeds(rows: Bindings, slots: Sequence[Slot]) -> Given:
-    """What an inner plan starts from: the distinct values of the slots that it reads."""
+    """The start of an inner plan: the distinct values of the slots that it reads."""
 
     def make() -> Bindings:
         if not slots:

@@ -43,7 +43,7 @@ def run_sort(node: plan.Sort, run: PlanRun, given: Given) -> Bindings:
 
 
 def _are_distinct(keys: Sequence[Ints], count: int) -> bool:
-    """Whether few rows are told apart by the first key: then no ids need to be fetched for it."""
+    """Whether the first key alone orders a few rows: then no ids need to be fetched."""
     return bool(keys) and count <= _FEW_ROWS and len(set(keys[0].tolist())) == count
 
 

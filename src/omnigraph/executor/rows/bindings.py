@@ -92,5 +92,5 @@ class Bindings:
         return Bindings(self.count, self.columns, {**self.computed, key: values})
 
 
-# What a pattern starts from: the one assignment of no slots.
+# The start of a pattern: the one assignment of no slots.
 ONE_ROW = Bindings(1, {})

@@ -1,4 +1,4 @@
-"""Rows told apart: several columns of small numbers as one, distinct rows, matching rows."""
+"""Composite keys of rows: several columns of small numbers as one, distinct rows, matching rows."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def sort_keys(values: Ordered, *, descending: bool) -> list[Ints]:
     if values.nulls is None:
         return [codes]
     marks = values.nulls if descending else ~values.nulls
-    # What stands in for a NULL must not tell NULLs apart.
+    # All NULLs have one code, so that they are equal.
     return [marks.astype(np.int64), np.where(values.nulls, 0, codes)]
 
 

@@ -5,7 +5,7 @@ obey the triangle inequality: what a cell holds lies at least as far from the qu
 angles to the centre differ. So once as many neighbours as are wanted are known, however good, only
 a stretch of each cell can hold a nearer one, and most stretches are empty where vectors come in
 clusters. Nothing is missed: where directions are spread evenly the stretches are long, and whoever
-asks is told so.
+receives that fact.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _count(rows: int) -> int:
 
 
 def build_seconds(rows: int, dim: int) -> float:
-    """What making cells costs, roughly."""
+    """The cost of making cells, roughly."""
     return 2.0 * rows * dim * _count(rows) / _FLOPS
 
 
@@ -55,7 +55,7 @@ def build_seconds(rows: int, dim: int) -> float:
 class VectorCells:
     """An order of rows: by cell, then by angle, and last those without a direction.
 
-    ``rows`` say which row lies at a place, ``places`` where a row lies; ``keys`` say cell and angle
+    ``rows`` hold the row at a place, ``places`` the place of a row; ``keys`` hold cell and angle
     of a place in one number.
     """
 

@@ -151,13 +151,13 @@ class ColumnScoring:
     # --- what is asked ---
 
     def _query(self, expr: TextMatch | Score) -> Value:
-        """What is looked for, worked out once."""
+        """The searched words, computed once."""
         if id(expr) not in self._queries:
             self._queries[id(expr)] = self._interpreter.constant(expr.query)
         return self._queries[id(expr)]
 
     def _vector(self, expr: Score, query: Value) -> Floats:
-        """What is near to it is looked for; worked out once, too."""
+        """The vector whose neighbours are searched, computed once."""
         if id(expr) not in self._made:
             made = self._query_vectors.of(expr, self._run.plan.types[expr.target.slot], query)
             self._made[id(expr)] = np.asarray(made, np.float64)

@@ -1,4 +1,4 @@
-"""Texts of a table, as far as a query needs to know them, and what the language says about them.
+"""Texts of a table, as far as a query needs to know them, and the definitions of the language.
 
 The meaning is that of ``semantics.text``, which looks at one text at a time.
 """
@@ -35,7 +35,7 @@ _NONE = np.empty(0, np.int64)
 
 @frozen
 class TextQuery:
-    """What a text is asked for."""
+    """The predicate that a text must satisfy."""
 
     func: TextFunc
     text: str
@@ -48,7 +48,7 @@ class TextQuery:
 
 @frozen
 class Statistics:
-    """What relevance knows of a whole column: its texts, NULLs left out, and their words."""
+    """Statistics of a whole column for relevance: its texts without NULLs, and their words."""
 
     documents: int
     words: int
@@ -78,7 +78,7 @@ class Corpus:
     """Rows of a table. Rows that are not here do not have the words that are looked for.
 
     ``statistics`` are those of the whole column; without them there is no relevance. A corpus that
-    lacks rows which have the words is told how many have them: ``frequencies``.
+    lacks rows which have the words receives their number: ``frequencies``.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Corpus:
         return rows, exact_sum(np.stack([scores[word] for word in words], axis=1))
 
     def _score(self, word: str, having: Ints, counts: Ints, lengths: Ints, rows: Ints) -> Floats:
-        """What one word adds to the scores of rows."""
+        """The contribution of one word to the scores of rows."""
         if self._statistics is None:
             raise ValueError("a corpus without statistics knows no relevance")
         documents, average = self._statistics.documents, self._statistics.average_length

@@ -70,7 +70,7 @@ def exact_sum(terms: Floats) -> Floats:
 def _roots(high: Floats, low: Floats) -> Floats:
     """The square roots of numbers in two parts."""
     root = np.sqrt(high)
-    # What the square of the root misses, exactly, corrects the root.
+    # The exact error of the squared root corrects the root.
     split = root * _SPLITTER
     upper = split - (split - root)
     lower = root - upper

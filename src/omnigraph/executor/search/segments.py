@@ -40,7 +40,7 @@ __all__ = [
 
 # A part of fewer rows is read again for every pin.
 _PART_ROWS_MIN = 4_096
-# What is read through and not kept is made into pieces of about this weight.
+# Values that are read and not kept come in pieces of about this size.
 _PASSING_BYTES = 1 << 22
 _OFFSETS = np.uint64(0xFFFFFFFF)
 
@@ -49,7 +49,7 @@ S = TypeVar("S", bound=Sized)
 
 @frozen
 class _Layout:
-    """What a table consists of, and which property each column holds."""
+    """The fragments of a table, and the property that each column holds."""
 
     parts: tuple[Fragment, ...]
     properties: Mapping[str, bytes | None]
@@ -70,7 +70,7 @@ def _layout(table: Table, cache: ByteCache) -> _Layout:
 
 
 def parts_of(table: Table, cache: ByteCache) -> tuple[Fragment, ...]:
-    """What a table consists of."""
+    """The fragments of a table."""
     return _layout(table, cache).parts
 
 

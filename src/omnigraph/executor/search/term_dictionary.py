@@ -33,7 +33,7 @@ _FEW_WORDS = 1 << 15
 _POSITION_BITS = 32
 _POSITIONS = (1 << _POSITION_BITS) - 1
 
-# What each byte becomes: itself in lower case inside of a word, 0 between words. The bytes beyond
+# A translation table of bytes: lower case inside of a word, 0 between words. The bytes beyond
 # ASCII occur only where words are apart already.
 _LOWERED = np.zeros(256, np.uint8)
 for _byte in b"0123456789abcdefghijklmnopqrstuvwxyz":

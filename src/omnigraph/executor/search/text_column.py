@@ -54,9 +54,9 @@ _READ_ROWS = 16_384
 _TAKE_SHARE = 16
 # Fewer rows than this share of a column are judged by their own words alone.
 _PICK_SHARE = 16
-# What reading the words of a text costs, roughly.
+# The cost of reading the words of a text, roughly.
 _SECONDS_PER_TEXT = 5e-6
-# Who asks a few times asks again: a column is read when a fraction of its price has been spent.
+# A few queries predict more: a column is read when a fraction of its cost has been spent.
 _PATIENCE = 4
 
 
@@ -135,7 +135,7 @@ class TextColumn:
     def _named(self, query: TextQuery) -> Corpus | None:
         """The rows that an index names for a predicate."""
         if query.func is TextFunc.FUZZY:
-            # An index cannot tell which words are similar to a word as we understand it.
+            # An index does not know the words that are similar to a word by our definition.
             return None
         words, every = query.words, query.func is TextFunc.MATCH_TEXT
         return self._indexed(words, lambda texts: texts.with_words(words, every=every))
@@ -151,7 +151,7 @@ class TextColumn:
     def _indexed(
         self, words: Sequence[str], find: Callable[[IndexedTexts], Corpus | None]
     ) -> Corpus | None:
-        """What an index finds; None when there is none, or no use of it."""
+        """The rows that an index finds; None without an index, or without use of it."""
         if not words or not all(map(is_sought, words)):
             return None
         missing = count_missing(self._table, self._column, WORDS, self._cache)

@@ -1,6 +1,6 @@
-"""What is noted with an index of words: how long the texts are.
+"""Lengths of texts, kept beside an index of words.
 
-Relevance needs the average length of all texts of a column, and an index does not tell it. So the
+Relevance needs the average length of all texts of a column, and an index does not hold it. So the
 lengths are counted when an index is built and kept with it, part by part: where rows were deleted
 since, theirs can be left out.
 """

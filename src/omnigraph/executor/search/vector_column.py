@@ -51,7 +51,7 @@ EXACT_VALUES = 1 << 25
 _SWEEP_ROWS_MIN = 64
 # Fewer rows than this share of a column are taken instead of reading it whole.
 _TAKE_SHARE = 16
-# What reading a number of a vector costs, roughly.
+# The cost of reading a number of a vector, roughly.
 _SECONDS_PER_VALUE = 4e-9
 # Squares of norms beyond these bounds lose their precision in 32 bits, or overflow.
 _SQUARES_SAFE = (np.float32(1e-24), np.float32(1e24))
@@ -63,7 +63,7 @@ _PROBES = 20
 _CELLS_VALUES_MIN = 1 << 21
 # Cells are made when sweeps have cost this share of what making them will.
 _PATIENCE = 4
-# What cells cannot cut down to this share of all is swept.
+# A search that cells do not reduce to this share of all rows is a sweep.
 _CELLS_SHARE = 4
 _INDEX_EXTRA = 16
 
@@ -142,7 +142,7 @@ class _Segment:
             or not self.making.acquire(blocking=False)
         ):
             return
-        # Whoever comes while they are made goes on sweeping.
+        # Queries that arrive while they are made continue to sweep.
         try:
             if self.swept.cells is None:
                 self.swept = self.swept.sorted(check)
@@ -159,7 +159,7 @@ _MAKER = SegmentBuilder("vectors", lambda array: _Segment(_Swept.of(matrix_of(ar
 
 
 def count_indexable(array: pa.Array) -> int:
-    """How many vectors have a direction that 32 bits can tell: an index holds no others."""
+    """How many vectors have a direction in 32 bits: an index holds no others."""
     return len(array) - len(_Swept.of(matrix_of(array)).flawed)
 
 
@@ -244,7 +244,7 @@ class VectorColumn:
         return matrix_of(joined_array(found))
 
     def _by_index(self, query: Floats, count: int) -> Ranked | None:
-        """What a vector index takes for nearest; None where there is no use of one."""
+        """The candidates of a vector index; None where there is no use of one."""
         wanted = IndexSpec(self._column, IndexKind.VECTOR)
         if all(index.spec != wanted for index in self._table.indexes()):
             return None
@@ -297,7 +297,7 @@ def _sweep(swept: _Swept, query: Floats, count: int, there: Mask | None = None) 
 
 
 def _with_blind(near: Ints, swept: _Swept, there: Mask | None) -> Ints:
-    """Where 32 bits cannot tell, the exact distance does."""
+    """Where 32 bits do not decide, the exact distance does."""
     blind = swept.blind if there is None else swept.blind[there[swept.blind]]
     return np.union1d(near, blind) if len(blind) else near
 

@@ -95,7 +95,7 @@ def count_walks(csr: Csr, at: Ints) -> int:
 def _places(csr: Csr, at: Ints, meter: Meter) -> tuple[Ints, Ints]:
     """The places of all neighbours in the CSR, node by node, and how many each node has.
 
-    What they take is held before they are made: a hop from many nodes may be too large to try.
+    Their memory is held before they are made: a hop from many nodes may be too large to try.
     """
     starts = csr.ptr[at]
     lengths = csr.ptr[at + 1] - starts

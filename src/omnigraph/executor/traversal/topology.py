@@ -1,4 +1,4 @@
-"""Who is joined with whom: the edges of a pin as arrays over dense positions of their nodes.
+"""Adjacency: the edges of a pin as arrays over dense positions of their nodes.
 
 A direction of an edge type is a CSR: the neighbours of node ``n`` are
 ``near[ptr[n] : ptr[n + 1]]``, ascending, and ``edge`` holds the positions of the edges that lead

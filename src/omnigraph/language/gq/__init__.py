@@ -1,6 +1,16 @@
 """The query language.
 
-``ast`` is the syntax tree; ``parser`` reads it, on top of ``patterns`` (blocks and conditions),
-``values``, ``literals`` and ``cursor``, with the codes and limits of ``problems``; ``printer``
-writes it back through ``layout``, and ``formatter`` does so for a file with its comments.
+Modules in reading order:
+
+* ``ast``: the syntax tree.
+* ``problems``: codes of syntax errors, and limits of the parser.
+* ``cursor``: reads tokens, fails and recovers.
+* ``literals``: numbers, dates and variables.
+* ``values``: operands, functions and aggregates.
+* ``patterns``: blocks, clauses and conditions.
+* ``parser``: a file of queries.
+* ``layout``: a pretty printer of documents.
+* ``printer``: the canonical text of a tree.
+* ``formatter``: the canonical text of a file, with its comments.
+* ``walk``: traverses a tree.
 """

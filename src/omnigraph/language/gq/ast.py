@@ -1,4 +1,4 @@
-"""The syntax tree of ``.gq``: what the text says, before any schema is known."""
+"""The syntax tree of ``.gq``: the structure of the text, before any schema is known."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Cursor:
     def error(
         self, problem: SyntaxProblem, message: str, *, remedy: str, at: Token | Span | None = None
     ) -> Unparsed:
-        """An error for the caller to raise, at the current token unless told otherwise."""
+        """An error for the caller to raise, at the current token by default."""
         return Unparsed(self._finding(problem, message, at=at, remedy=remedy))
 
     def report(

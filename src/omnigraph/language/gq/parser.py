@@ -72,7 +72,7 @@ def parse_queries(source: Source) -> Document:
 
 
 def check_syntax(source: Source) -> tuple[Document, list[Diagnostic]]:
-    """What could be read of a file, and what is wrong with it; with errors the tree has gaps."""
+    """Parse a file into a tree and its diagnostics; with errors the tree has gaps."""
     tokens, lexical = tokenize(source)
     parser = _QueryParser(source, tokens)
     document = parser.document()
@@ -93,7 +93,7 @@ class _QueryParser(PatternParser):
                 self.require_at_most(len(queries) + 1, MAX_QUERIES, "queries in a file")
                 queries.append(self._query(first_by_name))
             except Unparsed as error:
-                # After a brace was missed, running into the end says nothing new.
+                # After a brace was missed, reaching the end is no news.
                 if len(self.problems) == known or not self.ran_out():
                     self.problems.append(error.diagnostic)
                 self.skip_to_query(max(self.at, start + 1))

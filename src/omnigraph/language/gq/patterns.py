@@ -125,7 +125,7 @@ class PatternParser(ValueParser):
         return following.kind in (TokenKind.VARIABLE, TokenKind.TYPE_NAME)
 
     def _begins_undirected(self) -> bool:
-        """Also where its parts are in another order: it is no comparison, and told the order."""
+        """Accept its parts in another order, too, for an error that shows the right one."""
         inner, after = self.ahead(2), self.ahead(3)
         if inner.kind is TokenKind.VARIABLE:
             return after.text == ":"

@@ -35,7 +35,7 @@ MAX_DIAGNOSTICS = 20
 
 
 class SyntaxProblem(StrEnum):
-    """What can be wrong with the text of a query."""
+    """The codes of syntax errors of a query."""
 
     UNEXPECTED = "Q000"
     DUPLICATE_QUERY = "Q001"

@@ -1,6 +1,13 @@
 """The schema language.
 
-``parser`` reads it into the tree of ``ast`` with the help of ``cursor`` (tokens), ``types`` and
-``annotations`` (rules of the grammar); ``printer`` writes it back, ``formatter`` with its
-comments; ``problems`` has the codes.
+Modules in reading order:
+
+* ``ast``: the syntax tree.
+* ``problems``: codes of syntax errors.
+* ``cursor``: reads tokens and fails.
+* ``types``: types of properties.
+* ``annotations``: constraints, cardinality and annotations.
+* ``parser``: a schema.
+* ``printer``: the canonical text of a tree.
+* ``formatter``: the canonical text of a file, with its comments.
 """

@@ -179,7 +179,7 @@ def _at_number(cursor: Cursor) -> bool:
 
 
 def _parse_value(cursor: Cursor, name: str) -> tuple[RangeBound | None, str | None]:
-    """What ``@range`` or ``@check`` asks of its property."""
+    """The constraint that ``@range`` or ``@check`` puts on its property."""
     if name == "range":
         return _parse_bound(cursor), None
     token = cursor.token

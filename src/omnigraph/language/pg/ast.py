@@ -1,4 +1,4 @@
-"""The syntax tree of ``.pg``: what the text says, before anything is resolved or checked."""
+"""The syntax tree of ``.pg``: the structure of the text, before anything is resolved or checked."""
 
 from __future__ import annotations
 

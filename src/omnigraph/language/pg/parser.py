@@ -52,7 +52,7 @@ def parse_schema(source: Source) -> SchemaDocument:
 
 @dataclass(slots=True)
 class _Head:
-    """What may stand between the name of a type and its body."""
+    """The clauses between the name of a type and its body."""
 
     annotations: list[Annotation] = field(default_factory=list)
     implements: list[tuple[str, Span]] = field(default_factory=list)

@@ -1,6 +1,6 @@
 """A syntax tree back as text, in one canonical layout.
 
-Interfaces come first, then nodes, then edges. What parses from the printed text is the same tree,
+Interfaces come first, then nodes, then edges. The printed text parses into the same tree,
 but for positions. Comments are not part of the tree.
 """
 

@@ -8,7 +8,7 @@ __all__ = ["SchemaSyntaxProblem"]
 
 
 class SchemaSyntaxProblem(StrEnum):
-    """What can be wrong with the text of a schema; what it means is checked by the catalog."""
+    """The codes of syntax errors of a schema; the catalog checks its meaning."""
 
     UNEXPECTED = "P000"
     TYPE_NAME_CASE = "P001"

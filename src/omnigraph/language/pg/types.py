@@ -30,7 +30,7 @@ __all__ = ["is_word_part", "parse_type", "read_word"]
 
 _SCALARS = {scalar.value: scalar for scalar in Scalar}
 _SPELLINGS = (*_SCALARS, "Vector", "enum")
-# What people bring along from other languages.
+# Names of types from other languages.
 _FOREIGN = {
     "int": "I32` or `I64",
     "integer": "I32` or `I64",

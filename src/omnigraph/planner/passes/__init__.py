@@ -1,8 +1,21 @@
 """The passes, in the order in which they run.
 
-Each takes a plan and facts and gives a plan that has the same rows. Leaving one out changes what a
-query costs, never what it answers; only ``join_order`` is needed, since it makes operators out of
-patterns.
+Each takes a plan and statistics and returns a plan that has the same rows. Leaving one out changes
+the cost of a query, never its result; only ``join_order`` is needed, since it makes operators out
+of patterns.
+
+Modules in reading order:
+
+* ``constants``: simplifies conditions.
+* ``literals``: fits literals to the columns that they are compared with.
+* ``keys``: replaces keys by ids.
+* ``join_order``: replaces patterns by operators.
+* ``factorise``: aggregates over products of components.
+* ``predicates``: pushes conditions into scans.
+* ``metadata``: counts from row counts of pins.
+* ``pruning``: drops slots that nothing reads.
+* ``top``: passes limits to sorts.
+* ``projection``: the columns to read.
 """
 
 from __future__ import annotations

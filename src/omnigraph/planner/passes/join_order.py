@@ -161,7 +161,7 @@ class _Orderer:
         waiting = [each.slot for each in state.waiting]
         links = [self._reads(each) for each in (*state.hops, *state.filters)]
         found: list[frozenset[Slot]] = []
-        # Whatever is bound is one component, however it is linked.
+        # All bound slots are one component, however they are linked.
         seen: set[Slot] = set()
         for start in (None, *waiting):
             if start in seen:
@@ -235,7 +235,7 @@ class _Orderer:
             state = best if judged else self._settle(best)
 
     def _steps(self, hop: Hop, state: _State, *, judged: bool) -> list[_State]:
-        """What following a hop would lead to; nothing when it has no end that is bound.
+        """The states after following a hop; none when no end of it is bound.
         ``judged``: with the conditions that can be tested then."""
         checkpoint()
         bound = state.bound

@@ -18,7 +18,7 @@ __all__ = ["count_from_metadata"]
 
 
 def count_from_metadata(plan: Plan, _: PlannerStatistics) -> Plan:
-    """Replace counts of everything by what the pin says."""
+    """Replace counts of everything by the row count of the pin."""
     return replace(plan, root=change_nodes(plan.root, _counted))
 
 

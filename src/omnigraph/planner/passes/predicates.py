@@ -44,7 +44,7 @@ def _pushed(node: Node) -> Node:
 
 
 def _ids_of(condition: Expr) -> Expr | None:
-    """What the id must be equal to, or a list that it must be in."""
+    """The value that the id must be equal to, or a list that it must be in."""
     match condition:
         case Compare(CompareOp.EQ, PropertyRef(prop="@id"), other) if not slots_read(other):
             return other

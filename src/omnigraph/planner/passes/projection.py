@@ -1,7 +1,7 @@
 """Which properties of which types a plan reads, and when.
 
-What conditions, hops, folds and orders need is read with the entities; what is only shown is read
-for the rows that are shown, when those are far fewer.
+Properties that conditions, hops, aggregates and orders need are read with the entities; those that
+are only shown are read for the rows that are shown, when those are far fewer.
 """
 
 from __future__ import annotations

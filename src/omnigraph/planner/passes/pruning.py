@@ -197,7 +197,7 @@ def _counts_rows(node: Group, pruned: Node) -> bool:
 
 
 def _counted(node: Node) -> Node:
-    """The same rows, which nobody looks at: a hop need not say which nodes it has found."""
+    """The same rows, which nobody looks at: a hop need not list the nodes that it has found."""
     if isinstance(node, Expand) and node.distinct and not node.closes:
         return replace(node, counted=node.keeps == (node.end,))
     return node

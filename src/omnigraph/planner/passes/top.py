@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["keep_top"]
 
-# What is guessed where a limit is a parameter.
+# The estimate where a limit is a parameter.
 _PARAMETER_ROWS = 100.0
 
 
 def keep_top(plan: Plan, _: PlannerStatistics) -> Plan:
-    """Tell a sort how many rows the page above it shows."""
+    """Give a sort the number of rows that the page above it shows."""
     return replace(plan, root=change_nodes(plan.root, _top))
 
 

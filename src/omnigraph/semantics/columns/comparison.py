@@ -1,7 +1,7 @@
 """Comparisons of many values, as ``semantics.values.compare`` defines them for two.
 
 Numbers are compared exactly, whatever their types: an integer is never rounded to meet a float.
-What has no exact form in numpy or Arrow is compared value by value.
+Values without an exact form in numpy or Arrow are compared one by one.
 """
 
 from __future__ import annotations

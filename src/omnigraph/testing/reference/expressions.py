@@ -27,7 +27,6 @@ from omnigraph.ir.expressions import (
     TextFunc,
     TextMatch,
 )
-from omnigraph.testing.reference import words
 from omnigraph.testing.reference.aggregates import aggregate
 from omnigraph.testing.reference.graph import Refused
 from omnigraph.testing.reference.values import (
@@ -38,6 +37,7 @@ from omnigraph.testing.reference.values import (
     order,
     typed,
 )
+from omnigraph.testing.reference.words import contains_any, contains_phrase, contains_similar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -195,11 +195,11 @@ def _text_match(expr: TextMatch, row: Binding, scope: Scope) -> Any:
         return None
     match expr.func:
         case TextFunc.SEARCH:
-            return words.contains_any(text, query)
+            return contains_any(text, query)
         case TextFunc.MATCH_TEXT:
-            return words.contains_phrase(text, query)
+            return contains_phrase(text, query)
         case TextFunc.FUZZY:
-            return words.contains_similar(text, query, max_edits(expr, scope))
+            return contains_similar(text, query, max_edits(expr, scope))
 
 
 def max_edits(expr: TextMatch, scope: Scope) -> int:

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.ir.expressions import RankFusion, Score, ScoreFunc
-from omnigraph.testing.reference import words
 from omnigraph.testing.reference.expressions import evaluates, value
 from omnigraph.testing.reference.graph import Refused
+from omnigraph.testing.reference.words import bm25
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def _score(expr: Score, row: Binding, scope: Scope) -> float | None:
         return None if stored is None else _cosine_distance(stored, vector)
     corpus = [each.values[expr.target.prop] for each in scope.graph[entity.type_id]]
     texts = [text for text in corpus if text is not None]
-    return None if stored is None else words.bm25(stored, query, texts)
+    return None if stored is None else bm25(stored, query, texts)
 
 
 def query_vector(expr: Score, type_id: str, query: Any, scope: Scope) -> Sequence[float]:
