@@ -8,8 +8,8 @@ Both arrive with a Host or an Origin that is not the server's.
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from omnigraph.errors import InvalidInput
 from omnigraph.server.problems import HttpProblem
@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["Origins", "is_loopback", "parse_host"]
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_OTHER_SITES = frozenset({"cross-site", "same-site"})
+# A page of another site cannot send these. Values that are not known are refused.
+_OWN_SITES = frozenset({"same-origin", "none"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_LABEL = r"[A-Za-z0-9_-]{1,63}"
+_AUTHORITY = re.compile(
+    rf"(?:\[(?P<address>[0-9A-Fa-f:.]{{2,45}})\]|(?P<name>{_LABEL}(?:\.{_LABEL}){{0,126}})\.?)"
+    r"(?::(?P<port>[0-9]{0,5}))?"
+)
+_PORT_MAX = 65_535
 
 
 class Origins:
@@ -32,7 +39,7 @@ class Origins:
     def __init__(
         self, bind_host: str, hosts: Iterable[str] = (), origins: Iterable[str] = ()
     ) -> None:
-        self._hosts = {bind_host.lower(), *(_listed_host(each) for each in hosts)}
+        self._hosts = {_normal_host(bind_host), *(_listed_host(each) for each in hosts)}
         # A wildcard address names no host: then every literal address is the server's own. A page
         # cannot have one as its name, so it does not help DNS rebinding.
         self._any_address = _is_wildcard(bind_host)
@@ -51,7 +58,8 @@ class Origins:
             )
         origin = exchange.header("Origin")
         if origin is None:
-            foreign = exchange.header("Sec-Fetch-Site") in _OTHER_SITES
+            site = exchange.header("Sec-Fetch-Site")
+            foreign = site is not None and site.lower() not in _OWN_SITES
             refused = foreign and exchange.scope["method"] not in _SAFE_METHODS
         else:
             refused = not (self.allows(origin) or _is_same(origin, host))
@@ -77,15 +85,27 @@ class Origins:
 
 
 def parse_host(text: str) -> str | None:
-    """Return the host of a Host header in lower case, without port, dot and brackets."""
-    if not text or any(mark in text for mark in "@/\\?# "):
+    """Return the host of a Host header in lower case, without port, final dot and brackets."""
+    found = _parse_authority(text)
+    return None if found is None else found[0]
+
+
+def _parse_authority(text: str) -> tuple[str, int | None] | None:
+    """Return host and port.
+
+    The grammar is strict: a lenient URL parser drops what it does not understand, such as the text
+    after ``[::1]``, and so takes one host for another.
+    """
+    found = _AUTHORITY.fullmatch(text)
+    if found is None:
         return None
-    try:
-        parts = urlsplit(f"//{text}")
-        host, _ = parts.hostname, parts.port
-    except ValueError:
+    port = int(found["port"]) if found["port"] else None
+    if port is not None and port > _PORT_MAX:
         return None
-    return host.removesuffix(".") if host else None
+    if found["name"] is not None:
+        return found["name"].lower(), port
+    address = _address(found["address"])
+    return None if address is None else (str(address), port)
 
 
 def is_loopback(host: str) -> bool:
@@ -103,6 +123,12 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
+def _normal_host(host: str) -> str:
+    """Addresses have several spellings; the one of ``ipaddress`` is compared."""
+    address = _address(host)
+    return host.lower() if address is None else str(address)
+
+
 def _is_wildcard(host: str) -> bool:
     address = _address(host)
     return address is not None and address.is_unspecified
@@ -116,16 +142,12 @@ def _is_same(origin: str, host: str | None) -> bool:
 
 
 def _normal_origin(text: str) -> str | None:
-    try:
-        parts = urlsplit(text.lower())
-        port = parts.port
-    except ValueError:
+    scheme, mark, authority = text.partition("://")
+    scheme, found = scheme.lower(), _parse_authority(authority)
+    if not mark or scheme not in _DEFAULT_PORTS or found is None:
         return None
-    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
-        return None
-    if parts.path or parts.query or parts.fragment or parts.username is not None:
-        return None
-    return f"{parts.scheme}://{parts.hostname}:{port or _DEFAULT_PORTS[parts.scheme]}"
+    host, port = found
+    return f"{scheme}://{host}:{port or _DEFAULT_PORTS[scheme]}"
 
 
 def _listed_host(text: str) -> str:

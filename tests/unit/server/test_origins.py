@@ -33,7 +33,15 @@ OWN = ["localhost", "LocalHost", "localhost.", "localhost:1", "127.0.0.1", "127.
 OWN += ["[::1]", "[::1]:8080", "a.localhost"]
 FOREIGN = ["evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example"]
 FOREIGN += ["203.0.113.1", "[2001:db8::1]", "", "localhost@evil.example", "evil.example#localhost"]
-FOREIGN += ["localhost:port", "[::1"]
+FOREIGN += ["localhost:port", "[::1", "[::1]evil", "[::1]evil:80", "[::1].evil.example", "::1"]
+FOREIGN += [
+    "loc\talhost",
+    "[::1%evil.example]",
+    "127.0.0.1%evil",
+    "localhost:80:80",
+    "localhost:+1",
+]
+FOREIGN += [".localhost", "a..localhost", "<b>.localhost", "a'b.localhost", "localhost:99999"]
 
 
 @pytest.mark.parametrize("host", OWN)
@@ -62,6 +70,11 @@ def test_an_open_server_does_not_answer_under_other_names(
         {"Origin": ""},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "Cross-Site"},
+        {"Sec-Fetch-Site": "SAME-SITE"},
+        {"Sec-Fetch-Site": "cross-site, none"},
+        {"Sec-Fetch-Site": "of-a-later-standard"},
+        {"Sec-Fetch-Site": ""},
     ],
 )
 def test_a_page_of_another_origin_invokes_no_stored_mutation(
@@ -78,8 +91,8 @@ def test_a_page_of_the_server_itself_may_call_it(open_server: httpx.Client) -> N
     url = str(open_server.base_url).rstrip("/")
     for origin in (url, url.upper(), url.replace("http:", "https:")):
         assert open_server.post(INVOKE, headers={"Origin": origin}).status_code == 200
-    same = {"Sec-Fetch-Site": "same-origin"}
-    assert open_server.post(INVOKE, headers=same).status_code == 200
+    for site in ("same-origin", "Same-Origin", "none"):
+        assert open_server.post(INVOKE, headers={"Sec-Fetch-Site": site}).status_code == 200
 
 
 def test_listed_hosts_and_origins_are_answered_with_cors(serve: Serve) -> None:
@@ -162,6 +175,7 @@ def test_a_wildcard_address_is_every_address_and_no_name() -> None:
     assert not wide._is_own("evil.example")
     assert narrow._is_own("203.0.113.5")
     assert not narrow._is_own("203.0.113.6")
+    assert Origins("2001:DB8:0::1")._is_own("[2001:db8:0:0::1]:80")
 
 
 @pytest.mark.parametrize("origin", ["app.example", "https://app.example/path", "ftp://x", "*"])
