@@ -22,7 +22,7 @@ def breaking(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]
         def refuse(*_: object, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr("omnigraph.open", refuse, raising=False)
+        monkeypatch.setattr("omnigraph.graph.open.open_graph", refuse)
 
     return break_with
 
