@@ -1,5 +1,8 @@
-"""Telling what changed: between targets, in one commit, along a branch, to one entity.
+"""History for readers: commits, differences between targets, and changes in the order of commits.
 
-``filters`` reads what is wanted; ``pages`` keep answers
-small; ``diff``, ``commit``, ``feed``, ``baseline`` and ``blame`` are the verbs.
+In reading order: ``commits`` lists and pages commits; ``filters`` parses the types, kinds and
+operations that a reader asks for; ``pages`` bounds the size of a page; ``diff`` compares two
+targets; ``commit_changes`` lists the changes of one commit; ``feed`` lists those of a branch;
+``baseline`` reads a branch whole, with a cursor of the feed; ``blame`` finds the history of one
+entity.
 """

@@ -1,7 +1,7 @@
 """A baseline: one snapshot, whole, and the cursor with which the feed goes on behind it.
 
-Whoever lost the thread of a feed, or never had it, takes a baseline, makes it durable, and only
-then keeps the cursor. The cursor is given with the last record: a baseline that broke off has none.
+A consumer that lost the thread of a feed takes a baseline, makes it durable, and only then keeps
+the cursor. The cursor is given with the last record: a baseline that broke off has none.
 """
 
 from __future__ import annotations

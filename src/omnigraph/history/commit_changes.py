@@ -1,4 +1,4 @@
-"""What one commit changed, relative to its first parent."""
+"""The changes of one commit relative to its first parent."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def snapshot_of(engine: Engine, commit: Commit) -> Snapshot:
 
 @contextmanager
 def readable(commit: Commit, cursor: str | None = None) -> Iterator[None]:
-    """Tell what cleanup has removed as a gap: retrying cannot help, a baseline can."""
+    """Report removed data as a gap: retrying cannot help, a baseline can."""
     try:
         yield
     except (NotFound, Conflict) as error:

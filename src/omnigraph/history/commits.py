@@ -1,4 +1,4 @@
-"""Telling what happened: commits, filtered and paged, and what a snapshot consists of."""
+"""Commits, filtered and paged, and the contents of a snapshot."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def list_commits(engine: Engine, wanted: CommitFilter) -> CommitPage:
 
 
 def snapshot_to_json(engine: Engine, manifest: Manifest) -> dict[str, Any]:
-    """What one commit consists of: a dataset, a version and a count per type."""
+    """The contents of one commit: a dataset, a version and a count per type."""
     catalog = engine.root.catalog(manifest.commit.schema)
     datasets = [
         {

@@ -27,7 +27,7 @@ _PIECE_CHANGES = 256
 
 @dataclass(frozen=True)
 class SnapshotDiff:
-    """What would have to be done to the first target to make the second one of it.
+    """The changes that turn the first target into the second one.
 
     Nothing is read before it is asked for. Iterating goes through the changes in their order: nodes
     before edges, by identity of the type, by id.
@@ -56,7 +56,7 @@ class SnapshotDiff:
         return self.comparison.summary()
 
     def head_json(self) -> dict[str, Any]:
-        """What is compared."""
+        """The requested comparison."""
         before, after = self.comparison.before, self.comparison.after
         assert before is not None  # noqa: S101 - a diff is made of two targets
         return {

@@ -1,7 +1,7 @@
 """The change feed of a branch: the blocks of its commits, oldest first, along first parents.
 
-The graph keeps nothing about its readers. A cursor says up to where somebody has read, and is given
-only where a commit is complete; a page that ends within a commit has a page token instead.
+The graph keeps no state of its readers. A cursor names the last commit that was read, and is
+given only where a commit is complete; a page that ends within a commit has a page token instead.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _AFTER = "after:"
 
 @frozen
 class _Place:
-    """Where a poll stands: ``done`` has been told whole, ``cut`` is the last commit to be told."""
+    """The position of a poll: ``done`` is the last complete commit, ``cut`` the last to return."""
 
     done: str | None
     cut: Commit
@@ -75,7 +75,7 @@ class _Poll:
         return FeedPage(tuple(blocks), cursor.encode(), caught_up=done == place.cut.id)
 
     def _token(self, place: _Place) -> str:
-        assert place.after is not None  # noqa: S101 - a page that ends within a commit has told some
+        assert place.after is not None  # noqa: S101 - a page that ends within a commit holds a change of it
         return FeedToken(
             self._graph,
             self._incarnation,
@@ -103,15 +103,15 @@ class _Poll:
         return _Place(done, head)
 
     def _cut(self, commit_id: str) -> Commit:
-        """The head when the poll began. Whoever may read this branch need not be allowed to read
-        others, and a token can be made by anybody: the commit has to be one of this branch."""
+        """The head when the poll began. A reader of this branch need not be allowed to read others,
+        and anybody can forge a token: the commit has to be one of this branch."""
         for commit in self._engine.lineage.line(self._head.commit):
             if commit.id == commit_id:
                 return commit
         raise rejected(f"commit {commit_id:.100} is not in the history of {self._request.branch!r}")
 
     def _start(self, start: object) -> str | None:
-        """The last commit that is not told; None: there is none."""
+        """The last commit that the feed omits; None: there is none."""
         if start == "now":
             return self._head.commit.id
         if start == "beginning":

@@ -22,7 +22,7 @@ _BYTES_MAX = 32 * 2**20
 
 
 class PageBudget:
-    """What is left of a page."""
+    """The remaining budget of a page."""
 
     def __init__(self, changes: int, size: int) -> None:
         self._changes = changes

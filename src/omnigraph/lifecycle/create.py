@@ -1,7 +1,7 @@
 """Making a graph: everything first, the stamp last.
 
 A claim keeps two creators apart. Until the stamp stands, nothing can be opened; what a killed
-creator left is swept away by the next one that is told to (``force``), never by accident.
+creator left is swept away by the next one that is asked to (``force``), never by accident.
 """
 
 from __future__ import annotations

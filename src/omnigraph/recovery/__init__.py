@@ -1,9 +1,11 @@
-"""What happens to a write whose writer did not finish.
+"""Recovery of unfinished writes.
 
-A writer leaves an *intent* before it touches a table and a *confirmation* when all tables have
-reached their new versions. ``intents`` stores both, ``owner`` and ``heart`` tell whether the writer
-still lives; ``sweep`` looks at what was left behind, ``classify`` decides, ``settle`` rolls forward
-(publishes under the original commit id) or back (``fence``: a commit that changes no pin and
-declares the operation void); ``audit`` keeps one row of each. Nothing here deletes data, and an
-intent that nobody resolves blocks nobody.
+A writer puts an *intent* before it touches a table, and a *confirmation* when all tables have
+reached their new versions. Recovery rolls an abandoned write forward (it publishes under the
+original commit id) or back (a commit that moves no pin declares the operation void). It deletes no
+data, and an intent that cannot be resolved blocks nobody.
+
+In reading order: ``intents`` stores intents, confirmations and heartbeats; ``fence`` voids an
+operation; ``audit`` keeps one row per recovered operation; ``quarantine`` sets torn versions aside;
+``sweep`` finds abandoned intents and resolves them.
 """

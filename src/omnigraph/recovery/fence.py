@@ -2,7 +2,7 @@
 
 A writer that was paused and wakes up finds its swap lost, looks for its operation, finds it void,
 and fails without effect. A writer that gives up after its confirmation puts the fence up itself,
-before it tells its user, so that nobody can roll it forward later.
+before it reports the failure, so that nobody can roll it forward later.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RECOVERY_ACTOR = "omnigraph:recovery"
 
 
 class OperationStatus(StrEnum):
-    """What became of an operation, as far as its branch can tell."""
+    """The outcome of an operation, as far as its branch shows it."""
 
     PUBLISHED = "published"
     VOID = "void"
@@ -50,7 +50,7 @@ def operation_status(
     root: GraphRoot, heads: Heads, lineage: Lineage, publication: Publication
 ) -> OperationStatus:
     """Ask the head, then the chain back to the captured head, then the archive."""
-    # What a moved graph's old path holds is not the graph, even if something was made there anew.
+    # The old path of a moved graph is not the graph, even if something was made there anew.
     root.require_in_place()
     operation = publication.draft.id
     head = heads.of_incarnation(publication.incarnation)

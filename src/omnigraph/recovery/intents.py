@@ -120,7 +120,7 @@ class IntentStore:
         self._objects = objects
 
     def pending(self) -> dict[CommitId, IntentKeys]:
-        """What is there: one listing, the whole cost of recovery when nothing is."""
+        """List the pending operations: one listing, all that recovery costs without any."""
         found: dict[CommitId, IntentKeys] = {}
         for key in self._objects.list(layout.RECOVERY):
             stem, _, suffix = key.removeprefix(f"{layout.RECOVERY}/").partition(".")
@@ -136,7 +136,7 @@ class IntentStore:
         return armed
 
     def announce(self, intent: Intent) -> None:
-        """A long job says that it is staging."""
+        """Announce that a long job is staging."""
         self._put_once(_key(intent.id, "staging.json"), intent.to_bytes())
 
     def still_announced(self, operation: CommitId) -> bool:
@@ -250,7 +250,7 @@ def _publication_to_json(publication: Publication) -> dict[str, Any]:
 def _publication_from_json(body: dict[str, Any]) -> Publication:
     draft = dict(body["draft"])
     merged = draft.pop("merged_parent")
-    # What things are looked up by.
+    # Names that objects are looked up by.
     _require_texts(body["incarnation"], body["schema"], draft["id"], draft["branch"])
     _require_texts(body["captured"]["id"], body["captured"]["incarnation"])
     return Publication(

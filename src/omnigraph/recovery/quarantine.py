@@ -48,7 +48,7 @@ _CLAIM_MICROS_MAX = 600 * 1_000_000
 
 
 class Healer:
-    """Heals one open graph. What cannot be healed safely is left for people, loudly."""
+    """Heals one open graph. Damage that cannot be healed safely is left for people, loudly."""
 
     def __init__(self, root: GraphRoot, heads: Heads, lineage: Lineage, audit: Audit) -> None:
         self._root = root

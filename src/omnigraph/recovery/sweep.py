@@ -88,7 +88,7 @@ class Recovery:
             _log.warning("unfinished writes could not be removed: %s", fault)
 
     def pending(self) -> list[PendingIntent]:
-        """What is left in ``__recovery/``, for people."""
+        """List the objects left in ``__recovery/``, for people."""
         found = []
         for keys in self.intents.pending().values():
             try:

@@ -1,10 +1,11 @@
-"""History: which version of which table belongs to the graph, on which branch, since when.
+"""Versioned core: the table versions of each commit, and the commits of each branch.
 
-``names`` and ``layout`` say what things are called; ``stamp`` guards the format and ``migrations``
-raise it; ``manifest`` is one graph commit; ``refs`` are branches and tags on disk; ``root`` bundles
-an open graph; ``heads`` finds the newest commit cheaply; ``chain`` walks back from it; ``damage``
-decides what a damaged newest commit means; ``head_check`` finds one that is missing;
-``invariants`` and ``publish`` are the one door to visibility; ``branches`` and ``tags`` are its
-verbs; ``lineage`` indexes commits; ``targets`` turns what a user writes into a snapshot;
-``snapshot`` reads it.
+In reading order: ``names`` and ``layout`` define names and paths; ``stamp`` guards the format and
+``migrations`` raise it; ``manifest`` is one graph commit; ``refs`` are branches and tags on disk;
+``root`` bundles an open graph; ``heads`` finds the newest commit of a branch, ``damage`` and
+``head_check`` decide about a damaged or missing one; ``chain`` walks back from a head;
+``durability`` syncs a commit; ``invariants`` and ``publish`` make a commit visible;
+``table_creation``, ``branches`` and ``tags`` build on it; ``texts`` validates actors and messages;
+``ancestry`` and ``lineage`` order commits; ``targets`` resolves a target to a commit, and
+``snapshot`` opens it.
 """

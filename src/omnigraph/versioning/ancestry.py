@@ -1,4 +1,4 @@
-"""Who descends from whom.
+"""Ancestors and descendants of commits.
 
 A commit is later than its parents, so walking back from the latest to the earliest meets every
 commit after all its descendants. Each walk ends where nothing further back can matter: the cost is

@@ -1,7 +1,7 @@
 """The verbs of branches: create, list, delete.
 
 Creating one writes one small manifest and one ref, however many types there are. Deleting one
-publishes a tombstone through the one door, so a racing publish loses, and then says so in a ref.
+publishes a tombstone through the one door, so a racing publish loses, and then adds a closing ref.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _ruling_after_tombstone(root: GraphRoot, heads: Heads, name: str) -> BranchR
 
 
 def _add_deleted_ref(root: GraphRoot, ref: BranchRef) -> None:
-    # Losing this put means that somebody else has said it, which is as good.
+    # Losing this put means that another process has added it, which is as good.
     root.refs.add_branch(
         BranchRef(
             name=ref.name,

@@ -1,6 +1,6 @@
 """Walking back from a head along parent links.
 
-History is what the links say, never the list of manifest versions: a version number may be missing
+The links define history, never the list of manifest versions: a version number may be missing
 after cleanup, or may belong to a stale writer that nobody saw.
 """
 
@@ -38,7 +38,7 @@ class CommitPresence(StrEnum):
 
     PRESENT = "present"
     ABSENT = "absent"
-    # Cleanup cut the chain before it could be told: the outcome is unknown, never "absent".
+    # Cleanup cut the chain too early: the outcome is unknown, never "absent".
     CUT = "cut"
 
 

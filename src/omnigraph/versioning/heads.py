@@ -238,7 +238,7 @@ class Heads:
 
 
 def branch_missing(name: str) -> GraphError:
-    """What to say of a name that is no open branch."""
+    """Build the error for a name that is no open branch."""
     if name == MAIN:
         # main cannot be deleted: without it the directory is damaged, not merely different.
         return StorageFault("graph.main_missing", "the graph has no main branch: it is damaged")

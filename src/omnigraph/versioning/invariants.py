@@ -1,4 +1,4 @@
-"""What must hold between a head and its successor, checked before every swap.
+"""Rules between a head and its successor, checked before every swap.
 
 These are predicates about the data that is about to become visible. One that fails is a bug of ours
 and stops the publish (docs/invariants.md).

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 STAMP = "_graph.json"
-# Stands while a copy of a graph is being made, and tells of which.
+# Exists while a copy of a graph is being made, and names the source.
 CLONE_MARKER = "_clone.json"
 INIT_CLAIMS = "_init"
 RECOVERY = "__recovery"

@@ -80,7 +80,7 @@ class Lineage:
         return found
 
     def knows(self, commit_id: str) -> bool:
-        """Whether a commit was ever part of the graph, as far as manifests and archive can tell."""
+        """Whether a commit was ever part of the graph, as far as manifests and archive show."""
         try:
             self.get(commit_id)
         except NotFound:
@@ -106,7 +106,7 @@ class Lineage:
     def merge_base(
         self, left: str | Commit | CommitRef, right: str | Commit | CommitRef
     ) -> Commit | None:
-        """What two commits are compared with when they are merged; see ``ancestry.merge_base``."""
+        """Return the base of a merge of two commits; see ``ancestry.merge_base``."""
         return ancestry.merge_base(self.get(left), self.get(right), self.parents)
 
     def descends(self, newer: Commit, older: Commit) -> bool:
@@ -267,7 +267,7 @@ class Lineage:
         try:
             found = self._with_ancestors(stored.values(), stored)
         except StorageFault:
-            # Whoever asks about the damaged line meets the fault there; the others do without.
+            # Readers of the damaged line meet the fault there; the others do without.
             self._stored = stored
             return
         self._learn(found)

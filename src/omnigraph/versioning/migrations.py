@@ -50,7 +50,7 @@ def migrate(objects: ObjectStore, stamp: Stamp) -> Stamp:
         # Another opener may be ahead; never lower what it wrote.
         current = read_stamp(objects)
         if current.internal_schema_version < raised.internal_schema_version:
-            # What a later build added beside what we know stays there.
+            # Fields that a later build added stay.
             body = parse_json(objects.get(layout.STAMP))
             body["internal_schema_version"] = raised.internal_schema_version
             objects.put(layout.STAMP, json.dumps(body, indent=2, sort_keys=True).encode())
@@ -70,7 +70,7 @@ def unnumbered_refs(objects: ObjectStore) -> dict[str, str]:
 
 
 def upgraded_view(objects: ObjectStore, stamp: Stamp) -> ObjectStore:
-    """What a read-only open sees: an older graph as if it were migrated, and nothing written."""
+    """Return the view of a read-only open: an older graph as if it were migrated."""
     if stamp.internal_schema_version >= FORMAT:
         return objects
     return _NumberedView(objects)

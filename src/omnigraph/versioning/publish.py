@@ -1,7 +1,7 @@
 """The one door to visibility: a strict compare-and-swap on a branch's manifest.
 
-A publication is data: what the commit says, which pins it moves, and what must still be true of the
-head that it overwrites. ``publish`` reads the head, checks the preconditions against that very
+A publication is data: the contents of the commit, the pins that it moves, and the preconditions on
+the head that it follows. ``publish`` reads the head, checks the preconditions against that very
 head, swaps, and makes sure that what it swapped in is what readers will find.
 """
 
@@ -66,7 +66,7 @@ class OperationPublished(Conflict):
 
 @frozen
 class ManifestDraft:
-    """What the new commit will say, before its parent, time and place are known."""
+    """The contents of a new commit, before its parent, time and place are known."""
 
     id: CommitId
     branch: str
@@ -126,9 +126,9 @@ def _at_once() -> None:
 
 
 def draft_ahead(root: GraphRoot, publication: Publication, head: Manifest) -> Drafted | None:
-    """Write the rows of a commit while what they say is still on its way to become true.
+    """Write the rows of a commit while its tables are still advancing.
 
-    None when that fails: whoever publishes writes them then, and is told why that fails.
+    None when that fails: the publish writes them then, and reports the reason.
     """
     try:
         new = _successor(root, publication, head)
@@ -149,7 +149,7 @@ def publish(
 
     Before each swap ``ready`` is called: it returns when the commit may become visible.
     Returns the manifest of the commit, visible and as durable as the graph wants it. Raises a
-    ``Conflict`` that says which precondition failed, or ``OutcomeUnknown`` when it cannot be told
+    ``Conflict`` that names the failed precondition, or ``OutcomeUnknown`` when nobody can know
     whether the commit landed.
     """
     manifest = _make_visible(root, heads, publication, ready, drafted)
@@ -432,7 +432,7 @@ def _swap(
         reach("publish.checked")
         return new
     # Somebody published after us, or our version number was one that cleanup had freed: then nobody
-    # will ever see what we swapped in. The parent chain of the newest commit tells which.
+    # will ever see what we swapped in. The parent chain of the newest commit decides.
     heads.forget(publication.incarnation)
     newest = heads.of_incarnation(publication.incarnation)
     landed = _already_published(root, publication, newest)

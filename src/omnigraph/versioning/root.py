@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphRoot"]
 
-# Whoever asked is not to blame: a commit names a schema that is not there.
+# The caller is not to blame: a commit names a schema that does not exist.
 _BRING_BACK = "the graph is damaged: bring the object back from a copy; it never changes"
 
 
@@ -53,7 +53,7 @@ class GraphRoot:
     catalogs: LruCache[str, Catalog] = field(init=False)
     # Tries to mend what a fault complains about; recovery knows how.
     heal: Callable[[StorageFault], bool] = field(default_factory=lambda: _leave_torn, init=False)
-    # What of a schema is seen through this root; None: all of it.
+    # Reduces a schema to the part visible through this root; None: all of it.
     reduce: Callable[[Catalog], Catalog] | None = field(default=None, init=False)
     reduced: LruCache[str, Catalog] = field(init=False)
     # Manifest versions that this process knows to be safe from a power cut.
@@ -68,7 +68,7 @@ class GraphRoot:
 
     @property
     def locks(self) -> ObjectStore:
-        """The objects that only say who is at work."""
+        """The objects that coordinate processes: leases and claims."""
         return self.volatile or self.objects
 
     @property

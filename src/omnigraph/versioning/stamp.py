@@ -1,4 +1,4 @@
-"""The stamp: the object that makes a directory a graph and says in which format.
+"""The stamp: the object that makes a directory a graph and names its format.
 
 It is written last by ``init``, so a half-made graph has none and cannot be opened, and it is asked
 for again before every publish: a graph that was moved or removed under a living writer has lost it.
@@ -30,7 +30,7 @@ DURABILITIES = ("power", "process")
 
 @frozen
 class Settings:
-    """What a graph remembers about how it wants to be treated."""
+    """The settings of a graph."""
 
     # "power": acknowledged commits survive a power cut. "process": they survive a killed process.
     durability: Durability = "power"

@@ -1,4 +1,4 @@
-"""What a user may write to name a point of history.
+"""Targets: the texts that name a point of history.
 
 ``main`` a branch · ``01J…`` a commit · ``v1.2`` a tag · ``main@2026-11-01T12:00:00Z`` the branch as
 it was at that time · ``main@v17`` a version of its manifest. In Python also what the graph itself
@@ -42,7 +42,7 @@ class Resolver:
         self._lineage = lineage
 
     def resolve(self, target: Target) -> Manifest:
-        """The manifest of a target, or an error that says what is wrong with it."""
+        """The manifest of a target, or a typed error."""
         if target == MAIN:
             return self._heads.of_branch(MAIN)[1]
         target = target_text(target)

@@ -1,4 +1,4 @@
-"""What people say about a commit: who made it and why. It is kept for ever, so it is checked."""
+"""Actor and message of a commit. It is kept for ever, so it is checked."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class CloneTarget:
 
 @frozen
 class CloneResult:
-    """What was copied; nothing when the copy was up to date."""
+    """The copied branches, commits and files; none when the copy was up to date."""
 
     source: str
     target: str
@@ -232,7 +232,7 @@ class _Clone:
                 self._copy.refs.add_tag(tag)
 
     def _require_heads(self, found: Inventory) -> None:
-        """What a reader of the copy will find is what was copied."""
+        """Require that readers of the copy find the copied heads."""
         heads = Heads(self._copy)
         for name, ref in found.branches.items():
             head = heads.of_incarnation(ref.incarnation)

@@ -1,4 +1,4 @@
-"""What a copy of a graph needs, and which of it the copy lacks.
+"""The objects and table versions that a copy of a graph lacks.
 
 Walks back from the newest manifests along every link: parents, merged parents, and the home of a
 commit that a fork began with. A manifest that the copy holds has all its ancestors there, so the
@@ -31,7 +31,7 @@ R = TypeVar("R")
 
 @dataclass
 class Inventory:
-    """What has to be copied. Manifests are in order: parents before children."""
+    """The objects to copy. Manifests are in order: parents before children."""
 
     refs: list[BranchRef]
     # The newest manifest of every incarnation.
@@ -92,7 +92,8 @@ def take_inventory(
     *,
     all_tags: bool,
 ) -> Inventory:
-    """What these refs lead to, and the tags of it; ``all_tags``: and what all tags lead to.
+    """Collect everything that these refs lead to, with its tags; ``all_tags``: and the targets of
+    all tags.
 
     Refs are read before the heads: a branch that comes later is simply not in the copy.
     """
@@ -144,7 +145,7 @@ class _Walk:
         self._source = source
         self._copy = copy
         self._found = found
-        # What the manifests pin at which the walk stopped: the copy has it.
+        # Pins of the manifests at which the walk stopped: the copy has them.
         self.complete: set[Pin] = set()
         self._held: dict[str, int] = {}
         self._seen: dict[tuple[str, int], bool] = {}
