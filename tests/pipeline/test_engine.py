@@ -98,7 +98,7 @@ def test_patterns_of_several_types_are_loaded_by_this_process_too(tmp_path: Path
     "master", ["nosuch", "local[x]", "local[2", "local-cluster[2,1]", "spark://", "Local", ""]
 )
 def test_a_master_that_spark_does_not_know_is_refused_without_a_jvm(master: str) -> None:
-    with pytest.raises(InvalidInput, match="is not a master of Spark") as refused:
+    with pytest.raises(InvalidInput, match="is not a Spark master URL") as refused:
         open_session(SparkOptions(master=master))
     assert refused.value.code == "spark.bad_master"
 

@@ -170,7 +170,7 @@ def test_an_edge_without_its_node_is_told_with_file_and_record(
         ({"options": {"mode": "DROPMALFORMED"}}, "'mode' cannot be used: .*vanish"),
         ({"options": {"header": False}}, "'header' cannot be used"),
         ({"latest": {"by": ["mail"], "order": "when"}}, "no column 'when'"),
-        ({"delete": "gone = 'yes'"}, "only be loaded by mode merge"),
+        ({"delete": "gone = 'yes'"}, "needs the mode merge"),
         ({"path": "nothing.csv"}, "there is no file"),
     ],
 )
@@ -188,7 +188,7 @@ def test_a_mapping_that_does_not_fit_its_source_is_refused_before_anything_is_re
     [
         ([], "not an object"),
         ({"source": []}, "no key 'source'"),
-        ({"sources": []}, "not a list with something in it"),
+        ({"sources": []}, "a list that is not empty"),
         ({"sources": [{"path": 7, "into": [{"type": "P"}]}]}, "path"),
         ({"sources": [{"path": "a", "into": [{"from": "x"}]}]}, "has no type"),
         ({"sources": [{"path": "a", "format": "xml", "into": [{"type": "P"}]}]}, "xml"),
@@ -243,7 +243,7 @@ GOOD = """sources:
         ("type: Person", "tpye: Person", "p.yaml, line 6: .*no key 'tpye'.*type"),
         ("path: people.csv", "path: 7", "p.yaml, line 2: .*path.* is not a text"),
         ("mail: mail", "mail: {column: mail, cast: day}", "p.yaml, line 8: .*is 'day'.*date"),
-        ("name: first", "mail: first", "p.yaml, line 9: .*'mail' stands on line 8 already"),
+        ("name: first", "mail: first", "p.yaml, line 9: .*'mail' already occurs on line 8"),
         ("into:", "into: [", "p.yaml, line 6 is not YAML"),
         ("sources:", "sources", "p.yaml, line 2 is not YAML"),
     ],

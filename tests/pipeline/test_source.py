@@ -284,7 +284,7 @@ def test_secrets_stand_in_no_plan(spark: SparkSession, source: Graph) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "neither a type nor a query"),
+        ({}, "needs a type or a query"),
         ({"type": "Persn"}, "Did you mean.*Person"),
         ({"type": "Person", "at": "nowhere"}, "nowhere"),
         ({"query": "query q() {"}, "gq"),

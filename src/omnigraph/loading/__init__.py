@@ -1,13 +1,12 @@
-"""Loading many entities as one commit.
+"""Bulk loads: many entities as one commit.
 
-``gather`` reads the input, whatever it is. Streams
-of JSON (``streams``, ``lines``) are parsed in blocks: ``columnar`` reads whole columns where it is
-sure (``shapes`` says what to expect, ``templates`` cuts lines that are all alike, ``convert`` gives
-columns their types), and ``decode``, ``envelopes`` and ``exact`` read record by record where it is
-not; they define the meaning. Tables come through ``formats``, ``tables`` and ``cells``. All of it
-ends in ``batches``: typed rows with the ids that ``identity`` gave them. ``settle`` decides between
-several records of one id, ``writer`` judges the whole against a snapshot and stages it, ``run`` is
-the verb.
+``load`` is the operation. ``collect`` reads any input into memory: streams of JSON
+(``byte_streams``, ``json_reader``) are parsed in blocks, by the ``columnar_parser`` where every
+record is regular (``json_schemas``, ``line_templates``, ``convert``), and otherwise record by
+record (``json_decoder``, ``envelopes``, ``record_parser``), which defines the semantics. Tables
+come through ``formats``, ``csv_lines``, ``tables`` and ``cells``. The results are ``batches``:
+typed rows with the ids from ``identity``. ``deduplicate`` keeps one record per id; ``writer``
+validates the load against a snapshot and stages it. ``inference`` drafts a schema for files.
 """
 
 from omnigraph.loading.load import load

@@ -1,4 +1,4 @@
-"""What reading the input gives: typed rows, ids to delete, and what is wrong with records."""
+"""Parsed input: typed rows, ids to delete, and violations of records."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ __all__ = [
 class Batch:
     """Rows of one type in the columns of its table.
 
-    ``records`` says which record each row was: counted from 0 in a ``Parsed``, from 1 over the
-    whole input once it is gathered.
+    ``records`` holds the record of each row: from 0 in a ``Parsed``, from 1 over the whole input
+    once it is collected.
     """
 
     entity: EntityType
     rows: pa.RecordBatch
     records: np.ndarray
-    # Every id is a fresh one.
+    # Every id is generated.
     minted: bool = False
-    # The properties that each row does not name (``integrity.unnamed``); None: it names all.
+    # The properties that each row leaves out (``integrity.unnamed``); None if it names all.
     unnamed: pa.Array | None = None
 
 
 @frozen
 class Deletions:
-    """Entities of one type that go, by id."""
+    """Entities of one type to delete, by id."""
 
     entity: EntityType
     ids: pa.Array
@@ -69,23 +69,25 @@ class Deletions:
 
 @frozen
 class Parsed:
-    """A stretch of the input, read: how many records it had and what they were.
+    """A parsed section of the input: the number of its records and their contents.
 
-    Records of violations are counted from 0, like those of batches.
+    Violations count records from 0, as batches do.
     """
 
     count: int
     batches: tuple[Batch, ...] = ()
     deletions: tuple[Deletions, ...] = ()
     violations: tuple[Violation, ...] = ()
-    # The line of each record within its file; without it, records stand one to a line.
+    # The line of each record within its file; None if each record takes one line.
     lines: np.ndarray | None = None
 
 
 @frozen
 class RecordPosition:
-    """Where a stretch of the input begins. ``line`` is None where records do not stand one to a
-    line; then ``find`` may know the line of a record of the stretch, counted from 0."""
+    """The position where a section of the input begins.
+
+    ``line`` is None if records do not take one line each; ``find`` may then return the line of a
+    record of the section, counted from 0."""
 
     file: str | None = None
     line: int | None = None
@@ -94,7 +96,7 @@ class RecordPosition:
 
 @dataclass
 class _TypeRows:
-    """What was read of one type so far."""
+    """The rows of one type collected so far."""
 
     batches: list[pa.RecordBatch] = field(default_factory=list)
     records: list[np.ndarray] = field(default_factory=list)
@@ -103,7 +105,7 @@ class _TypeRows:
 
 
 class CollectedInput:
-    """Everything that the input says, in memory. Filled once, then read by every attempt."""
+    """The whole parsed input, in memory. Filled once, then read by every prepare."""
 
     def __init__(self, *, bytes_max: int) -> None:
         self._bytes_max = bytes_max
@@ -117,11 +119,11 @@ class CollectedInput:
         self.bytes = 0
 
     def name(self, entity: EntityType) -> None:
-        """A type that the input is about, also if it has no record of it."""
+        """Register a type that the input names, with or without records."""
         self.entities[entity.id] = entity
 
     def add(self, parsed: Parsed, place: RecordPosition = RecordPosition()) -> None:  # noqa: B008 - it is immutable
-        """Append what the next stretch of the input gave."""
+        """Append the next parsed section."""
         first = self.count + 1
         self._starts.append(first)
         self._places.append((place, parsed.lines))
@@ -138,9 +140,9 @@ class CollectedInput:
             raise too_large(self._bytes_max)
 
     def rows(self, entity: EntityType) -> tuple[pa.Table, np.ndarray, bool]:
-        """All rows of a type, the record of each, and whether all their ids are fresh.
+        """Return all rows of a type, the record of each, and whether all ids are generated.
 
-        Where a row does not name everything, the rows have a column ``UNNAMED`` as well.
+        Rows that leave out a property come with a column ``UNNAMED``.
         """
         schema = table_schema(entity)
         found = self._rows.get(entity.id, _TypeRows())
@@ -155,8 +157,9 @@ class CollectedInput:
         return rows, records, found.minted
 
     def widen(self, entity: EntityType) -> None:
-        """Complete rows that were read with part of the properties of a type: the others have
-        their defaults, and are not named."""
+        """Complete rows that were read with a subset of a type's properties.
+
+        The other properties get their defaults and count as unnamed."""
         part = self.entities[entity.id]
         self.entities[entity.id] = entity
         found = self._rows.get(entity.id, _TypeRows())
@@ -167,14 +170,14 @@ class CollectedInput:
         found.batches = [_widened(entity, batch) for batch in found.batches]
 
     def deleted(self, entity: EntityType) -> tuple[pa.ChunkedArray, np.ndarray]:
-        """The ids of a type that go, and the record of each."""
+        """Return the ids of a type to delete, and the record of each."""
         found = self._deleted.get(entity.id, [])
         ids = pa.chunked_array([item.ids for item in found], pa.string())
         records = [item.records for item in found]
         return ids, np.concatenate(records) if records else np.empty(0, np.int64)
 
     def place(self, record: int) -> tuple[str | None, int | None]:
-        """The file and the line of a record."""
+        """Return the file and the line of a record."""
         at = bisect_right(self._starts, record) - 1
         if at < 0:
             return None, None
@@ -235,7 +238,7 @@ def cut_batches(
     minted: bool,
     unnamed: pa.Array | None = None,
 ) -> Iterator[Batch]:
-    """Rows as batches: a column with more text than one array can hold comes in several pieces."""
+    """Split rows into batches: a column with more text than one array holds has several chunks."""
     start = 0
     for batch in rows.to_batches():
         end = start + batch.num_rows
@@ -245,7 +248,7 @@ def cut_batches(
 
 
 def find_large(rows: pa.RecordBatch, limit: int) -> int | None:
-    """The first row that is larger than some bytes. Only halves that may hold one are looked at."""
+    """Find the first row above a size by bisection."""
     if rows.nbytes <= limit:
         return None
     if rows.num_rows == 1:
@@ -261,7 +264,7 @@ def find_large(rows: pa.RecordBatch, limit: int) -> int | None:
 def record_too_large(
     limit: int, record: int, name: str | None = None, line: int | None = None
 ) -> LimitExceeded:
-    """What to say of a record without end."""
+    """Build the error for a record above the limit."""
     place = f" ({name + ', ' if name else ''}line {line})" if line is not None else ""
     found: dict[str, Any] = {} if line is None else {"line": line}
     return LimitExceeded(
@@ -277,7 +280,7 @@ def record_too_large(
 
 
 def too_large(limit: int) -> LimitExceeded:
-    """What to say of an input that does not fit in memory."""
+    """Build the error for an input that does not fit in memory."""
     return LimitExceeded(
         "load.too_large",
         f"the input takes more than {limit} bytes in memory; nothing was written",

@@ -1,4 +1,4 @@
-"""Bytes of an input, whatever it is: a path, an open file or bytes; plain, gzip or zstd."""
+"""Byte streams of an input: a path, an open file or bytes; plain, gzip or zstd."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["CorruptStream", "CountingStream", "Stream", "codec_of", "open_stream", "stream_name"]
 
-# Compression is told by the first bytes; names lie.
+# The first bytes identify the compression; file names are unreliable.
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _MAGIC_LENGTH = 4
 _PACKED_BYTES = 256 * 2**10
 _STEP_BYTES = 64 * 2**10
-# How zlib is told that there is the header of gzip around what it unpacks.
+# Makes zlib expect the header of gzip.
 _GZIP = 16 + zlib.MAX_WBITS
 
 
 class CorruptStream(Exception):
-    """The bytes end or go wrong in the middle."""
+    """The bytes are truncated or damaged."""
 
 
 class Stream(Protocol):
@@ -36,7 +36,7 @@ class Stream(Protocol):
 
 
 class _Reading(io.RawIOBase):
-    """Gives as much as is asked for, though what it reads from may give less at a time."""
+    """A raw stream that fills every read, though its source may return less at a time."""
 
     def readable(self) -> bool:
         return True
@@ -50,7 +50,7 @@ class _Reading(io.RawIOBase):
             while len(found) < size and (more := self._take(size - len(found))):
                 found += more
         except CorruptStream:
-            # What stands before the damage counts; asked again, it is told.
+            # Return the bytes before the damage; the next read raises.
             pass
         return bytes(found)
 
@@ -59,7 +59,7 @@ class _Reading(io.RawIOBase):
 
 
 class CountingStream(_Reading):
-    """The bytes as they lie there: counted, and hashed if somebody wants to know them again."""
+    """The raw bytes of an input, counted and optionally hashed."""
 
     def __init__(self, inner: Any, digest: hashlib._Hash | None = None) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class CountingStream(_Reading):
         self.count = 0
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, which stay where they are."""
+        """Return the next bytes without consuming them."""
         self._ahead = self.read(size)
         return self._ahead
 
@@ -87,9 +87,9 @@ class CountingStream(_Reading):
 
 
 class _Zstd(_Reading):
-    """The bytes of a stream that zstd has packed.
+    """The decompressed bytes of a zstd stream.
 
-    In small steps: of a step that fails nothing is had, and the records before the damage count.
+    Reads in small steps: a failed step returns nothing, and the records before the damage count.
     """
 
     def __init__(self, tap: CountingStream) -> None:
@@ -107,9 +107,9 @@ class _Zstd(_Reading):
 
 
 class _Gzip(_Reading):
-    """The bytes of a stream that gzip has packed, in one member or several.
+    """The decompressed bytes of a gzip stream with one member or several.
 
-    What can be unpacked before the damage is given first.
+    The bytes before a damage are returned first.
     """
 
     def __init__(self, tap: CountingStream) -> None:
@@ -135,7 +135,7 @@ class _Gzip(_Reading):
 
     def _unpack(self, packed: bytes, size: int) -> bytes:
         if self._inflate.eof:
-            # Behind a member stands another one, or zeros that fill up a block.
+            # After a member follows another one, or zero padding.
             self._packed = packed.lstrip(b"\0")
             self._inflate = zlib.decompressobj(_GZIP) if self._packed else self._inflate
             return b""
@@ -150,7 +150,7 @@ class _Gzip(_Reading):
 
 
 def _salvage(inflate: zlib._Decompress, packed: bytes) -> bytes:
-    """What can be unpacked before the damage."""
+    """Decompress the bytes before the damage."""
     found = bytearray()
     try:
         for at in range(len(packed)):
@@ -167,7 +167,7 @@ _CODECS: dict[str, Callable[[CountingStream], _Reading]] = {"gzip": _Gzip, "zstd
 def open_stream(
     source: Any, digest: hashlib._Hash | None = None
 ) -> Iterator[tuple[CountingStream, Stream]]:
-    """The tap of an input, for its position, and its bytes without compression."""
+    """Open an input: its raw stream, for positions, and its decompressed bytes."""
     opened = _open(source)
     try:
         tap = CountingStream(opened, digest)
@@ -179,7 +179,7 @@ def open_stream(
 
 
 def stream_name(source: Any) -> str | None:
-    """What to call an input in messages."""
+    """Return the name of an input for messages."""
     if isinstance(source, str | Path):
         return str(source)
     name = getattr(source, "name", None)
@@ -194,7 +194,7 @@ def _open(source: Any) -> Any:
     try:
         return Path(source).open("rb", buffering=0)
     except (OSError, ValueError) as error:
-        # A path with a NUL in it is no path at all.
+        # A path with a NUL byte raises ValueError.
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise InvalidInput("file.unreadable", f"{str(source)!r} cannot be read: {why}") from error
 

@@ -1,4 +1,4 @@
-"""Columns of a table that resist: value by value, and the cells of CSV, which are text."""
+"""Conversion of single values: columns that do not convert whole, and CSV cells, which are text."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 __all__ = ["Fault", "read_cells", "read_column", "sound", "utf8"]
 
 _INTEGER = r"-?[0-9]{1,20}"
-# What programs write that keep whole numbers with gaps as floats.
+# Programs that store integers with gaps as floats write this.
 _NO_FRACTION = r"\.0+"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _WORDS = {"true": True, "false": False}
 
-# The position of a value in its column, and what is wrong with it.
+# The position of a value in its column, and the problem.
 Fault = tuple[int, ValueProblem]
 
 
 def read_column(column: pa.Array, dtype: DataType) -> tuple[pa.Array, list[Fault]]:
-    """A column of typed values; NULL where one does not fit, and why."""
+    """Convert a column to a type; NULL for each value that does not fit, with its fault."""
     try:
         return typed(column, dtype), []
     except Doubt:
@@ -52,7 +52,7 @@ def read_column(column: pa.Array, dtype: DataType) -> tuple[pa.Array, list[Fault
 
 
 def read_cells(column: pa.Array, dtype: DataType) -> tuple[pa.Array, list[Fault]]:
-    """The same for text."""
+    """Convert a column of text cells to a type; NULL for each that does not fit, with its fault."""
     try:
         return typed(_cells(column, dtype), dtype), []
     except (Doubt, pa.ArrowInvalid):
@@ -60,8 +60,9 @@ def read_cells(column: pa.Array, dtype: DataType) -> tuple[pa.Array, list[Fault]
 
 
 def sound(column: pa.Array) -> tuple[pa.Array, list[Fault]]:
-    """A column as others hand it over, which may hold anything: Arrow itself does not look whether
-    text is UTF-8, and a table with other bytes in it could never be read again."""
+    """Validate a foreign column; NULL for each broken value, with its fault.
+
+    Arrow does not check that text is UTF-8, and a stored table with other bytes is unreadable."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid as invalid:
@@ -92,7 +93,7 @@ def _mended(column: pa.Array, invalid: pa.ArrowInvalid) -> tuple[pa.Array, list[
 
 
 def utf8(column: pa.Array) -> tuple[pa.Array, list[Fault]]:
-    """Bytes as text."""
+    """Decode bytes as text."""
     if not pa.types.is_binary(column.type):
         return column, []
     try:
@@ -102,7 +103,7 @@ def utf8(column: pa.Array) -> tuple[pa.Array, list[Fault]]:
 
 
 def _one_by_one(column: pa.Array, dtype: DataType, prepare: Any) -> tuple[pa.Array, list[Fault]]:
-    # Whether an enum has the value is a rule of the schema, and told as one.
+    # Membership in an enum is a rule of the schema, and is reported as one.
     wanted = STRING if isinstance(dtype, EnumType) else dtype
     values: list[Any] = []
     faults: list[Fault] = []
@@ -126,12 +127,12 @@ def _values(column: pa.Array) -> Iterator[Any]:
         try:
             yield scalar.as_py()
         except (ValueError, OverflowError):
-            # A moment that Python's calendar does not have; no type takes this text.
+            # Outside Python's calendar; this text fits no type.
             yield "a moment beyond the years 1 to 9999"
 
 
 def _natural(value: Any, dtype: DataType) -> Any:
-    """A value as JSON would have it, where nothing is lost."""
+    """Return a value in its JSON form, where that loses nothing."""
     match value:
         case Decimal():
             return int(value) if value == value.to_integral_value() else float(value)
@@ -146,7 +147,7 @@ def _natural(value: Any, dtype: DataType) -> Any:
 
 
 def _cells(column: pa.Array, dtype: DataType) -> pa.Array:
-    """Cells as a column that ``typed`` can take."""
+    """Convert cells to a column that ``typed`` accepts."""
     match dtype:
         case ScalarType(Scalar.BOOL):
             words = pc.utf8_lower(column)
@@ -170,7 +171,7 @@ def _cells(column: pa.Array, dtype: DataType) -> pa.Array:
 
 
 def _spoken(text: str, dtype: DataType) -> Any:
-    """A cell as a JSON value."""
+    """Convert a cell to a JSON value."""
     match dtype:
         case ScalarType(Scalar.BOOL):
             return _WORDS.get(text.lower(), text)

@@ -1,4 +1,4 @@
-"""From whatever the input is to everything that it says, typed and in memory."""
+"""Collection of any input: parsed, typed and in memory."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def collect(
     tables: TableStore,
     into: CollectedInput | None = None,
 ) -> tuple[CollectedInput, str | None]:
-    """Read the input. Also its digest, where the request has an idempotency key.
+    """Read the input; also return its digest, if the request has an idempotency key.
 
-    ``tables`` opens what is not read as bytes; ``into`` is what takes the input in, where it should
+    ``tables`` opens inputs that are not read as bytes; ``into`` collects the input where it should
     not all stay in memory.
     """
     gathered = into or CollectedInput(bytes_max=limits.load_bytes_max)
@@ -95,7 +95,7 @@ class _Gathering:
         if isinstance(source, Mapping):
             for type_name, part in source.items():
                 entity = self._named(type_name)
-                # The same rows are another request where they are of another type.
+                # The same rows under another type are a different request.
                 self._note(entity.name)
                 self._read(part, entity)
         else:
@@ -118,7 +118,7 @@ class _Gathering:
             )
 
     def _named(self, name: object) -> EntityType:
-        """A type that the input is about, also if it says nothing of it."""
+        """Return a type that the request names, and register it."""
         entity = self._catalog.entity(name) if isinstance(name, str) else None
         if entity is None:
             known = [found.name for found in self._catalog.types.values()]
@@ -133,13 +133,13 @@ class _Gathering:
     # --- records ---
 
     def _read_items(self, items: Iterator[Any], entity: EntityType | None) -> None:
-        """Records as Python has them, or several files."""
+        """Read Python records, or a list of files."""
         shapes = JsonSchemas(self._catalog, self._request.mode, entity)
         while chunk := list(islice(items, _RECORDS_AT_ONCE)):
             records: list[tuple[Any, None]] = []
             for item in chunk:
                 if _is_file(item):
-                    # What came before the file counts as earlier.
+                    # Records before the file precede it in order.
                     self._take_records(records, shapes)
                     self._read_file(item, entity)
                     records = []
@@ -201,7 +201,7 @@ class _Gathering:
                 self._tell(0)
 
     def _read_pandas(self, source: Any, entity: EntityType) -> None:
-        """A frame whose columns Arrow does not take is read value by value, which names the bad."""
+        """Read a pandas frame; value by value if Arrow rejects a column, to find the bad values."""
         if self._has_wrong_columns(entity, [str(name) for name in source.columns]):
             return
         table = formats.pandas_table(source)
@@ -235,7 +235,7 @@ class _Gathering:
         return bool(wrong)
 
     def _require_small(self, parsed: Parsed, name: str | None = None) -> None:
-        """No record is larger than one that is read as text may be."""
+        """Reject a record above the size limit of records in text."""
         limit = self._limits.load_record_bytes_max
         for batch in parsed.batches:
             at = find_large(batch.rows, limit)
@@ -246,7 +246,7 @@ class _Gathering:
     def _require_short_rows(
         self, part: formats.CsvPart, name: str | None, lines: CsvLines, done: int
     ) -> None:
-        """The parser lets a row reach into the next block: it can be nearly twice as long."""
+        """Reject a long row: the parser lets a row extend into the next block."""
         limit = self._limits.load_record_bytes_max
         at = find_large(part.rows, limit)
         if at is not None:
@@ -278,12 +278,12 @@ class _Gathering:
 
 
 def _line_behind(lines: CsvLines, done: int, row: int) -> int | None:
-    """The line of a row of a stretch, behind so many others of its file."""
+    """Return the line of a row in a part after ``done`` other rows."""
     return lines.line(done + row)
 
 
 def _renumbered(parsed: Parsed, part: formats.CsvPart) -> Parsed:
-    """Rows as the records that they are, counting those that were left out."""
+    """Number rows by their records, counting skipped ones."""
     told = (
         replace(found, record=int(part.records[found.record or 0])) for found in parsed.violations
     )
@@ -305,14 +305,14 @@ def _require_type(entity: EntityType | None, what: str) -> EntityType:
     if entity is None:
         raise InvalidInput(
             "load.type_missing",
-            f"{what} does not say of which type its rows are",
+            f"{what} needs a type for its rows",
             remedy="name the type: --type on the command line, type= in Python",
         )
     return entity
 
 
 def _seekable(source: Any, tap: CountingStream, stream: Stream) -> Any:
-    """Parquet and Arrow are read from their end; what has none to start from is read whole."""
+    """Return a seekable file: Parquet and Arrow are read from the end, so a stream is buffered."""
     if isinstance(source, str | Path) and stream is tap:
         return str(source)
     return io.BytesIO(b"".join(iter(lambda: stream.read(_READ_BYTES), b"")))
@@ -323,7 +323,7 @@ def _damage_told(name: str | None, gathered: CollectedInput) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, CorruptStream, UnicodeDecodeError, OSError) as error:
-        # Of texts only the names of columns are decoded here.
+        # Only column names are decoded here, so a decoding error concerns the header.
         why = "its header is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
         raise InvalidInput(
             "load.corrupt",

@@ -1,9 +1,8 @@
-"""Blocks of JSON lines to typed rows, whole columns at a time: the fast way.
+"""The columnar parser: blocks of JSON lines to typed rows, whole columns at a time.
 
-It reads what is certainly right and leaves everything else to the exact way: a block with anything
-unusual in it (a blank line, a record over two lines, two on one, an unknown name, a value that does
-not fit, NaN, a name twice in one object, …) is given back unread. That the two ways agree is
-tested with generated input.
+It parses only regular blocks and returns None for any other, which the record parser then reads: a
+blank line, a record over two lines, two on one, an unknown name, a value that does not fit, NaN, or
+a duplicate name in one object. Generated inputs test that both parsers agree.
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ if TYPE_CHECKING:
 __all__ = ["read_block"]
 
 _NEWLINE, _RETURN, _OPEN, _CLOSE = b"\n\r{}"
-# What nearly every record begins with: its head and the name of its type.
+# The usual beginning of a record: its head and the name of its type.
 _HEADER = re.compile(rb'\{\s*"(?:type|edge|delete)"\s*:\s*"[^"\\\x00-\x1f]*"')
 _HEADERS_MAX = 64
-# Only names are followed by a colon. Texts with an escaped quote may match as well.
+# Only names precede a colon. A text with an escaped quote may match as well.
 _ESCAPED_NAME = re.compile(rb'\\u[^"]*"\s*:')
 
 
 def read_block(data: bytes, shapes: JsonSchemas) -> Parsed | None:
-    """The records of complete lines, or None where the exact way has to decide."""
+    """Parse the records of complete lines; None if the record parser must decide."""
     try:
         lines = _lines(data)
         upserts = shapes.mode == "merge"
@@ -64,11 +63,11 @@ def read_block(data: bytes, shapes: JsonSchemas) -> Parsed | None:
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """The lines of one block that have the same shape."""
+    """The lines of one block with the same schema."""
 
     shape: JsonSchema
     data: pa.Buffer
-    # Which lines of the block they are, and the lines themselves.
+    # The positions of the lines in the block, and the lines themselves.
     at: np.ndarray
     lines: pa.Array
 
@@ -91,7 +90,7 @@ class _Group:
 
 
 def _lines(data: bytes) -> pa.Array:
-    """The lines as one column, if each holds what can only be one object."""
+    """Return the lines as one column, if each can only hold one object."""
     chars = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(chars == _NEWLINE)
     if not len(ends) or ends[-1] != len(data) - 1:
@@ -102,7 +101,7 @@ def _lines(data: bytes) -> pa.Array:
     last = chars[ends - 1]
     if (last == _RETURN).any():
         last = chars[ends - 1 - (last == _RETURN)]
-    # Where every line begins with { and ends with }, a line cannot continue the one before it.
+    # If every line begins with { and ends with }, no line continues another.
     if not ((chars[starts[:-1]] == _OPEN).all() and (last == _CLOSE).all()):
         raise Doubt
     if not data.isascii():
@@ -115,7 +114,7 @@ def _lines(data: bytes) -> pa.Array:
 
 
 def _group(lines: pa.Array, data: bytes, shapes: JsonSchemas) -> list[_Group]:
-    """The lines by shape. Only a guess: the parser is told what to expect, and looks."""
+    """Group lines by expected schema. A wrong guess is safe: the parser verifies the schema."""
     if shapes.flat is not None:
         return [_whole(shapes.flat, lines, data)]
     members: dict[JsonSchema, list[np.ndarray]] = {}
@@ -141,7 +140,7 @@ def _group(lines: pa.Array, data: bytes, shapes: JsonSchemas) -> list[_Group]:
 def _by_type_name(
     rest: pa.Array, left: np.ndarray, shapes: JsonSchemas
 ) -> list[tuple[JsonSchema, np.ndarray]]:
-    """The shapes of records whose type is not named first: the parser looks for the name."""
+    """Group records that do not begin with their type, by parsing only the type name."""
     if not len(rest):
         return []
     named = _parse(_buffer(rest), shapes.heads, unexpected="ignore")
@@ -168,7 +167,7 @@ def _gathered(shape: JsonSchema, lines: pa.Array, at: np.ndarray) -> _Group:
 
 
 def _buffer(lines: pa.Array) -> pa.Buffer:
-    """The bytes of lines that follow each other."""
+    """Return the bytes of consecutive lines."""
     offsets = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset :][: len(lines) + 1]
     return lines.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
 
@@ -209,7 +208,7 @@ def _read_group(group: _Group, *, upserts: bool) -> Batch | Deletions:
 
 
 def _values(group: _Group) -> Mapping[Path, pa.Array]:
-    """What a group says, by where it stands in the records."""
+    """Return the values of a group by path."""
     shape, count = group.shape, len(group.at)
     first = group.data.slice(0, group.first_end).to_pybytes()
     schema = shape.schema_of(first)
@@ -234,11 +233,11 @@ def _members(inside: Path, data: pa.StructArray) -> dict[Path, pa.Array]:
 
 
 def _column(prop: Property, values: pa.Array, absent: np.ndarray) -> pa.Array:
-    """A property of a group: typed, with its default where it was left out."""
+    """Return a property of a group: typed, with its default where absent."""
     numbers = pc.list_flatten(values) if pa.types.is_list(values.type) else values
     if numbers is not values and numbers.null_count:
         raise Doubt
-    # NaN and infinity are no JSON, though this parser takes them.
+    # NaN and infinity are not JSON, though this parser accepts them.
     if pa.types.is_floating(numbers.type) and not holds(pc.is_finite(numbers)):
         raise Doubt
     column = typed(values, prop.dtype)
@@ -249,12 +248,12 @@ def _column(prop: Property, values: pa.Array, absent: np.ndarray) -> pa.Array:
 
 
 def _absent(group: _Group, name: str, values: pa.Array) -> np.ndarray:
-    """The lines that do not have a name. A parsed column has NULL for these, and for ``null``."""
+    """Return the lines that lack a name. A parsed column has NULL for these and for ``null``."""
     absent: np.ndarray = values.is_null().to_numpy(zero_copy_only=False)
     if not values.null_count or not group.has_null:
         return absent
     shape = group.shape
-    # A name can be spelled with escapes, and the envelope can have the same name.
+    # A name may be written with escapes, and the envelope may contain the same name.
     outer = {*shape.fields, shape.inside} if shape.inside else ()
     if group.has_escaped_name or (name,) in outer:
         raise Doubt

@@ -1,7 +1,7 @@
-"""Whole columns into the types of the schema.
+"""Conversion of whole columns to the types of the schema.
 
-What cannot be done for a whole column at once, beyond all doubt, raises ``Doubt``: the caller then
-goes through it value by value, with ``datatypes.values``, which says what is right and what is not.
+A column that does not convert with certainty raises ``Doubt``; the caller then converts value by
+value with ``datatypes.values``, which defines the semantics.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Doubt", "holds", "plain", "typed"]
 
 
 class Doubt(Exception):
-    """The fast way is not sure; the exact one decides."""
+    """The vectorised conversion is uncertain; the conversion by value decides."""
 
 
 _EXACT_FLOAT_MAX = 2**53
@@ -43,13 +43,13 @@ _DATETIME_TEXT = (
 _ZONED = _DATETIME_TEXT % _ZONE
 _UNZONED = _DATETIME_TEXT % ""
 _DATE_LENGTH = len("2026-11-01")
-# The first and the last moment that Python's calendar knows.
+# The first and the last moment of Python's calendar.
 _DAYS = (-719_162, 2_932_896)
 _MICROS = (_DAYS[0] * 86_400_000_000, (_DAYS[1] + 1) * 86_400_000_000 - 1)
 
 
 def typed(column: pa.Array, dtype: DataType) -> pa.Array:
-    """A column as values of a type; ``Doubt`` when it is not certain for every one of them."""
+    """Convert a column to a type; raise ``Doubt`` unless every value converts with certainty."""
     column = plain(column)
     if pa.types.is_null(column.type):
         return pa.nulls(len(column), arrow_type(dtype))
@@ -68,14 +68,14 @@ def typed(column: pa.Array, dtype: DataType) -> pa.Array:
 
 
 def plain(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """One contiguous array, without dictionaries and views."""
+    """Return one contiguous array, without dictionaries and views."""
     if isinstance(column, pa.ChunkedArray):
         one = column.num_chunks == 1
         column = column.chunk(0) if one else column.combine_chunks()
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_dictionary(column.type):
-        # Views cannot be taken from.
+        # ``take`` does not support views.
         known = plain(column.dictionary)
         column = pa.DictionaryArray.from_arrays(column.indices, known).dictionary_decode()
     if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
@@ -120,14 +120,14 @@ def _f64(column: pa.Array) -> pa.Array:
         pa.types.is_floating(found) or pa.types.is_integer(found) or pa.types.is_decimal(found)
     ):
         raise Doubt
-    # Beyond 2^53 integers are rounded, as everywhere.
+    # Integers beyond 2^53 are rounded, as everywhere.
     return column.cast(pa.float64(), safe=False)
 
 
 def _f32(column: pa.Array) -> pa.Array:
     if column.type == pa.float32():
         return column
-    # Through 64 bits, so that a value is rounded as it would be alone.
+    # Convert through 64 bits, so that rounding equals that of a single value.
     wide = _f64(column)
     narrow = wide.cast(pa.float32(), safe=False)
     _require(pc.equal(pc.is_finite(wide), pc.is_finite(narrow)))
@@ -139,7 +139,7 @@ def _dates(column: pa.Array) -> pa.Array:
     if pa.types.is_string(found):
         _require(pc.equal(pc.binary_length(column), _DATE_LENGTH))
     elif pa.types.is_timestamp(found) and found.tz is None:
-        # What pandas calls a date.
+        # The form of a date in pandas.
         _require(pc.equal(pc.floor_temporal(column, unit="day"), column))
     elif not pa.types.is_date(found):
         raise Doubt
@@ -153,7 +153,7 @@ def _datetimes(column: pa.Array) -> pa.Array:
     if not pa.types.is_timestamp(moments.type):
         raise Doubt
     if moments.type.unit == "ns":
-        # Digits below microseconds are cut off, before 1970 too.
+        # Truncate below microseconds, also before 1970.
         moments = pc.floor_temporal(moments, unit="microsecond")
     zone = moments.type.tz
     moments = moments.cast(pa.timestamp("us", tz=zone))
@@ -219,7 +219,7 @@ def _vectors(column: pa.Array, dim: int) -> pa.Array:
         raise Doubt
     if not column.null_count:
         return pa.FixedSizeListArray.from_arrays(items, dim)
-    # A null vector still has its place among the items.
+    # A null vector still occupies its positions among the items.
     present = column.is_valid().to_numpy(zero_copy_only=False)
     spread = np.zeros((len(column), dim), np.float32)
     spread[present] = items.to_numpy().reshape(-1, dim)
@@ -239,7 +239,7 @@ def _as_lists(column: pa.Array) -> pa.Array:
 
 
 def holds(mask: pa.Array) -> bool:
-    """Whether a condition holds for every value; NULL fulfils everything."""
+    """Return whether a condition holds for every value, ignoring NULL."""
     return bool(pc.all(mask, skip_nulls=True, min_count=0).as_py())
 
 

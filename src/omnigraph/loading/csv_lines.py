@@ -1,8 +1,8 @@
-"""On which line a row of a CSV file begins.
+"""The line numbers of the rows of a CSV file.
 
-The parser does not tell, and rows are not lines: cells may hold newlines, and blank lines are no
-rows. So the bytes are read again, but only when something is wrong with a row, and only where they
-are still what they were.
+The parser does not report lines, and rows are not lines: cells may contain newlines, and blank
+lines are not rows. The bytes are read again, but only for a faulty row, and only if they are
+unchanged.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = ["CsvLines"]
 
 _BLOCK_BYTES = 2**22
 _BOM = b"\xef\xbb\xbf"
-# As the parser has it: a quote means something only where a cell begins, and what stands behind the
-# closing one belongs to the cell. Possessive, so that an open quote is no cell instead of another.
+# Agrees with the parser: a quote is special only at the start of a cell, and text after the closing
+# quote belongs to the cell. Possessive, so that an open quote never matches as another cell.
 _CELL = rb'(?:"(?:[^"]++|"")*+"[^,\r\n]*+|[^",\r\n][^,\r\n]*+|)'
 _ROW = re.compile(rb"(?:\r\n|[\r\n])|" + _CELL + rb"(?:," + _CELL + rb")*+(?:\r\n|[\r\n])")
 _BLANK = (b"\n", b"\r", b"\r\n")
 
 
 class CsvLines:
-    """The lines of the rows of one input, as far as somebody asked."""
+    """The line numbers of the rows of one input, computed on demand."""
 
     def __init__(self, source: Any) -> None:
         self._source = source
@@ -40,13 +40,13 @@ class CsvLines:
         self._rows: Iterator[int] | None = None
 
     def line(self, row: int) -> int | None:
-        """The line of a row, counted from 0 behind the header; None where it cannot be told."""
+        """Return the line of a row, counted from 0 after the header; None if unknown."""
         if self._as_it_was is None or self._as_it_was != _state(self._source):
             return None
         if self._rows is None:
             self._rows = _row_lines(self._source)
         try:
-            # The header is a row, too.
+            # The header is a row too.
             while len(self._begins) <= row + 1:
                 self._begins.append(next(self._rows))
         except (StopIteration, CorruptStream, GraphError, OSError):
@@ -55,12 +55,12 @@ class CsvLines:
 
 
 def _state(source: Any) -> object:
-    """Something that is equal as long as the bytes are; None where they cannot be read again."""
+    """Return a value that changes with the bytes; None if they cannot be read again."""
     if isinstance(source, bytes):
         return True
     if isinstance(source, str | Path):
         try:
-            # Of a pipe nothing is left.
+            # A pipe cannot be read twice.
             found = Path(source).stat() if Path(source).is_file() else None
         except (OSError, ValueError):
             return None
@@ -80,7 +80,7 @@ def _row_lines(source: Any) -> Iterator[int]:
             at = 0
             while found := _ROW.match(held, at):
                 if found.end() == len(held) and more:
-                    # The next byte may be the other half of the end of this line.
+                    # The next byte may complete this line ending.
                     break
                 row, at = found.group(), found.end()
                 if row not in _BLANK:

@@ -1,4 +1,4 @@
-"""Every id once: which of several records about the same entity counts."""
+"""Deduplication: one effective record per id."""
 
 from __future__ import annotations
 
@@ -28,27 +28,29 @@ __all__ = ["Deduplicated", "deduplicate"]
 
 @frozen
 class Deduplicated:
-    """What the input says of one type."""
+    """The effective records of one type."""
 
     entity: EntityType
-    # In the columns of the type's table; with ``UNNAMED`` where a row does not name everything.
+    # In the columns of the type's table; with ``UNNAMED`` if a row leaves out a property.
     rows: pa.Table
     records: np.ndarray
-    # Ids that go; none of them is among those of the rows.
+    # Ids to delete, disjoint from those of the rows.
     deletes: pa.Array
-    # Every id is a fresh one.
+    # Every id is generated.
     minted: bool
-    # Records that a later one made void.
+    # The number of records that a later one supersedes.
     superseded: int
-    # Where a value comes from an earlier record, by column.
+    # By column, the rows whose value comes from an earlier record.
     inherited: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 def deduplicate(
     entity: EntityType, gathered: CollectedInput, mode: Mode, report: Report
 ) -> Deduplicated:
-    """One row per id. In ``merge`` the last record about an id counts, and inherits what it does
-    not name from the earlier ones; otherwise a second record is a violation."""
+    """Return one row per id.
+
+    In ``merge`` the last record of an id wins and inherits properties that it leaves out from
+    earlier ones; in other modes a second record is a violation."""
     read, numbers, minted = _in_order(*gathered.rows(entity))
     if UNNAMED in read.column_names and (minted or mode is not Mode.MERGE):
         read = read.drop([UNNAMED])
@@ -63,7 +65,7 @@ def deduplicate(
     last = np.ones(len(deletes), dtype=bool)
     last[earlier] = False
     ids, deleting = deletes.combine_chunks().filter(pa.array(last)), deleting[last]
-    # Which record is the later one, where an id is written and deleted.
+    # Where an id is both written and deleted, the later record wins.
     at = pc.index_in(ids, value_set=rows.column(ID.column).combine_chunks())
     both = at.is_valid().to_numpy(zero_copy_only=False)
     written = at.fill_null(0).to_numpy(zero_copy_only=False)
@@ -90,7 +92,7 @@ def _in_order(
     records: np.ndarray,
     minted: bool,  # noqa: FBT001 - as they were gathered
 ) -> tuple[pa.Table, np.ndarray, bool]:
-    """Rows in the order of their records: a block groups them by the spelling of their type."""
+    """Sort rows by record: a block groups them by the written form of their type."""
     if len(records) > 1 and (np.diff(records) < 0).any():
         order = np.argsort(records, kind="stable")
         rows, records = rows.take(pa.array(order)), records[order]
@@ -100,10 +102,10 @@ def _in_order(
 def _fold(
     settled: Deduplicated, read: pa.Table, records: np.ndarray, deleted_by: np.ndarray
 ) -> Deduplicated:
-    """Rows with what earlier records about the same entities name.
+    """Add the properties that earlier records of the same entities name.
 
-    ``deleted_by`` has the record of a deletion before each row, or -1: such a row is a new entity,
-    which inherits nothing from before the deletion.
+    ``deleted_by`` holds the record of a deletion before each row, or -1: a row after a deletion is
+    a new entity and inherits nothing from before it.
     """
     rows = settled.rows
     if UNNAMED not in rows.column_names:

@@ -1,4 +1,4 @@
-"""What a record says: which entity it is, or which one shall go.
+"""Record envelopes: the entity that a record describes or deletes.
 
 ::
 
@@ -6,8 +6,9 @@
     {"edge": "Knows", "from": "ann", "to": "ben", "data": {...}}   an edge
     {"delete": "Person", "id": "ann"}                          an entity that goes
 
-An id stands at the top or in ``data``. Records of one named type need no envelope: their names are
-those of the properties, with ``from`` and ``to`` (or ``src`` and ``dst``) for the ends of an edge.
+An id is at the top level or in ``data``. Records of one given type need no envelope: their names
+are those of the properties, with ``from`` and ``to`` (or ``src`` and ``dst``) for the ends of an
+edge.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HEADS", "Envelope", "open_envelope", "open_flat", "unknown_property"]
 
-# The names that say what a record is, and what else may stand beside each at the top.
+# The names that identify the kind of a record, and the names allowed beside each.
 HEADS: Mapping[str, frozenset[str]] = {
     "type": frozenset({"id", "data"}),
     "edge": frozenset({"id", "data", "from", "to"}),
@@ -36,7 +37,7 @@ HEADS: Mapping[str, frozenset[str]] = {
 
 @frozen
 class Envelope:
-    """A record out of its envelope. Values are as they came."""
+    """An unpacked record, with its original values."""
 
     entity: EntityType
     values: Mapping[str, Any]
@@ -46,33 +47,33 @@ class Envelope:
 
 
 def open_envelope(record: Any, catalog: Catalog) -> Envelope | JsonProblem:
-    """What an enveloped record says."""
+    """Unpack an enveloped record."""
     if not isinstance(record, dict):
-        return JsonProblem("envelope", "a record is a JSON object")
+        return JsonProblem("envelope", "a record must be a JSON object")
     heads = [head for head in HEADS if head in record]
     if len(heads) != 1:
         several = f"has {' and '.join(heads)}" if heads else "has none of type, edge and delete"
         return JsonProblem(
-            "envelope", f"a record is a node, an edge or a deletion; this one {several}"
+            "envelope", f"a record must be a node, an edge or a deletion; this one {several}"
         )
     head = heads[0]
     strangers = [name for name in record if name != head and name not in HEADS[head]]
     if strangers:
-        return JsonProblem("envelope", f"{strangers[0]!r} does not belong beside {head!r}")
+        return JsonProblem("envelope", f"{strangers[0]!r} is not allowed beside {head!r}")
     entity = _find_type(head, record[head], catalog)
     if isinstance(entity, JsonProblem):
         return entity
     if head == "delete":
         if record.get("id") is None:
-            return JsonProblem("envelope", "a deletion names an id")
+            return JsonProblem("envelope", "a deletion needs an id")
         return Envelope(entity, {}, {}, record["id"], deletes=True)
     return _open_entity(entity, record)
 
 
 def open_flat(record: Any, entity: EntityType) -> Envelope | JsonProblem:
-    """What a record of a named type says."""
+    """Unpack a record of a given type."""
     if not isinstance(record, dict):
-        return JsonProblem("envelope", "a record is a JSON object")
+        return JsonProblem("envelope", "a record must be a JSON object")
     values = dict(record)
     given = values.pop("id", None)
     ends: dict[Property, Any] = {}
@@ -86,7 +87,7 @@ def open_flat(record: Any, entity: EntityType) -> Envelope | JsonProblem:
 
 
 def unknown_property(entity: EntityType, name: str) -> str:
-    """What to say of a property that a type does not have."""
+    """Build the message for a property that a type does not have."""
     hint = did_you_mean(name, entity.by_name)
     return f"{entity.name} has no property {name!r}{'; ' + hint if hint else ''}"
 
@@ -96,7 +97,7 @@ def _open_entity(entity: EntityType, record: Mapping[str, Any]) -> Envelope | Js
     if values is None:
         values = {}
     elif not isinstance(values, dict):
-        return JsonProblem("envelope", "data is a JSON object")
+        return JsonProblem("envelope", "data must be a JSON object")
     inner = values.get("id")
     outer = record.get("id")
     if inner is not None and outer is not None and inner != outer:
@@ -110,7 +111,7 @@ def _open_entity(entity: EntityType, record: Mapping[str, Any]) -> Envelope | Js
 
 def _find_type(head: str, name: Any, catalog: Catalog) -> EntityType | JsonProblem:
     if not isinstance(name, str):
-        return JsonProblem("envelope", f"{head!r} is the name of a type")
+        return JsonProblem("envelope", f"{head!r} must be the name of a type")
     found: EntityType | None
     match head:
         case "type":

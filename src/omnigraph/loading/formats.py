@@ -1,4 +1,4 @@
-"""Files of tables (CSV, Parquet, Arrow) and data frames as streams of batches."""
+"""Tabular inputs (CSV, Parquet, Arrow, data frames) as streams of batches."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ _BY_SUFFIX = {
 _BY_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow"}
 _PACKED = (".gz", ".zst", ".zstd")
 _BATCH_ROWS = 65_536
-# A file with more wrong rows than this is not the file that was meant.
+# A file with more bad rows than this is probably the wrong file.
 _SKIPPED_MAX = 1_000
 _TAIL_BYTES = 256
 
 
 def format_of(name: str | None, first: bytes) -> str:
-    """What a file is, by its name, else by its first bytes; JSON if nothing speaks against it."""
+    """Detect the format of a file by its name, else by its first bytes; JSON otherwise."""
     if name is not None:
         suffixes = [end.lower() for end in PurePath(name).suffixes if end.lower() not in _PACKED]
         if suffixes and suffixes[-1] in _BY_SUFFIX:
@@ -65,21 +65,21 @@ def format_of(name: str | None, first: bytes) -> str:
 
 
 def is_lance(source: Any, format: str | None) -> bool:  # noqa: A002 - the name of the option
-    """Whether an input is a Lance dataset or file: those are opened by the store, not as bytes."""
+    """Return whether an input is a Lance dataset or file, which the store opens."""
     if not isinstance(source, str | PurePath):
         return False
     return PurePath(source).suffix.lower() == ".lance" if format is None else format == "lance"
 
 
 def parquet_batches(source: Any) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet file."""
+    """Read the rows of a Parquet file."""
     with pq.ParquetFile(source) as file:
         yield from file.iter_batches(_BATCH_ROWS)
 
 
 def arrow_batches(source: Any) -> Iterator[pa.RecordBatch]:
-    """The rows of an Arrow file, of either layout."""
-    # Not mapped: what is loaded must not change with the file.
+    """Read the rows of an Arrow file in either layout."""
+    # Not memory-mapped: loaded values must not change with the file.
     opened = pa.OSFile(source) if isinstance(source, str) else pa.PythonFile(source, mode="r")
     with opened:
         try:
@@ -93,28 +93,28 @@ def arrow_batches(source: Any) -> Iterator[pa.RecordBatch]:
 
 
 def is_frame(source: Any) -> bool:
-    """Whether something is a table in memory."""
+    """Return whether a value is a table in memory."""
     return isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader) or hasattr(
         source, "__arrow_c_stream__"
     )
 
 
 def is_pandas(source: Any) -> bool:
-    """Whether something is a frame of pandas, which need not be installed."""
+    """Return whether a value is a pandas frame, without importing pandas."""
     return type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "itertuples")
 
 
 def pandas_table(source: Any) -> pa.Table | None:
-    """A frame of pandas as a table; None where one of its columns holds what Arrow does not."""
+    """Convert a pandas frame to a table; None if Arrow rejects a column."""
     try:
-        # In pandas NaN is how a value is missing; the index is not a column.
+        # NaN is the missing value of pandas; the index is not a column.
         return pa.Table.from_pandas(source, preserve_index=False)
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         return None
 
 
 def pandas_records(source: Any) -> Iterator[dict[str, Any]]:
-    """The rows of such a frame, one by one."""
+    """Read the rows of such a frame, one by one."""
     names = [str(name) for name in source.columns]
     for row in source.itertuples(index=False, name=None):
         yield {name: _given(value) for name, value in zip(names, row, strict=True)}
@@ -128,7 +128,7 @@ def _given(value: Any) -> Any:
 
 
 def frame_batches(source: Any) -> Iterator[pa.RecordBatch]:
-    """The rows of an Arrow table, batch or reader, or of a polars frame."""
+    """Read the rows of an Arrow table, batch or reader, or of a polars frame."""
     if isinstance(source, pa.RecordBatch):
         yield source
     elif isinstance(source, pa.Table):
@@ -141,17 +141,17 @@ def frame_batches(source: Any) -> Iterator[pa.RecordBatch]:
 
 @frozen
 class CsvPart:
-    """Some rows of a CSV file; their records are counted from 0 in the part."""
+    """Some rows of a CSV file; records count from 0 in the part."""
 
     rows: pa.RecordBatch
     records: np.ndarray
     count: int
-    # The rows that were left out.
+    # The rows that were skipped.
     violations: tuple[Violation, ...]
 
 
 class _Quotes:
-    """Counts the quotes of a stream: the parser takes one that is never closed for a long cell."""
+    """Counts the quotes of a stream, because the parser reads an unclosed quote as a long cell."""
 
     closed = False
 
@@ -167,7 +167,7 @@ class _Quotes:
         return data
 
     def left_open(self, last_cell: bytes | None) -> bool:
-        """Whether the last cell goes on to the end of the stream behind a quote."""
+        """Return whether the last cell extends to the end of the stream after an open quote."""
         if last_cell is None or self._count % 2 == 0:
             return False
         spelled = (b'"' + last_cell.replace(b'"', b'""'))[-_TAIL_BYTES:]
@@ -179,14 +179,14 @@ def _bytes(cell: Any) -> bytes | None:
 
 
 class CsvFile:
-    """The rows of a CSV file, every cell as bytes; an empty cell without quotes is NULL.
+    """The rows of a CSV file, with cells as bytes; an empty cell without quotes is NULL.
 
-    A row with too many or too few cells is left out, and told.
+    A row with too many or too few cells is skipped and becomes a violation.
     """
 
     def __init__(self, stream: Stream, entity: EntityType, *, block_bytes: int) -> None:
         self._entity = entity
-        # Records that were left out, how many of them were told, and how many were good.
+        # Skipped records, the number of them already reported, and the number of good records.
         self._skipped: list[int] = []
         self._texts: list[str] = []
         self._told = 0
@@ -197,7 +197,7 @@ class CsvFile:
         self._quotes = _Quotes(stream)
         self._reader = pcsv.open_csv(
             pa.PythonFile(self._quotes, mode="r"),
-            # With threads rows have no numbers.
+            # The multi-threaded parser does not number rows.
             pcsv.ReadOptions(use_threads=False, block_size=block_bytes),
             pcsv.ParseOptions(newlines_in_values=True, invalid_row_handler=self._skip),
             pcsv.ConvertOptions(
@@ -211,7 +211,7 @@ class CsvFile:
         self.names: list[str] = self._reader.schema.names
 
     def parts(self) -> Iterator[CsvPart]:
-        """The rows, some at a time."""
+        """Return the rows in parts."""
         for batch in self._reader:
             if batch.num_rows and batch.num_columns:
                 self._last = _bytes(batch.column(batch.num_columns - 1)[-1].as_py())
@@ -219,7 +219,7 @@ class CsvFile:
         if len(self._skipped) > self._told:
             yield self._part(self._nothing())
         elif self._quotes.left_open(self._last):
-            # Told of the row before: what follows the quote is all in it.
+            # Attributed to the row before: it contains everything after the quote.
             open_quote = Violation(
                 "csv", "a quote is opened and never closed", type=self._entity.name, record=-1
             )
@@ -237,7 +237,7 @@ class CsvFile:
         texts = self._texts[self._told :]
         self._good += batch.num_rows
         self._told += len(fresh)
-        message = f"the row has not as many cells as the header, {len(self.names)}"
+        message = f"the number of cells differs from that of the header, {len(self.names)}"
         return CsvPart(
             batch,
             records - done,
@@ -249,7 +249,7 @@ class CsvFile:
         )
 
     def _skip(self, row: Any) -> str:
-        # The first row is the header.
+        # The parser counts the header as row 1.
         self._skipped.append(row.number - 2)
         self._texts.append(row.text)
         return "skip" if len(self._skipped) <= _SKIPPED_MAX else "error"

@@ -1,4 +1,4 @@
-"""Which id each row has: spelled from its key, given, or fresh."""
+"""Ids of rows: derived from the key, given, or generated."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 ID_BITS_MAX = 64
 _EXACT_FLOAT_MAX = 2**53
-# Values whose spelling in an id is a JSON value of its own.
+# Scalar types that an id contains in JSON form.
 _SPELLED_AS_JSON = frozenset({Scalar.BOOL, *INTEGER_RANGES, *FLOATS})
 # Characters that JSON escapes inside a string.
 _ESCAPED = r'[\x00-\x1f"\\]'
@@ -46,16 +46,16 @@ class Identified:
     """The ids of rows."""
 
     ids: pa.Array
-    # All of them are fresh.
+    # All of them are generated.
     minted: bool
-    # Positions of rows whose given id is another one than their key says.
+    # Positions of rows whose given id differs from that of their key.
     contradicting: np.ndarray
 
 
 def identify(
     entity: EntityType, columns: Mapping[PropertyId, pa.Array], given: pa.Array | None, count: int
 ) -> Identified:
-    """The ids of ``count`` rows with these typed columns; key members are not null."""
+    """Determine the ids of ``count`` rows with these typed columns; key members are not null."""
     if given is not None and given.null_count == len(given):
         given = None
     if entity.key is not None:
@@ -69,20 +69,20 @@ def identify(
 
 
 def mint(count: int) -> pa.Array:
-    """Fresh ids as an Arrow column, without a step per id."""
+    """Generate ids as an Arrow column, vectorised."""
     offsets = np.arange(0, (count + 1) * ULID_LENGTH, ULID_LENGTH, dtype=np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(new_ulids(count))]
     return pa.Array.from_buffers(pa.string(), count, buffers)
 
 
 def key_members(entity: EntityType) -> tuple[PropertyId, ...]:
-    """The properties that a row needs a value of to have an id at all."""
+    """Return the properties that must have a value before a row can have an id."""
     ends = (SRC.id, DST.id) if entity.kind == "edge" else ()
     return (*ends, *(member for member in entity.key or () if member not in ends))
 
 
 def spell(column: pa.Array) -> pa.Array:
-    """Key values of one property as ``canonical_key`` spells them."""
+    """Return the key values of one property in the text form of ``canonical_key``."""
     found = column.type
     if pa.types.is_string(found):
         return column
@@ -93,7 +93,7 @@ def spell(column: pa.Array) -> pa.Array:
 
 
 def id_text(given: Any) -> str | None:
-    """An id as somebody wrote it, as text: integers may be written as such."""
+    """Return a given id as text; integers are accepted as such."""
     match given:
         case bool():
             return None
@@ -112,7 +112,7 @@ def id_text(given: Any) -> str | None:
 
 
 def canonical_id(entity: EntityType, given: Any) -> str | None:
-    """The canonical spelling of an id that somebody wrote; None when no key is spelled so."""
+    """Return the canonical form of a given id; None if no key has that form."""
     text = id_text(given)
     if text is None or entity.key is None:
         return text
@@ -153,7 +153,7 @@ def _parts(text: str, count: int) -> list[str]:
 
 
 def _parse(text: str, dtype: DataType) -> Any:
-    """A value from its spelling in an id."""
+    """Parse a value from its form in an id."""
     spelled_as_json = isinstance(dtype, ScalarType) and dtype.scalar in _SPELLED_AS_JSON
     return coerce_json(parse_json(text) if spelled_as_json else text, dtype)
 

@@ -1,8 +1,8 @@
-"""JSON values out of a stream of text, one after the other, with exact positions.
+"""The exact JSON decoder: values from a stream of text, with positions.
 
-Slow and exact: this is what defines the meaning of an input. It reads one value per line, values
-printed over several lines, several on one line, and one array around all of them. A value that is
-not JSON is told, and reading goes on at the next line that begins with a brace.
+It is slow and defines the semantics of an input: one value per line, values over several lines,
+several values on one line, or one array of all values. A malformed value becomes a problem, and
+decoding resumes at the next line that begins with a brace.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ __all__ = ["Decoded", "Decoder", "JsonProblem", "read_json"]
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NEXT_RECORD = re.compile(r"^\{", re.MULTILINE)
-# What is cut off at the end of a piece can be a literal, a number or an escape: none is longer.
+# A literal, number or escape that is truncated at the end of a piece is no longer than this.
 _CUT_MAX = 16
 _PIECE_CHARS = 2**16
-# No type holds a number with more; Python itself refuses some thousands.
+# No type accepts a number with more digits, and Python refuses some thousands.
 _DIGITS_MAX = 1_000
 
 
 @frozen
 class JsonProblem:
-    """Why a record could not be read, and what stands there, up to where reading went on."""
+    """The reason why a record is unreadable, and its text up to where decoding resumed."""
 
     rule: str
     message: str
@@ -41,28 +41,28 @@ class JsonProblem:
 
 @frozen
 class Decoded:
-    """One JSON value, or the trouble with it, and the line on which it begins."""
+    """A JSON value or a problem, and the line on which it begins."""
 
     value: Any
     line: int
 
 
 class _State(Enum):
-    """What may come next."""
+    """The expected next token."""
 
-    ANYTHING = auto()  # nothing was seen yet
-    VALUE = auto()  # values follow each other
-    FIRST_ITEM = auto()  # behind the opening bracket: an item, or the closing one
-    ITEM = auto()  # behind a comma: an item
-    COMMA = auto()  # behind an item: a comma, or the closing bracket
-    CLOSED = auto()  # behind the array
-    LOST = auto()  # behind something broken: a line that begins with a brace
-    OVER = auto()  # behind something broken in an array: nothing can be made out any more
+    ANYTHING = auto()  # at the start
+    VALUE = auto()  # in a sequence of values
+    FIRST_ITEM = auto()  # after the opening bracket: an item, or the closing one
+    ITEM = auto()  # after a comma: an item
+    COMMA = auto()  # after an item: a comma, or the closing bracket
+    CLOSED = auto()  # after the array
+    LOST = auto()  # after a problem: a line that begins with a brace
+    OVER = auto()  # after a problem in an array: decoding cannot resume
 
 
 _OPEN = (_State.FIRST_ITEM, _State.ITEM, _State.COMMA)
 _ARRAY = (*_OPEN, _State.CLOSED, _State.OVER)
-# Punctuation of an array: where it may stand and what may follow it.
+# Transitions by punctuation of an array.
 _PUNCTUATION = {
     (_State.ANYTHING, "["): _State.FIRST_ITEM,
     (_State.FIRST_ITEM, "]"): _State.CLOSED,
@@ -72,21 +72,21 @@ _PUNCTUATION = {
 
 
 class Decoder:
-    """Takes bytes in pieces, gives values."""
+    """An incremental decoder: bytes in, values out."""
 
     def __init__(self) -> None:
         self._text = ""
-        # Lines are counted up to this character of the text.
+        # The position in the text up to which lines are counted.
         self._counted = 0
         self._line = 1
         self._state = _State.ANYTHING
-        # Bytes that are not UTF-8 stay recognisable, so that their record can be named.
+        # Bytes that are not UTF-8 stay recognisable, so that a message can name them.
         self._to_text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
         self._scan = _json().raw_decode
 
     @property
     def pending(self) -> int:
-        """How many characters were seen of a value that is not complete."""
+        """The number of buffered characters of an incomplete value."""
         return len(self._text)
 
     @property
@@ -96,13 +96,13 @@ class Decoder:
 
     @property
     def between_lines(self) -> bool:
-        """Whether the next piece can be read by itself, line by line."""
+        """Whether the next piece can be parsed independently, line by line."""
         return not self._text and self._state in (_State.ANYTHING, _State.VALUE)
 
     def feed(self, piece: bytes, *, line: int | None = None, last: bool = False) -> list[Decoded]:
-        """The values that are complete now; after the last piece, all.
+        """Decode one more piece; return the complete values, or all after the last piece.
 
-        ``line`` says on which line the piece begins, where nothing is pending.
+        ``line`` is the line on which the piece begins, if no value is pending.
         """
         if line is not None and not self._text:
             self._line = line
@@ -133,7 +133,7 @@ class Decoder:
     # --- one step ---
 
     def _skip(self, at: int) -> int:
-        """Where the next value begins: past space, and past the punctuation of an array."""
+        """Return the start of the next value, after space and punctuation of an array."""
         if self._state is _State.OVER:
             return len(self._text)
         if self._state is _State.LOST:
@@ -152,14 +152,14 @@ class Decoder:
             case _State.COMMA:
                 return JsonProblem("json", f"a comma is missing before {self._text[at]!r}"), at
             case _State.CLOSED:
-                what = f"{self._text[at]!r} stands behind the end of the array"
+                what = f"unexpected {self._text[at]!r} after the end of the array"
                 return JsonProblem("json", what), at
             case _:
                 return None
 
     def _value(self, at: int, *, last: bool) -> tuple[Any, int]:
-        """The value that begins here, and where it ends."""
-        # Most values end with their line, and what goes wrong in a piece costs no more than it.
+        """Decode the value that begins here; return it and its end."""
+        # Most values end with their line; growing pieces bound the cost of an error.
         for end_of_piece in self._pieces(at):
             value, end = self._scan_text(self._text[at:end_of_piece], last=False)
             if value is not _INCOMPLETE:
@@ -168,7 +168,7 @@ class Decoder:
         return value, at + end
 
     def _pieces(self, at: int) -> Iterator[int]:
-        """The ends of ever larger pieces of the text."""
+        """Yield the ends of ever larger pieces of the text."""
         end_of_line = self._text.find("\n", at)
         if end_of_line >= 0:
             yield end_of_line
@@ -190,7 +190,7 @@ class Decoder:
         return _encoding_trouble(text[:end]) or value, end
 
     def _recover(self, at: int) -> int:
-        """Where reading can go on behind something broken."""
+        """Return the position at which decoding resumes after a problem."""
         if self._state in _ARRAY:
             self._state = _State.OVER
             return len(self._text)
@@ -211,7 +211,7 @@ class Decoder:
 
 
 def read_json(text: str) -> Any:
-    """The value of one JSON text, read as in a stream; ``ValueError`` when it is none."""
+    """Decode one JSON text as in a stream; raise ``ValueError`` if it is not JSON."""
     return _json().decode(text)
 
 
@@ -222,7 +222,7 @@ def _json() -> json.JSONDecoder:
 
 
 def _may_be_cut(text: str, error: json.JSONDecodeError) -> bool:
-    """Whether more text could mend it."""
+    """Return whether more text could complete the value."""
     return error.pos >= len(text) - _CUT_MAX or error.msg.startswith("Unterminated")
 
 
@@ -249,21 +249,21 @@ _INCOMPLETE = object()
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; a name that stands twice in it could mean either value."""
+    """Build an object; a duplicate name is ambiguous and rejected."""
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} stands twice in one object")
+        raise ValueError(f"duplicate name {twice!r} in one object")
     return found
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _whole(digits: str) -> int | float:
     if len(digits) > _DIGITS_MAX:
         raise ValueError(f"a number has {len(digits)} digits")
-    # Minus zero is a float that an integer cannot hold.
+    # An integer cannot represent minus zero.
     return -0.0 if digits == "-0" else int(digits)

@@ -1,7 +1,7 @@
-"""Streams of JSON records: cut into blocks, read fast where that is safe, exactly where it is not.
+"""The JSON reader: a stream cut into blocks, each parsed columnar if possible, else exactly.
 
-Blocks are parsed by threads while the next ones are read, and gathered in order: only then is it
-known which record is the how-many-th.
+Threads parse blocks while the next ones are read. The results are collected in order, because
+record numbers depend on all blocks before.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ _SPACE = b" \t\r\n"
 
 @frozen
 class JsonBlock:
-    """A piece of a stream: whole lines, unless the stream is one array; then it ends anywhere."""
+    """A block of a stream: whole lines, or an arbitrary range if the stream is one array."""
 
     data: bytes
     lines: bool = True
 
 
 class _TooLong(Exception):
-    """A line without end."""
+    """A line exceeds the size limit of a record."""
 
 
 def cut_blocks(stream: Stream, *, size: int, record_max: int) -> Iterator[JsonBlock]:
-    """The pieces of a stream."""
+    """Cut a stream into blocks."""
     chunk = stream.read(size).removeprefix(_BOM)
     in_lines = not chunk.lstrip(_SPACE).startswith(b"[")
     held = b""
@@ -67,7 +67,7 @@ def cut_blocks(stream: Stream, *, size: int, record_max: int) -> Iterator[JsonBl
 
 
 class JsonReader:
-    """Reads streams of JSON records into what is gathered, one stream after the other."""
+    """Reads streams of JSON records into the collected input, one after the other."""
 
     def __init__(self, shapes: JsonSchemas, gathered: CollectedInput, limits: Limits) -> None:
         self._shapes = shapes
@@ -77,8 +77,8 @@ class JsonReader:
         # The line on which the next block begins.
         self._line = 1
 
-    def read(self, stream: Stream, name: str | None, tell: Callable[[], None]) -> None:
-        """Read a whole stream. ``tell`` is called after every block."""
+    def read(self, stream: Stream, name: str | None, progress: Callable[[], None]) -> None:
+        """Read a whole stream; call ``progress`` after every block."""
         self._decoder, self._line = Decoder(), 1
         blocks = cut_blocks(
             stream,
@@ -88,18 +88,18 @@ class JsonReader:
         try:
             for block, parsed in _parse_ahead(blocks, self._shapes):
                 self._take(block, parsed, name)
-                tell()
+                progress()
         except CorruptStream as broken:
             raise self._corrupt(broken, name) from broken
         except _TooLong as long:
             raise self._too_long(self._line, name) from long
         self._take(JsonBlock(b""), None, name, last=True)
-        tell()
+        progress()
 
     def _take(
         self, block: JsonBlock, parsed: Parsed | None, name: str | None, *, last: bool = False
     ) -> None:
-        """Gather a block. What was parsed by itself counts only if no record reaches into it."""
+        """Collect a block. Its independent parse is discarded if a record reaches into it."""
         decoder = self._decoder
         begins = self._line
         if parsed is None or not decoder.between_lines:
@@ -108,7 +108,7 @@ class JsonReader:
             parsed = type_records(records, self._shapes)
             self._line += block.data.count(b"\n")
         else:
-            # Read fast, it has a record on every line.
+            # The columnar parser accepts one record per line only.
             self._line += parsed.count
         self._gathered.add(parsed, RecordPosition(name, begins))
         if decoder.pending > self._limits.load_record_bytes_max:
@@ -130,9 +130,9 @@ class JsonReader:
 def _parse_ahead(
     blocks: Iterator[JsonBlock], shapes: JsonSchemas
 ) -> Iterator[tuple[JsonBlock, Parsed | None]]:
-    """Blocks in order with what the fast way made of each.
+    """Yield blocks in order with the result of the columnar parser.
 
-    What goes wrong while reading ahead is raised in its turn, behind the blocks before it.
+    An error of reading ahead is raised in order, after the blocks before it.
     """
     workers = min(_THREADS_MAX, os.cpu_count() or 1)
     waiting: deque[tuple[JsonBlock, Future[Parsed | None]]] = deque()

@@ -1,4 +1,4 @@
-"""What the JSON of a type looks like, as a schema that a columnar parser can hold it to."""
+"""Arrow schemas of the JSON records of each type, for the columnar parser."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _DATA = "data"
 
 @dataclass(frozen=True, eq=False)
 class JsonSchema:
-    """Records of one type, with one spelling of its name."""
+    """The schema of records of one type under one written form of its name."""
 
     entity: EntityType
     schema: pa.Schema
-    # The name that says what the record is, and what stands there; None where records are flat.
+    # The name that identifies the kind of a record, and its value; None for flat records.
     head: str | None = None
     name: str = ""
-    # Where the ends of an edge stand.
+    # The names that hold the ends of an edge.
     ends: Mapping[Property, str] = field(default_factory=dict)
 
     @property
@@ -54,12 +54,12 @@ class JsonSchema:
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """The name of the object that holds the properties, where there is one."""
+        """The path of the object with the properties, if there is one."""
         return (_DATA,) if _DATA in self.schema.names and self.head is not None else ()
 
     @cached_property
     def fields(self) -> Mapping[tuple[str, ...], pa.DataType]:
-        """What may stand where, by names from the outside to the inside."""
+        """The type of each path, from the outermost name inwards."""
         fields: dict[tuple[str, ...], pa.DataType] = {
             (field.name,): field.type for field in self.schema
         }
@@ -69,11 +69,11 @@ class JsonSchema:
         return fields
 
     def takes_strings(self, paths: Iterable[tuple[str, ...]]) -> bool:
-        """Whether strings may stand at all these places."""
+        """Return whether strings are allowed at all these paths."""
         return all(self.fields.get(path) == pa.string() for path in paths)
 
     def schema_of(self, first_record: bytes) -> pa.Schema:
-        """The schema, with ids as integers where the first record writes them so."""
+        """Return the schema with integer ids if the first record contains such."""
         schema = self.schema
         for name in (ID.name, *self.ends.values()):
             if re.search(rb'"%b"\s*:\s*-?[0-9]' % name.encode(), first_record):
@@ -82,9 +82,9 @@ class JsonSchema:
 
 
 class JsonSchemas:
-    """The shapes of the records of one load, made when they are first met.
+    """The schemas of the records of one load, built on demand.
 
-    With ``entity`` records are flat, and all of that type.
+    With ``entity``, records are flat and of that type.
     """
 
     def __init__(self, catalog: Catalog, mode: Mode, entity: EntityType | None = None) -> None:
@@ -96,17 +96,17 @@ class JsonSchemas:
         self.flat = None if entity is None else _flat_shape(entity)
 
     def of_header(self, header: bytes) -> JsonSchema:
-        """The shape of records that begin like this."""
+        """Return the schema of records with this beginning."""
         found = _HEADER.fullmatch(header)
         if found is None:
             raise Doubt
         return self.of(found["head"].decode(), found["name"].decode())
 
     def of(self, head: str, name: str) -> JsonSchema:
-        """The shape of records of a type, by the name that says so."""
+        """Return the schema of records of a type, by head and name."""
         shape = self._known.get((head, name))
         if shape is None:
-            # Two threads may make the same shape: whichever stays is as good.
+            # Two threads may build the same schema; either result is valid.
             shape = self._known.setdefault((head, name), self._make(head, name))
         return shape
 
@@ -145,7 +145,7 @@ def _property_fields(entity: EntityType) -> list[tuple[str, pa.DataType]]:
 
 
 def _json_type(dtype: DataType) -> pa.DataType:
-    """How values of a type come out of JSON: numbers are read as such, all else is text."""
+    """Return the type of JSON values: numbers are parsed as such, all else as text."""
     match dtype:
         case ScalarType(scalar):
             return _json_scalar(scalar)

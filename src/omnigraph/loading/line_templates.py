@@ -1,7 +1,7 @@
-"""Lines that differ in nothing but their strings, as most files of edges are.
+"""Line templates: a fast parser of lines that differ only in their strings, as edges mostly do.
 
-The first line is the template: every other one must have the same number of quotes, and the same
-bytes between the values. Then the values are slices of the block, and no line needs to be parsed.
+The first line is the template: every other one must have the same number of quotes and the same
+bytes between the values. The values are then slices of the block, without parsing a line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Path", "read_strings"]
 
-# Where a value stands in its record: its name, and before it that of the object around it.
+# The path of a value in its record: its name, after that of the object around it.
 Path = tuple[str, ...]
 
 _NEWLINE, _SPACE, _QUOTE, _BACKSLASH = b'\n "\\'
@@ -29,16 +29,16 @@ _WORD_BYTES = 8
 def read_strings(
     data: pa.Buffer, first: bytes, head: str | None, inside: Path
 ) -> dict[Path, pa.Array] | None:
-    """The values of lines by their place; None when the lines are not alike.
+    """Return the values of lines by path; None if a line does not match the template.
 
-    The data is UTF-8. ``first`` is its first line, ``head`` a name whose value is the same on
-    every line, and ``inside`` the place of the one object that may be empty.
+    The data is UTF-8. ``first`` is its first line, ``head`` a name whose value is the same on every
+    line, and ``inside`` the path of the one object that may be empty.
     """
     template = _template_of(first, head, inside)
     chars = np.frombuffer(data, np.uint8)
     if template is None or (chars == _BACKSLASH).any():
         return None
-    # Other control characters do not belong in JSON: a line end is the only one there is.
+    # JSON allows no other control character in strings, so each one must be a line end.
     ends = np.flatnonzero(chars < _SPACE)
     quotes = np.flatnonzero(chars == _QUOTE)
     if (chars[ends] != _NEWLINE).any() or len(quotes) != len(ends) * template.quotes:
@@ -55,9 +55,9 @@ class _Template:
 
     quotes: int
     paths: tuple[Path, ...]
-    # Which of the strings of the line each of the values is.
+    # The index of each value among the strings of the line.
     places: tuple[int, ...]
-    # What stands before, between and behind the values.
+    # The bytes before, between and after the values.
     constants: tuple[bytes, ...]
 
 
@@ -67,7 +67,7 @@ def _template_of(line: bytes, head: str | None, inside: Path) -> _Template | Non
     except (ValueError, TypeError, RecursionError):
         return None
     pieces = line.split(b'"')
-    # Every string of the record is one between two quotes of the line.
+    # Every string of the record is enclosed by two quotes of the line.
     if len(pieces) != 2 * len(strings) + 1:
         return None
     places = [n for n, path in enumerate(strings) if path is not None and path != (head,)]
@@ -88,8 +88,8 @@ def _template_of(line: bytes, head: str | None, inside: Path) -> _Template | Non
 
 
 def _strings(record: Any, inside: Path, around: Path = ()) -> Iterator[Path | None]:
-    """The strings of a record in their order: None for a name, its place for a value."""
-    # An empty object has no string to tell of it; where it is a wrong value, it must not be missed.
+    """Yield the strings of a record in order: None for a name, the path for a value."""
+    # An empty object has no string to compare; where it is invalid, that must not go unnoticed.
     if not isinstance(record, dict) or not (record or around == inside):
         raise TypeError(record)
     for name, value in record.items():
@@ -101,7 +101,7 @@ def _strings(record: Any, inside: Path, around: Path = ()) -> Iterator[Path | No
 
 
 def _bounds(template: _Template, quotes: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Where each constant and each value of each line begins, and where the last line ends."""
+    """Return the start of each constant and value of each line, and the end of the last line."""
     columns = 2 * len(template.places) + 1
     bounds = np.empty(len(ends) * columns + 1, np.int32)
     lines = bounds[:-1].reshape(len(ends), columns)
@@ -115,7 +115,7 @@ def _bounds(template: _Template, quotes: np.ndarray, ends: np.ndarray) -> np.nda
 
 
 def _has_constants(data: pa.Buffer, bounds: np.ndarray, constants: tuple[bytes, ...]) -> bool:
-    """Whether every line has the same bytes between its values."""
+    """Return whether every line has the same bytes between its values."""
     columns = 2 * len(constants) - 1
     begins = bounds[:-1].reshape(-1, columns)
     lengths = np.diff(bounds).reshape(-1, columns)
@@ -127,12 +127,12 @@ def _has_constants(data: pa.Buffer, bounds: np.ndarray, constants: tuple[bytes, 
 
 
 def _all_begin(data: pa.Buffer, begins: np.ndarray, constant: bytes) -> bool:
-    """Whether these bytes stand at all these places, which are known to hold as many."""
+    """Return whether the constant occurs at all these positions, which have enough bytes after."""
     chars = np.frombuffer(data, np.uint8)
     begins = begins.astype(np.intp)
     if len(constant) < _WORD_BYTES:
         return all((chars[begins + at] == char).all() for at, char in enumerate(constant))
-    # Eight bytes at a time; the last step goes back as far as it needs to.
+    # Compare eight bytes at a time; the last step overlaps.
     words = np.ndarray(len(chars) - _WORD_BYTES + 1, "<u8", data, strides=(1,))
     steps = [*range(0, len(constant) - _WORD_BYTES, _WORD_BYTES), len(constant) - _WORD_BYTES]
     return all(
@@ -142,8 +142,9 @@ def _all_begin(data: pa.Buffer, begins: np.ndarray, constant: bytes) -> bool:
 
 
 def _slices(data: pa.Buffer, bounds: np.ndarray, paths: tuple[Path, ...]) -> dict[Path, pa.Array]:
-    """The values of each place. Constants and values follow each other without a gap, so that all
-    of them are one column over the block itself."""
+    """Return the values of each path.
+
+    Constants and values are contiguous, so all of them form one column over the block itself."""
     columns = 2 * len(paths) + 1
     buffers = [None, pa.py_buffer(bounds), data]
     everything = pa.Array.from_buffers(pa.string(), len(bounds) - 1, buffers)

@@ -1,4 +1,4 @@
-"""The verb: read, judge, commit; and a branch for it where one is wanted."""
+"""The load operation: collect, validate, commit, and optionally create the branch."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = ["BaseSnapshot", "Loading", "commit_load", "find_base", "load"]
 
 @frozen
 class BaseSnapshot:
-    """What the load builds on; ``missing``: its branch has to be made first."""
+    """The snapshot that a load is based on; ``missing``: its branch must be created first."""
 
     snapshot: Snapshot
     missing: bool
@@ -54,15 +54,15 @@ class Loading(Writer, Protocol):
     """A load whose input was read, in process or by Spark."""
 
     def judge(self, snapshot: Snapshot) -> object:
-        """Check everything against a snapshot, and raise what is wrong. Writes nothing."""
+        """Validate the load against a snapshot and raise all violations. Writes nothing."""
         ...
 
     def rehearse(self, snapshot: Snapshot) -> LoadResult:
-        """Judge and count; write nothing."""
+        """Validate and count; write nothing."""
         ...
 
     def result(self, commit: Commit | None, *, created: bool = False) -> LoadResult:
-        """What was done, as told to the user."""
+        """Build the result for the user."""
         ...
 
 
@@ -75,7 +75,7 @@ def load(
 ) -> LoadResult:
     """Load an input as one commit, or leave the graph as it is.
 
-    It is read with what ``seen`` shows, and ``allow`` is asked about its types before anything is
+    The catalog of ``seen`` types the input, and ``allow`` authorises its types before anything is
     written.
     """
     base = find_base(engine, request)
@@ -93,9 +93,9 @@ def load(
 
 
 def _widen_types(gathered: CollectedInput, mode: Mode, whole: Catalog) -> None:
-    """Give rows of types that are partly hidden from the author all properties of the type.
+    """Complete rows of types with hidden properties to all properties of the type.
 
-    The author cannot name the hidden ones, so that stored rows keep them. A load that would erase
+    The author cannot name hidden properties, so stored rows keep them. A load that would erase
     them, or that cannot name the key, is refused.
     """
     for key, entity in list(gathered.entities.items()):
@@ -126,7 +126,7 @@ def commit_load(
     *,
     long: bool = False,
 ) -> LoadResult:
-    """Commit what was read. ``content`` is its digest, where the request has a key."""
+    """Commit a collected load. ``content`` is its digest, if the request has a key."""
     digest = None
     if request.idempotency_key is not None:
         digest = digest_of("load", request.mode, request.type, content)
@@ -151,7 +151,7 @@ def commit_load(
             return _load_onto_new_branch(engine, order, writer, base, attempt)
         return _run(order, writer, attempt)
     except Conflict as error:
-        # The same request ran at the same time, and was first.
+        # A concurrent retry of the same request committed first.
         twin = _earlier(engine, request, digest) if digest and error.code == RACED else None
         if twin is None:
             raise
@@ -159,7 +159,7 @@ def commit_load(
 
 
 def find_base(engine: Engine, request: LoadRequest) -> BaseSnapshot:
-    """The snapshot that a load builds on."""
+    """Return the snapshot that a load is based on."""
     if not request.dry_run:
         engine.root.require_writable()
     try:
@@ -181,9 +181,9 @@ def _earlier(engine: Engine, request: LoadRequest, digest: str) -> Commit | None
 def _load_onto_new_branch(
     engine: Engine, order: WriteRequest, writer: Loading, base: BaseSnapshot, attempt: _Attempt
 ) -> LoadResult:
-    """Make the branch only for data that is right, and take it away if the commit fails.
+    """Create the branch after validation, and delete it if the commit fails.
 
-    A killed process can leave the branch without the load, as if it had been made by hand.
+    A killed process can leave the branch without the load, as if a user had created it.
     """
     writer.judge(base.snapshot)
     started = engine.root.clock.now_micros()
@@ -201,7 +201,7 @@ def _load_onto_new_branch(
 
 
 def _make_branch(engine: Engine, name: str, base: BaseSnapshot) -> bool:
-    """Make the branch; False when somebody else made it meanwhile, perhaps for the same reason."""
+    """Create the branch; return False if another process created it meanwhile."""
     try:
         create_branch(engine.root, engine.heads, name, base.snapshot.manifest)
     except AlreadyExists as error:
@@ -212,10 +212,10 @@ def _make_branch(engine: Engine, name: str, base: BaseSnapshot) -> bool:
 
 
 def _take_away(engine: Engine, order: WriteRequest, fork: str, *, since_micros: int) -> None:
-    """Delete the branch that was made for a load, unless somebody else has committed to it."""
+    """Delete the branch created for a load, unless another writer has committed to it."""
     ref, head = engine.heads.of_branch(order.branch)
     since = takewhile(lambda commit: commit.id != fork, engine.lineage.history(head))
-    # The failed attempt may have left a commit that voids it.
+    # The failed transaction may have left a commit that voids it.
     unused = all(commit.kind.is_maintenance for commit in since)
     if unused and ref.created_at_micros >= since_micros:
         delete_branch(engine.root, engine.heads, order.branch, actor=order.actor)

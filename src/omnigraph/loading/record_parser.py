@@ -1,4 +1,4 @@
-"""Records to typed rows, one at a time: the exact way, which finds everything that is wrong."""
+"""The record parser: records to typed rows, one at a time; it finds every violation."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = ["type_records"]
 
-# No more is kept of a record that could not be read.
+# The text of an unreadable record is cut to this length.
 _TEXT_MAX = 2**20
 _SHOWN_MAX = 120
 
 
 def type_records(records: Iterable[tuple[Any, int | None]], shapes: JsonSchemas) -> Parsed:
-    """Typed rows of records, or of the troubles with them, and their lines."""
+    """Parse records or problems, each with its line, to typed rows."""
     typing = _Typing(shapes)
     lines = []
     for record, line in records:
@@ -58,7 +58,7 @@ class _Typing:
         self._named: dict[TypeId, list[list[bool]]] = {}
         self._deleted: dict[TypeId, list[tuple[str, int]]] = {}
         self._violations: list[Violation] = []
-        # What is wrong with the record at hand.
+        # The violations of the current record.
         self._faults: list[Violation] = []
 
     def add(self, record: Any) -> None:
@@ -139,7 +139,7 @@ class _Typing:
         value = letter.ends.get(end)
         match value:
             case None:
-                self._fault("envelope", f"an edge names where it goes: {name!r}", letter, name)
+                self._fault("envelope", f"an edge needs {name!r}", letter, name)
             case _:
                 text = id_text(value)
                 if text is not None:
@@ -148,18 +148,18 @@ class _Typing:
         return None
 
     def _value(self, letter: Envelope, prop: Property, value: Any) -> Any:
-        # Whether an enum has the value is a rule of the schema, and told as one.
+        # Membership in an enum is a rule of the schema, and is reported as one.
         dtype = STRING if isinstance(prop.dtype, EnumType) else prop.dtype
         try:
             return coerce_json(value, dtype, nullable=True)
         except ValueProblem as problem:
-            # The only null that gets here is an item of a list.
+            # The only null that reaches this point is an item of a list.
             rule = "list" if problem.code == "value.null" else "type"
             self._fault(rule, problem.message, letter, prop.name, value)
             return None
 
     def _identify(self, letter: Envelope, row: Row) -> None:
-        """Give the row its id; without one of its own it gets a fresh one with its batch."""
+        """Set the id of the row; a row without one gets a generated id with its batch."""
         entity = letter.entity
         if entity.key is None:
             row[ID.id] = self._given_id(letter)
@@ -171,7 +171,7 @@ class _Typing:
                 return
         row[ID.id] = canonical_key([row[member] for member in entity.key])
         if letter.id is not None and canonical_id(entity, letter.id) != row[ID.id]:
-            message = f"the id {_shown(letter.id)!r} is not that of the key, {row[ID.id]!r}"
+            message = f"the id {_shown(letter.id)!r} differs from that of the key, {row[ID.id]!r}"
             self._fault("id", message, letter, "id")
 
     def _given_id(self, letter: Envelope) -> str | None:
@@ -216,22 +216,22 @@ class _Typing:
 
 
 def _as_text(record: Any) -> str | None:
-    """A record as it came, or as near to it as what was made of it allows."""
+    """Return the text of a record as it came, or the closest JSON form."""
     if isinstance(record, JsonProblem):
         text = record.text or ""
     else:
         try:
             text = json.dumps(record, ensure_ascii=False, default=str)
         except (TypeError, ValueError, RecursionError):
-            # Python says what JSON cannot.
+            # The Python value has no JSON form.
             return None
     cut = text if len(text) <= _TEXT_MAX else f"{text[:_TEXT_MAX]}…"
-    # A byte that is no UTF-8 is shown, not kept.
+    # Escape a byte that is not UTF-8.
     return cut.encode(errors="backslashreplace").decode()
 
 
 def _shown(value: Any) -> Any:
-    """A value as a report shows it: JSON, and short."""
+    """Return a value for a report: JSON, and short."""
     match value:
         case str():
             cut = value if len(value) <= _SHOWN_MAX else f"{value[:_SHOWN_MAX]}…"

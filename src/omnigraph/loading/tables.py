@@ -1,8 +1,8 @@
-"""Tables of one type: columns named like the properties, rows to be typed.
+"""Typing of tables with rows of one type, whose columns are named like the properties.
 
-``id`` may be among them, and an edge has ``from`` and ``to`` (or ``src`` and ``dst``). Columns are
-converted whole; one that resists is gone through value by value, and the rows that cannot be typed
-are named.
+An ``id`` column is optional, and an edge has ``from`` and ``to`` (or ``src`` and ``dst``). Columns
+are converted whole; a column that does not convert is read value by value, and rows that do not fit
+become violations.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _RULES = {"value.null": "list", "value.encoding": "encoding"}
 
 
 def check_columns(entity: EntityType, names: Sequence[str]) -> list[Violation]:
-    """What is wrong with the columns, before any row is looked at."""
+    """Return the violations of the columns, before any row is read."""
     known = {ID.name, *(prop.name for prop in entity.properties)}
     faults = []
     if isinstance(entity, EdgeType):
@@ -50,7 +50,7 @@ def check_columns(entity: EntityType, names: Sequence[str]) -> list[Violation]:
         for end, spellings in ((SRC, ("from", "src")), (DST, ("to", "dst"))):
             given = [name for name in spellings if name in names]
             if len(given) != 1:
-                what = "two columns say" if given else "no column says"
+                what = "two columns define" if given else "no column defines"
                 message = f"{what} where the edge {'begins' if end is SRC else 'ends'}"
                 faults.append(_violation(entity, "envelope", message, prop=spellings[0]))
     for name in dict.fromkeys(names):
@@ -64,7 +64,7 @@ def check_columns(entity: EntityType, names: Sequence[str]) -> list[Violation]:
 
 
 def type_rows(entity: EntityType, rows: pa.RecordBatch, *, text: bool = False) -> Parsed:
-    """The rows of a table whose columns are right. ``text``: every cell is, as in CSV."""
+    """Type the rows of a table with checked columns. ``text``: every cell is text, as in CSV."""
     typing = _Typing(entity, rows, text=text)
     batch = typing.batch()
     texts = _texts(rows, {fault.record for fault in typing.faults if fault.record is not None})
@@ -73,7 +73,7 @@ def type_rows(entity: EntityType, rows: pa.RecordBatch, *, text: bool = False) -
 
 
 def _texts(rows: pa.RecordBatch, places: Collection[int]) -> dict[int | None, str]:
-    """Rows that could not be typed, as JSON."""
+    """Return rows that could not be typed, as JSON."""
     if not places:
         return {}
     wanted = sorted(places)
@@ -88,7 +88,7 @@ def _texts(rows: pa.RecordBatch, places: Collection[int]) -> dict[int | None, st
 
 
 def _cells(column: pa.Array) -> list[Any]:
-    """Values as Python has them; else as texts; nothing of bytes that are neither."""
+    """Return Python values, else texts, else None for bytes that are neither."""
     for kind in (column.type, pa.string()):
         try:
             found: list[Any] = column.cast(kind).to_pylist()
@@ -144,13 +144,13 @@ class _Typing:
         return Batch(entity, rows, records, identified.minted, unnamed)
 
     def _wrong_ids(self, given: pa.Array, identified: Identified, records: np.ndarray) -> list[int]:
-        """The rows whose given id does not even mean the same as their key."""
+        """Return the rows whose given id is not even equivalent to that of their key."""
         wrong = []
         for at in map(int, identified.contradicting):
             text, derived = given[at].as_py(), identified.ids[at].as_py()
             if canonical_id(self._entity, text) != derived:
                 wrong.append(at)
-                message = f"the id {text!r} is not that of the key, {derived!r}"
+                message = f"the id {text!r} differs from that of the key, {derived!r}"
                 self._fault(int(records[at]), "id", message, prop=ID.name)
         return wrong
 
@@ -173,10 +173,10 @@ class _Typing:
         return found
 
     def _ids(self, name: str) -> pa.Array:
-        """Ids, as text or as the values that they are spelled from."""
+        """Return ids as text, or as the values that form them."""
         column = self._column(name)
         if pa.types.is_floating(column.type):
-            # What a data frame makes of integers with gaps.
+            # A data frame stores integers with gaps as floats.
             column, faults = read_column(column, _WHOLE)
             self._note(name, faults, column)
         if pa.types.is_string(column.type) or pa.types.is_binary(column.type) or self._text:
@@ -186,7 +186,7 @@ class _Typing:
         return spell(column)
 
     def _column(self, name: str) -> pa.Array:
-        """A column as it was given; where it is not sound, its rows are told."""
+        """Return a column as given; each broken value is a fault."""
         column = self._rows.column(name)
         if self._text:
             return plain(column)

@@ -1,4 +1,4 @@
-"""The load as a writer: what the input says, judged against a snapshot, and staged."""
+"""The load as a writer: deduplicated input, validated against a snapshot, and staged."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ __all__ = ["LoadWriter"]
 
 @frozen
 class _Judged:
-    """A change that was found right on one snapshot."""
+    """A change that passed validation against one snapshot."""
 
     commit: str
     changes: ChangeSet
     evaluation: Evaluation
-    # Every type that was looked at, also where nothing was found.
+    # Every type that was read, also where no row was found.
     reads: frozenset[TypeId]
 
 
 class LoadWriter:
-    """Prepares a load on whatever view the attempt captured. The input was read once, before."""
+    """Prepares a load, read before, against the snapshot that a transaction captured."""
 
     kind = WriterKind.LOAD
 
@@ -64,10 +64,10 @@ class LoadWriter:
         seen: Catalog | None = None,
     ) -> None:
         self._request = request
-        # The part of the schema that the author of the load may read; None: all of it.
+        # The part of the schema visible to the author of the load; None: all of it.
         self._seen = seen
         self._gathered = gathered
-        # The digest of the schema that the input was typed with.
+        # The digest of the schema that typed the input.
         self._schema = schema
         self._report = Report()
         self._settled = {
@@ -80,7 +80,7 @@ class LoadWriter:
 
     @property
     def reprepares(self) -> bool:
-        """Append and merge decide nothing on what they read; an overwrite replaces it."""
+        """Append and merge decide nothing by the rows they read; an overwrite replaces them."""
         return self._request.mode is not Mode.OVERWRITE
 
     def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
@@ -94,7 +94,7 @@ class LoadWriter:
         )
 
     def judge(self, snapshot: Snapshot) -> _Judged:
-        """Check everything against a snapshot, and raise what is wrong. Writes nothing."""
+        """Validate the load against a snapshot and raise all violations. Writes nothing."""
         if self._judged is not None and self._judged.commit == snapshot.commit_id:
             return self._judged
         self._require_schema(snapshot)
@@ -112,7 +112,7 @@ class LoadWriter:
         return self._judged
 
     def rehearse(self, snapshot: Snapshot) -> LoadResult:
-        """Judge and count; write nothing, not even a data file."""
+        """Validate and count; write nothing, not even a data file."""
         judged = self.judge(snapshot)
         counts = count_changes(judged.changes, judged.evaluation, snapshot)
         return self._result(counts, dry_run=True)
@@ -150,7 +150,7 @@ class LoadWriter:
     # --- the change ---
 
     def _deletes(self, snapshot: Snapshot) -> dict[TypeId, pa.Table]:
-        """The ids that go and exist, with the edges that go with their nodes."""
+        """Return the existing entities to delete, with the edges of deleted nodes."""
         named = {
             key: locate(snapshot.table(key), settled.deletes)
             for key, settled in self._settled.items()
@@ -163,7 +163,7 @@ class LoadWriter:
         for key, settled in self._settled.items():
             gone = deletes.get(key, _NOTHING)
             if gone.num_rows and settled.rows.num_rows:
-                # An edge that is written anew does not go, wherever it went before.
+                # An edge that the load writes again is not deleted, wherever it ended before.
                 again = is_among(gone.column(ID.column), settled.rows.column(ID.column))
                 gone = gone.filter(pc.invert(again))
             if self._request.mode is Mode.OVERWRITE or settled.rows.num_rows or gone.num_rows:

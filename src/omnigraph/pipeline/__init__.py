@@ -1,21 +1,11 @@
-"""The data pipeline on Spark, through PySpark: executors stage, the driver publishes, one commit.
+"""The data pipeline on Spark (PySpark): executors stage data files, the driver publishes one
+commit.
 
-``load`` and ``export`` are the verbs, ``register`` makes the data source ``omnigraph`` known to a
-session; ``engine`` decides between this process and Spark.
+``load`` and ``export`` run in process or on Spark; ``register`` adds the data source ``omnigraph``
+to a session. ``engine`` chooses between this process and Spark.
 
-``java`` and ``session`` find a Spark to work with. A load goes through ``planning`` and ``inputs``
-(which task reads what), ``spill`` (on executors: typed rows into scratch files, ``pieces``),
-``material`` (everything that was read), ``incoming`` (which records count, and what the branch has
-of them), ``uniqueness``, ``existence`` and ``verdict`` (what is wrong, counted and in words),
-``staging`` (on executors: data files and deletion vectors) and ``job``, the writer that the attempt
-runs; ``loading`` puts them together.
-``tasks``, ``grouping`` and ``frames`` are how work reaches executors and comes back, ``exchange``
-how rows that belong together meet, ``site`` how executors reach the graph. ``mapping`` and ``yaml``
-read a ``pipeline.yaml``, ``readable`` and ``mapped`` its sources. ``source`` and ``sink`` are the
-data source, ``conditions`` and ``partitions`` say what its tasks read.
-
-This is the only package that imports PySpark, and importing it does not: that is left to whoever
-needs a session.
+This is the only package that imports PySpark, and importing it does not import PySpark: the first
+use of a session does.
 """
 
 from __future__ import annotations
@@ -58,7 +48,7 @@ __all__ = [
 
 
 def register(spark: SparkSession, *, storage_options: Mapping[str, str] | None = None) -> None:
-    """Make the data source ``omnigraph`` known to a session. Call it once."""
+    """Register the data source ``omnigraph`` with a session. Call it once."""
     from omnigraph.pipeline.source import register as into  # noqa: PLC0415 - loads PySpark
 
     into(spark, storage_options=storage_options)
@@ -87,14 +77,14 @@ def load(
 ) -> LoadResult | SparkLoadResult:
     """Load many entities as one commit, in process or on Spark.
 
-    ``source`` is what ``graph.load`` takes, or Spark data frames by type: ``{"Person": people,
-    "Knows": edges}``, or a mapping (``read_mapping``); paths may be patterns and directories.
-    ``engine`` is ``local``, ``spark`` or ``auto``: Spark for data frames, mappings, large files and
-    where ``spark`` names one, which is a session or what to start one with. ``watch`` is told of
-    every stage of a Spark job, ``progress`` how far this process has read.
+    ``source`` is anything that ``graph.load`` accepts, Spark data frames by type
+    (``{"Person": people, "Knows": edges}``), or a mapping (``read_mapping``); paths may be patterns
+    and directories. ``engine`` is ``local``, ``spark`` or ``auto``: Spark for data frames,
+    mappings, large files, and whenever ``spark`` is a session or the options to start one.
+    ``watch`` receives every stage of a Spark job, ``progress`` the progress in this process.
 
-    ``on_error`` is ``fail`` or ``quarantine``, by Spark: good records are loaded, bad ones go to
-    the directory ``report``, next to ``violations.parquet``. With ``fail`` it gets all violations.
+    ``on_error`` is ``fail`` or, on Spark, ``quarantine``: good records are loaded, bad ones go to
+    the directory ``report`` beside ``violations.parquet``, which ``fail`` writes as well.
     """
     handling = _handling(on_error, report)
     wanted = _is_named(spark, engine) or report is not None
@@ -146,10 +136,11 @@ def export(
     spark: SparkSession | SparkOptions | None = None,
     watch: Callable[[Stage], None] | None = None,
 ) -> ExportResult | SparkExportResult:
-    """Write a target out, in process or on Spark.
+    """Export a target, in process or on Spark.
 
-    Spark writes a directory of part files per type, ``out/Person.parquet/part-00000.parquet``; a
-    single process writes what ``graph.export`` does. ``auto`` is Spark for many millions of rows.
+    Spark writes a directory of part files per type, ``out/Person.parquet/part-00000.parquet``; this
+    process writes one file, as ``graph.export`` does. ``auto`` chooses Spark for many millions of
+    rows.
     """
     rows = _rows_at(graph)
     if choose_for_export(engine, out, rows, named=_is_named(spark, engine)) is EngineName.LOCAL:
@@ -162,18 +153,18 @@ def export(
 
 
 def _is_named(spark: object, engine: str) -> bool:
-    """Whether a Spark was named; it must not be beside the engine local."""
+    """Return whether the caller gave a Spark; reject one together with the engine local."""
     if engine == EngineName.LOCAL and spark is not None:
         raise InvalidInput(
             "spark.two_engines",
-            "the engine local was asked for, and a Spark was named",
-            remedy="leave one of the two out",
+            "the engine is local, but spark was given as well",
+            remedy="leave out one of the two",
         )
     return spark is not None
 
 
 def _rows_at(graph: object) -> int:
-    """How many entities a target has; 0 of a graph behind a server, which is its to read."""
+    """Count the entities of a target; 0 for a remote graph, whose server does the export."""
     if not isinstance(graph, EmbeddedGraphAt):
         return 0
     pins = graph.engine.snapshot(graph.target).manifest.pins
@@ -181,7 +172,7 @@ def _rows_at(graph: object) -> int:
 
 
 def _at_hand(graph: object) -> EmbeddedGraphAt:
-    """A graph whose storage we reach; of a server we reach only what it answers."""
+    """Return the embedded graph; a remote one gives no access to its storage."""
     if isinstance(graph, EmbeddedGraphAt):
         return graph
     raise Unsupported(
@@ -195,7 +186,7 @@ def _require_none(report: str | None) -> None:
     if report is not None:
         raise InvalidInput(
             "spark.needed",
-            "reports and quarantines are made by Spark",
+            "reports and quarantine need Spark",
             remedy="leave the engine out",
         )
 
@@ -204,13 +195,13 @@ def _handling(on_error: str, report: str | None) -> Handling:
     if on_error not in ("fail", "quarantine"):
         raise InvalidInput(
             "load.bad_on_error",
-            f"{on_error!r} is not what can be done about errors",
+            f"{on_error!r} is not a way to handle errors",
             remedy="one of: fail, quarantine",
         )
     if on_error == "quarantine" and report is None:
         raise InvalidInput(
             "load.no_report",
-            "bad records have to be put somewhere",
+            "quarantine needs a directory for the bad records",
             remedy="name a directory: --report on the command line, report= in Python",
         )
     return Handling(on_error == "quarantine", report)

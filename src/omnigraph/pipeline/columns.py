@@ -1,4 +1,4 @@
-"""How entities look to Spark: names of properties, and types that Spark has.
+"""The columns of entities in Spark: names of properties, and types that Spark supports.
 
 ============================  =====================
 type of a property            type in Spark
@@ -34,13 +34,14 @@ _UNSIGNED_64 = pa.decimal128(20, 0)
 
 
 def entity_columns(entity: EntityType) -> dict[str, Property]:
-    """What the columns of a type are called outside: ``id``, an edge's ends, properties."""
+    """Map the external column names of a type (``id``, the ends of an edge, properties) to
+    properties."""
     ends = {"from": SRC, "to": DST} if isinstance(entity, EdgeType) else {}
     return {ID.name: ID, **ends, **{prop.name: prop for prop in entity.properties}}
 
 
 def entity_schema(entity: EntityType) -> pa.Schema:
-    """The columns of a type as Spark reads them."""
+    """Return the columns of a type as Spark reads them."""
     return pa.schema(
         [
             pa.field(name, spark_arrow_type(arrow_type(prop.dtype)), prop.nullable)
@@ -50,7 +51,7 @@ def entity_schema(entity: EntityType) -> pa.Schema:
 
 
 def spark_arrow_type(found: pa.DataType) -> pa.DataType:
-    """The Arrow type that Spark can take for one that it cannot."""
+    """Return the Arrow type that Spark reads in place of a type that it does not support."""
     if pa.types.is_uint64(found):
         return _UNSIGNED_64
     if pa.types.is_unsigned_integer(found):
@@ -67,7 +68,7 @@ def spark_arrow_type(found: pa.DataType) -> pa.DataType:
 
 
 def for_spark(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """A batch under other names, in exactly the types that Spark expects."""
+    """Rename the columns of a batch and cast them to exactly the types that Spark expects."""
     arrays = [_cast(column, field) for column, field in zip(rows.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -80,18 +81,18 @@ def _cast(column: pa.Array, field: pa.Field) -> pa.Array:
     except pa.ArrowException as error:
         raise InvalidInput(
             "source.bad_schema",
-            f"{field.name} is {column.type}, and was asked for as {field.type}: {error}",
-            remedy="leave its type as it is, or the .schema(…) out, and cast in Spark",
+            f"{field.name} has type {column.type} and cannot be read as {field.type}: {error}",
+            remedy="keep its type, or leave out .schema(…), and cast in Spark",
         ) from error
 
 
 def find_entity(catalog: Catalog, name: str | None) -> EntityType:
-    """The type that is named."""
+    """Return the type with a name, or raise an error that suggests known names."""
     known = [entity.name for entity in catalog.types.values()]
     if name is None:
         raise InvalidInput(
             "source.no_type",
-            "neither a type nor a query is named",
+            "the data source needs a type or a query",
             remedy=f'.option("type", …) is one of {", ".join(known[:20])}',
         )
     entity = catalog.entity(name)

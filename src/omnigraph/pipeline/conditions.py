@@ -1,8 +1,8 @@
-"""Which rows of a table are wanted: conditions of the query language, answered by the table.
+"""Row filters of the data source: conditions of the query language that the table evaluates.
 
-Spark would push its own filters to a Python data source. It keeps them with the relation, though,
-so that whatever else is computed from the same frame is filtered as well, and silently wrong
-(tests/pipeline/test_source.py shows it). Conditions are an option instead, and part of the frame.
+Spark can push its own filters to a Python data source. It keeps them with the relation, though, so
+every other computation on the same frame is filtered as well and silently wrong
+(tests/pipeline/test_source.py shows it). Conditions are therefore an option, and part of the frame.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ _EDGE = "query rows() {{ match {{ $begin $it:{name} $end\n{where}\n}} return {{ 
 
 @frozen
 class Condition:
-    """An expression that a table evaluates, and the columns of which its indexes could answer it
-    alone; none where no index can."""
+    """A filter that a table evaluates, with the columns whose indexes can answer it alone.
+
+    ``looked_up`` is empty where no index can."""
 
     filter: Any
     looked_up: frozenset[str]
 
 
 def parse_where(engine: Engine, snapshot: Snapshot, entity: EntityType, text: str) -> Condition:
-    """Conditions on ``$it`` as the table of the type evaluates them."""
+    """Compile conditions on ``$it`` to a filter of the table of the type."""
     is_edge = isinstance(entity, EdgeType)
     name = entity.name[0].lower() + entity.name[1:] if is_edge else entity.name
     query = (_EDGE if is_edge else _NODE).format(name=name, where=text)
@@ -70,14 +71,14 @@ def _looked_up(wanted: Any, columns: dict[str, str]) -> frozenset[str]:
 
 
 def _condition(ir: ReadIR, slots: int) -> Any:
-    """What is said about the one entity; nothing else may be said."""
+    """Return the conditions on the one entity, and reject a query with anything else."""
     block = ir.match
     it = next(slot.slot for slot in block.slots if slot.name == "it")
     named = {node.slot for node in nodes(block.filters) if isinstance(node, PropertyRef)}
     if len(block.slots) != slots or named != {it} or ir.limit is not None or ir.order:
         raise InvalidInput(
             "source.bad_where",
-            "where takes conditions on `$it` and nothing else",
+            "where accepts only conditions on `$it`",
             remedy='for more, give a whole query by .option("query", …)',
         )
     return block.filters[0] if len(block.filters) == 1 else And(tuple(block.filters))

@@ -1,4 +1,4 @@
-"""Which engine does the work: this process, or Spark. Small work never starts a JVM."""
+"""The choice of the engine: this process or Spark. Small work never starts a JVM."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from omnigraph.pipeline.session import is_installed, is_submitted
 
 __all__ = ["AUTO_BYTES", "AUTO_ROWS", "EngineName", "choose_for_export", "choose_for_load"]
 
-# Below this a load in process is over before a session has started.
+# Below this size a load in process finishes before a session has started.
 AUTO_BYTES = 256 * 2**20
 AUTO_ROWS = 20_000_000
 
 
 class EngineName(StrEnum):
-    """What can be asked for."""
+    """The engines that a caller can choose."""
 
     AUTO = "auto"
     LOCAL = "local"
@@ -29,13 +29,13 @@ class EngineName(StrEnum):
 
 
 def choose_for_load(asked: str, source: Any, *, named: bool = False) -> EngineName:
-    """The engine for an input. ``named``: a Spark was named, so it is wanted."""
+    """Choose the engine for an input; ``named`` means that the caller gave a Spark."""
     engine = _parse(asked)
     if engine is EngineName.LOCAL and needs_spark(source):
         raise InvalidInput(
             "spark.needed",
-            "Spark data frames and mappings can only be loaded by Spark",
-            remedy="leave the engine out",
+            "Spark data frames and mappings need Spark",
+            remedy="leave out engine, or set it to spark",
         )
     if engine is not EngineName.AUTO:
         return engine
@@ -46,7 +46,7 @@ def choose_for_load(asked: str, source: Any, *, named: bool = False) -> EngineNa
 
 
 def choose_for_export(asked: str, out: Any, rows: int, *, named: bool = False) -> EngineName:
-    """The engine for so many rows. What is not a path can only be written by this process."""
+    """Choose the engine for an export of ``rows`` rows. Only this process writes to a stream."""
     engine = _parse(asked)
     if engine is not EngineName.AUTO:
         return engine
@@ -57,7 +57,7 @@ def choose_for_export(asked: str, out: Any, rows: int, *, named: bool = False) -
 
 
 def needs_spark(source: Any) -> bool:
-    """Whether an input is a mapping, or has a Spark data frame in it."""
+    """Return whether an input is a mapping or contains a Spark data frame."""
     if isinstance(source, SourceMapping):
         return True
     parts = source.values() if isinstance(source, Mapping) else [source]
@@ -76,7 +76,7 @@ def _parse(asked: str) -> EngineName:
 
 
 def _bytes_of(source: Any) -> int | None:
-    """How large the files of an input are; None where it is not made of files."""
+    """Sum the sizes of the files of an input; None for an input that is not made of files."""
     parts = list(source.values()) if isinstance(source, Mapping) else [source]
     paths: list[str | Path] = []
     for part in parts:
@@ -84,7 +84,7 @@ def _bytes_of(source: Any) -> int | None:
         if not isinstance(named, Iterable) or isinstance(named, bytes):
             return None
         if not isinstance(named, list | tuple):
-            # Looking into a generator would empty it.
+            # Iterating over a generator would exhaust it.
             return None
         if not all(isinstance(path, str | Path) for path in named):
             return None
@@ -92,12 +92,13 @@ def _bytes_of(source: Any) -> int | None:
     try:
         return sum(size_of(Path(file)) for file in list_files(paths))
     except (GraphError, OSError):
-        # Whoever reads it will say what is wrong.
+        # The reader raises the error with more detail.
         return None
 
 
 def _is_ready() -> bool:
-    """Whether there is a Spark and a Java: where there is none, a large load may still fit."""
+    """Return whether PySpark and Java are present; without them a large load still runs in
+    process."""
     if not is_installed():
         return False
     try:

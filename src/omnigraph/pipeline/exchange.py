@@ -1,12 +1,12 @@
-"""Bringing together the rows that belong together: Spark shuffles, Arrow computes.
+"""Hash exchange: Spark shuffles rows by the hash of their key, Arrow computes on each bucket.
 
-Rows go into buckets by the hash of their key. What one task has for a bucket travels as one Arrow
-blob, and a function sees every bucket whole, as tables. For ten million keys against a million this
-took a third of the processor time of Spark's own join, which makes a row of the JVM of every row;
-and inside a bucket a rule is the same few Arrow operations that it is in process.
+Rows go into buckets by the hash of their key. The rows of one task for one bucket travel as one
+Arrow blob, and a function receives every bucket whole, as tables. For ten million keys against a
+million this takes a third of the processor time of Spark's own join, which converts every row to a
+row of the JVM; inside a bucket a rule runs the same few Arrow operations as in process.
 
-A few rows that ask much of a large table do not move it: whoever reads the table looks up first
-what is asked for, and only that travels.
+A large table that few rows refer to is semi-joined before the shuffle: the tasks that read it
+filter by the requested keys first, and only the matches travel.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = ["KEY", "Feed", "Tables", "buckets_for", "exchange"]
 
-# The column by which rows are brought together: text, never null.
+# The column with the shuffle key: text, never null.
 KEY = "key"
 Tables = Mapping[str, pa.Table]
 
 _ROWS_PER_BUCKET = 500_000
 _BUCKETS_MAX = 1_024
-# Small feeds share a task.
+# Small inputs share a task.
 _ROWS_PER_TASK = 500_000
-# So many keys may be asked for by every task that reads a table, if that is so much larger.
+# Up to so many keys are sent to every task that reads a table that is so many times larger.
 _ASKED_MAX = 1_000_000
 _TIMES_LARGER = 4
 _BLOBS = "bucket int, name string, rows binary"
@@ -46,18 +46,18 @@ _BLOBS = "bucket int, name string, rows binary"
 
 @frozen
 class Feed:
-    """Rows that go into an exchange. All feeds of one name have the same columns."""
+    """Rows that enter an exchange. All feeds of one name have the same columns."""
 
     name: str
     rows: int
-    # Runs on an executor; gives tables with a ``KEY``.
+    # Runs on an executor; returns tables with a ``KEY`` column.
     read: Callable[[GraphLocation], Iterable[pa.Table]]
-    # Only rows whose key stands in a feed that is not such a one can matter.
+    # Rows matter only if their key occurs in a feed without this flag (a semi-join).
     answers: bool = False
 
 
 def buckets_for(feeds: Sequence[Feed]) -> int:
-    """How many buckets make each of a size that a task can hold well."""
+    """Return the number of buckets that keeps each at a size that one task holds easily."""
     asking = sum(feed.rows for feed in feeds if not feed.answers)
     answering = sum(feed.rows for feed in feeds if feed.answers)
     if _asking(feeds):
@@ -73,7 +73,7 @@ def exchange(
     work: Callable[[GraphLocation, Tables], Iterable[pa.RecordBatch]],
     ddl: str,
 ) -> DataFrame:
-    """What ``work`` makes of every bucket. A feed without rows in a bucket is missing there."""
+    """Apply ``work`` to every bucket. A feed without rows in a bucket is missing there."""
     count = buckets_for(feeds)
     tasks = list(grouped(feeds, lambda feed: feed.rows, _ROWS_PER_TASK))
     blobs = map_tasks(spark, tasks, partial(_emit, site, count, _asking(feeds)), _BLOBS)
@@ -82,7 +82,8 @@ def exchange(
 
 
 def _asking(feeds: Sequence[Feed]) -> tuple[Feed, ...]:
-    """The feeds whose keys are looked up before anything travels; none if that does not pay."""
+    """Return the feeds whose keys filter the others before the shuffle; none if that does not
+    pay."""
     asking = tuple(feed for feed in feeds if not feed.answers)
     asked = sum(feed.rows for feed in asking)
     answering = sum(feed.rows for feed in feeds if feed.answers)
@@ -123,7 +124,7 @@ def _collect(
     work: Callable[[GraphLocation, Tables], Iterable[pa.RecordBatch]],
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """A partition is a bucket."""
+    """Apply ``work`` to one partition, which is a bucket."""
     found: dict[str, list[pa.Table]] = {}
     for batch in batches:
         for name, rows in zip(batch.column("name").to_pylist(), batch.column("rows"), strict=True):
@@ -146,7 +147,7 @@ def _unpack(blob: pa.BinaryScalar) -> pa.Table:
 
 
 def split(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of a table by bucket; equal keys come into the same one."""
+    """Split a table into buckets; equal keys go to the same bucket."""
     if not table.num_rows:
         return
     if buckets == 1:
@@ -163,19 +164,19 @@ def split(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
 
 
 def hash_texts(texts: pa.ChunkedArray) -> np.ndarray:
-    """A number for every text: made of its length and of its first, middle and last eight bytes.
+    """Hash every text by its length and its first, middle and last eight bytes.
 
-    Good enough to spread ids and values evenly; nothing else relies on it.
+    The hash spreads ids and values evenly; nothing else relies on it.
     """
     text = pa.concat_arrays(texts.chunks)
     offsets = np.frombuffer(text.buffers()[1], np.int32)[text.offset :][: len(text) + 1]
     starts, ends = offsets[:-1].astype(np.int64), offsets[1:].astype(np.int64)
-    # With eight bytes on either side, a word can be read at every place that is asked for.
+    # Eight bytes of padding on either side make a word readable at every position.
     data = np.zeros(int(ends[-1]) + 16, np.uint8)
     data[8:-8] = np.frombuffer(text.buffers()[2] or b"", np.uint8)[: int(ends[-1])]
     words = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
     lengths = (ends - starts).astype(np.uint64)
-    # A short text has fewer bytes than a word: the others belong to its neighbours.
+    # A text shorter than a word shares it with its neighbours: shift their bytes out.
     excess = np.uint64(8) * (np.uint64(8) - np.minimum(lengths, np.uint64(8)))
     shift, is_empty = np.minimum(excess, np.uint64(63)), lengths == 0
     mixed = lengths * _ODD

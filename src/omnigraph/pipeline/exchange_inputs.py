@@ -1,4 +1,4 @@
-"""What goes into an exchange: keys that came in, what a table holds, what was found before."""
+"""Inputs of an exchange: keys of the load, rows of a table, rows stored by an earlier step."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ if TYPE_CHECKING:
 
 __all__ = ["ADDRESS", "IDENTITY", "branch_feeds", "key_feed", "spelled", "stored_feeds"]
 
-# Columns that say where a row of a table is.
+# Columns with the position of a row in its table.
 ADDRESS = "address"
 IDENTITY = "row_id"
 
 _ROWS_PER_FEED = 500_000
 _PLACES = {ADDRESS: ROW_ADDRESS, IDENTITY: ROW_ID}
 
-# The columns of a feed, by where each comes from; several columns together are spelled as one text,
-# and rows that have none of it are left out.
+# The source of each column of a feed. Several columns are encoded as one text; rows with a NULL
+# among them are left out.
 Columns = Mapping[str, str | tuple[str, ...]]
 
 
 def key_feed(name: str, part: TypeChunk, columns: Columns, left_out: tuple[str, ...]) -> Feed:
-    """The keys of one piece, less the records that other files name."""
+    """Return the keys of one piece, without the records that ``left_out`` files list."""
     return Feed(name, part.count, partial(_read_keys, part.keys, dict(columns), left_out))
 
 
 def branch_feeds(name: str, table: Table, columns: Columns, *, answers: bool) -> list[Feed]:
-    """What a table holds at its pin; ``ADDRESS`` and ``IDENTITY`` may be among the columns."""
+    """Return the rows of a table at its pin; ``ADDRESS`` and ``IDENTITY`` may be among the
+    columns."""
     parts = enumerate(table.parts())
     feeds = []
     for group in grouped(parts, lambda part: part[1].rows, _ROWS_PER_FEED):
@@ -51,7 +52,7 @@ def branch_feeds(name: str, table: Table, columns: Columns, *, answers: bool) ->
 
 
 def stored_feeds(name: str, stored: Stored, columns: Columns) -> list[Feed]:
-    """What was found before."""
+    """Return rows that an earlier step stored."""
     return [
         Feed(name, file.rows, partial(_read_stored, file.key, dict(columns)))
         for file in stored.files
@@ -83,7 +84,7 @@ def _read_branch(
         row_ids=IDENTITY in places,
         row_addresses=ADDRESS in places,
     )
-    # Tables stream small batches; what is done to each table here costs by its number.
+    # Tables stream small batches, and the operations below cost per batch, not per row.
     for some in grouped(batches, lambda batch: batch.num_rows, _ROWS_PER_FEED):
         batch = pa.concat_batches(some)
         rows = {
@@ -113,7 +114,7 @@ def _shaped(rows: pa.Table, columns: Columns) -> pa.Table:
 
 
 def spelled(rows: pa.Table, columns: tuple[str, ...]) -> pa.ChunkedArray:
-    """Several values as one text, different for different values; NULL if one of them is."""
+    """Encode several values as one text, injectively; NULL if one of them is NULL."""
     texts = [_text(rows.column(column)) for column in columns]
     if len(texts) == 1:
         return texts[0]

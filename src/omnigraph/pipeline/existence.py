@@ -1,8 +1,8 @@
-"""Rules about what must be there: endpoints, losses and cardinality, one node at a time.
+"""Existence rules over a distributed load: endpoints, lost endpoints and cardinality.
 
-``integrity.endpoints`` and ``integrity.cardinality`` over rows that no single process holds. An
-exchange brings together, by the id of a node: the node itself, if it will be there; the edges that
-name it; and how many edges leave it before and after.
+``integrity.endpoints`` and ``integrity.cardinality`` for rows that no single process holds. An
+exchange groups by the id of a node: the node itself, if it exists after the load; the edges that
+refer to it; and the number of edges that leave it before and after.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _ENDS = (("from", SRC), ("to", DST))
 
 @frozen
 class Count:
-    """Edges of type ``edge`` that leave nodes of type ``node``: how many there may be."""
+    """Cardinality of edges of type ``edge`` that leave nodes of type ``node``."""
 
     edge: int
     node: int
     low: int
     high: int | None
-    # What the branch has of the edges goes.
+    # The load replaces all edges of the branch.
     overwritten: bool
-    # What the branch has of the nodes goes.
+    # The load replaces all nodes of the branch.
     renewed: bool
 
 
 def check_existence(incoming: Incoming) -> tuple[Findings, frozenset[TypeId]]:
-    """What will be missing or too many; the types that were looked at."""
+    """Find missing endpoints and violated cardinalities; return them and the types read."""
     plan = _Plan(incoming)
     plan.add_endpoints()
     plan.add_losses()
@@ -65,7 +65,7 @@ def check_existence(incoming: Incoming) -> tuple[Findings, frozenset[TypeId]]:
 
 
 class _Plan:
-    """Which feeds the rules of a load need; each is made once, whoever asks for it."""
+    """The feeds that the rules of a load need, each built once."""
 
     def __init__(self, incoming: Incoming) -> None:
         self._in = incoming
@@ -75,7 +75,7 @@ class _Plan:
         self.reads: set[TypeId] = set()
 
     def add_endpoints(self) -> None:
-        """Every edge that comes ends at nodes that will be there."""
+        """Require both ends of every new edge to exist after the load."""
         for edge in self._catalog.edges:
             if self._in.count(edge.id):
                 self.reads |= {edge.source, edge.target}
@@ -86,7 +86,7 @@ class _Plan:
                     self._add_nodes(node)
 
     def add_losses(self) -> None:
-        """An overwrite of nodes leaves every edge that stays its nodes."""
+        """Require the ends of every remaining edge to survive an overwrite of nodes."""
         for node in self._in.entities:
             if isinstance(node, NodeType) and self._in.is_overwritten(node.id):
                 self.reads.add(node.id)
@@ -97,7 +97,7 @@ class _Plan:
                         self._add_kept(edge, node.id)
 
     def add_counts(self) -> None:
-        """As many edges leave a node as may."""
+        """Require the number of edges that leave a node to be within its cardinality."""
         for edge in self._catalog.edges:
             for rule in rules_of(edge):
                 if isinstance(rule, Cardinality) and self._is_touched(edge, rule):
@@ -107,7 +107,7 @@ class _Plan:
     # --- parts ---
 
     def _add_nodes(self, node: TypeId) -> None:
-        """The nodes of a type that will be there."""
+        """Add the nodes of a type that exist after the load."""
         self._add_new(node)
         number = self._in.number(node)
         if not self._in.is_overwritten(node):
@@ -179,7 +179,7 @@ def _judge_nodes(
 
 
 def _nodes(tables: Tables, node: str) -> pa.Array:
-    """The ids of a type that will be there."""
+    """Return the ids of a type that exist after the load."""
     old, new = _keys(tables, f"old {node}"), _keys(tables, f"new {node}")
     gone = _keys(tables, f"gone {node}")
     if len(gone):

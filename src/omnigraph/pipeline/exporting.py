@@ -1,8 +1,8 @@
-"""Export on Spark: every task writes some fragments of one type as a file.
+"""Export on Spark: every task writes some fragments of one type to a file.
 
-A type becomes a directory of part files, ``Person.parquet/part-00000.parquet``, which appears when
-everything is written. What tasks that died or ran twice have left goes with the directory that they
-wrote to. The directory must be one that the driver and all executors see.
+A type becomes a directory of part files, ``Person.parquet/part-00000.parquet``, which appears once
+every file is written. Files of failed or duplicate tasks disappear with the working directory. The
+driver and all executors must see the directory.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkExportResult", "export_on_spark"]
 
-# About what makes a file that is neither tiny nor unwieldy.
+# A file of this many rows is neither tiny nor unwieldy.
 _ROWS_PER_FILE = 1_000_000
 
 
 @frozen
 class SparkExportResult:
-    """What was written, and how long the stages took."""
+    """The exported counts and the duration of each stage."""
 
     export: ExportResult
     stages: tuple[Stage, ...]
@@ -54,7 +54,7 @@ class SparkExportResult:
 
 @frozen
 class Slice:
-    """What one task writes: some parts of one table, as one file."""
+    """The work of one task: some parts of one table, as one file."""
 
     entity: EntityType
     pin: Pin
@@ -68,7 +68,7 @@ def export_on_spark(
     request: ExportRequest,
     watch: Callable[[Stage], None] | None = None,
 ) -> SparkExportResult:
-    """Write a target out into a directory. ``start`` gives the session, once it is needed."""
+    """Export a target into a directory. ``start`` opens the session once it is needed."""
     out = _require_directory(request)
     snapshot = engine.snapshot(request.target)
     entities = choose_types(snapshot.catalog, request.types)
@@ -104,14 +104,14 @@ def _require_directory(request: ExportRequest) -> Path:
     if not isinstance(request.out, str | Path):
         raise InvalidInput(
             "export.no_directory",
-            "Spark writes many files at once, into a directory",
-            remedy="give a path, or use the engine local",
+            "Spark writes a directory of files, not a stream",
+            remedy="pass a path, or use the engine local",
         )
-    # Absolute: the processes that write stand elsewhere.
+    # Executors have another working directory, so the path is absolute.
     out = Path(request.out).absolute()
     if out.exists() and not out.is_dir():
         raise AlreadyExists(
-            "export.exists", f"{out} is a file", remedy="Spark writes a directory: name another"
+            "export.exists", f"{out} is a file", remedy="Spark writes a directory: choose another"
         )
     return out
 
@@ -119,7 +119,7 @@ def _require_directory(request: ExportRequest) -> Path:
 def _require_absent(goal: Path) -> None:
     if goal.exists():
         raise AlreadyExists(
-            "export.exists", f"{goal} exists", remedy="take it away, or name another directory"
+            "export.exists", f"{goal} exists", remedy="remove it, or choose another directory"
         )
 
 
@@ -133,14 +133,14 @@ def _slices(snapshot: Snapshot, entity: EntityType) -> Iterator[Slice]:
             waiting, weight, number = [], 0, number + 1
         waiting.append(place)
         weight += part.rows
-    # A type without rows is a file without rows: its columns are worth knowing.
+    # A type without rows becomes a file without rows, which still has the columns.
     yield Slice(entity, table.pin, number, tuple(waiting))
 
 
 def _finish(
     working: Path, goals: dict[Any, Path], told: Sequence[dict[str, Any]], kind: str
 ) -> None:
-    """Leave only what the tasks have told of, under its final name, and show it."""
+    """Publish the files that tasks reported under their final names; delete all others."""
     for answer in told:
         directory = working / answer["type"]
         (directory / answer["file"]).replace(directory / f"part-{answer['number']:05}.{kind}")
@@ -155,7 +155,7 @@ def _make(directory: Path) -> None:
         directory.mkdir(parents=True)
     except OSError as error:
         raise InvalidInput(
-            "export.unwritable", f"{directory} cannot be made: {error.strerror or error}"
+            "export.unwritable", f"{directory} cannot be created: {error.strerror or error}"
         ) from error
 
 
@@ -164,13 +164,13 @@ def _make(directory: Path) -> None:
 
 def _write(site: GraphLocation, working: str, kind: str, one: Slice) -> dict[str, Any]:
     table = site.tables.open(one.pin)
-    # A task may run twice, also at the same time: each run has a file of its own.
+    # A task may run twice, even concurrently: each attempt writes its own file.
     name = f".{one.number:05}-{new_short_id()}"
     try:
         with (Path(working) / one.entity.id / name).open("wb") as file:
             write_rows(table, one.entity, file, kind, parts=one.parts)
     except OSError as error:
-        # Tried again by Spark: another executor may have room.
+        # Spark retries the task, perhaps on an executor with free space.
         raise StorageFault(
             "export.unwritable", f"{working} cannot be written: {error.strerror or error}"
         ) from error

@@ -1,4 +1,4 @@
-"""Facts: what was found wrong with entities, a row each, before it is put into words."""
+"""Findings: rule violations of a distributed load, one row each, before formatting."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FACTS", "RULES", "Findings", "existing", "fact_rows", "find", "place_of"]
 
-# What kind of fact breaks which rule.
+# The rule that each kind of finding violates.
 RULES = {
     "repeat": "key",
     "exists": "key",
@@ -38,7 +38,7 @@ RULES = {
     "count": "cardinality",
 }
 
-# Of which type and property, who, and what else the words need. Who came in is known by the record.
+# The ids of loaded entities are not stored: the record identifies them.
 FACTS = (
     "kind string, t int, property string, id string, value string, other string, "
     "number bigint, record bigint"
@@ -60,14 +60,14 @@ _LAST = 2**63 - 1
 
 @frozen
 class Findings:
-    """How many facts of each kind there are, the first ones, and files with all of them."""
+    """The number of findings of each kind, the first ones, and files with all of them."""
 
     counts: Counter[str] = field(default_factory=Counter)
     shown: tuple[dict[str, Any], ...] = ()
     stored: Stored = field(default_factory=Stored)
 
     def of(self, *kinds: str) -> Findings:
-        """The facts of some kinds."""
+        """Return the findings of some kinds."""
         return Findings(
             Counter({kind: count for kind, count in self.counts.items() if kind in kinds}),
             tuple(row for row in self.shown if row["kind"] in kinds),
@@ -83,7 +83,7 @@ class Findings:
 
 
 def find(desk: JobContext, frame: DataFrame) -> Findings:
-    """Compute a frame of facts."""
+    """Run the job that computes a frame of findings."""
     work = partial(_condense, desk.site, desk.scratch())
     found = Findings()
     for answer in decode_result(frame.mapInArrow(work, "told string")):
@@ -96,7 +96,7 @@ def find(desk: JobContext, frame: DataFrame) -> Findings:
 
 
 def existing(desk: JobContext, located: Stored) -> Findings:
-    """Rows that exist already, as facts."""
+    """Return a finding for every row whose id exists already."""
     if not located.rows:
         return Findings()
     keys = [file.key for file in located.files]
@@ -104,7 +104,7 @@ def existing(desk: JobContext, located: Stored) -> Findings:
 
 
 def place_of(row: dict[str, Any]) -> int:
-    """Where a fact stands in the order of the input; last, if it is about no record."""
+    """Return the position of a finding in the input; last, if it refers to no record."""
     return _LAST if row[RECORD] is None else int(row[RECORD])
 
 
@@ -112,7 +112,7 @@ def place_of(row: dict[str, Any]) -> int:
 
 
 def fact_rows(kind: str, t: int, count: int, **columns: Any) -> Iterator[pa.RecordBatch]:
-    """Facts of one kind and type; a column may be one value for all."""
+    """Build findings of one kind and type; a column may be one value for all."""
     if not count:
         return
     columns |= {"kind": kind, "t": t}

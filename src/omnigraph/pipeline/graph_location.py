@@ -1,4 +1,4 @@
-"""Where a graph lies, as every process of a job needs to know it."""
+"""The location of a graph, as every process of a job needs it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ __all__ = ["GraphLocation"]
 
 @dataclass(frozen=True)
 class GraphLocation:
-    """An address and what opens it. It travels to executors inside functions, never as an option of
-    a plan, and does not show its secrets."""
+    """An address and the options that open it.
+
+    It travels to executors inside functions, never as an option of a plan, and its ``repr`` hides
+    the storage options, which may contain secrets."""
 
     uri: str
     storage_options: Mapping[str, str] | None = field(default=None, repr=False)
-    # What is asked before anything is read or written through the data source, and for whom.
+    # The policy that authorises access through the data source, and the actor.
     policy: str | None = None
     actor: str | None = None
 
@@ -49,5 +51,5 @@ class GraphLocation:
 
 @cache
 def _open(uri: str, options: tuple[tuple[str, str], ...] | None) -> tuple[ObjectStore, TableStore]:
-    """Once per process: executors keep their Python workers, and with them open tables."""
+    """Open the ports once per process: Spark reuses Python workers, and with them open tables."""
     return open_ports(uri, None if options is None else dict(options))

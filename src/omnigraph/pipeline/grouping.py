@@ -1,4 +1,4 @@
-"""Things together, in their order, up to a weight: what one task reads, writes or brings."""
+"""Batching by weight: consecutive items grouped up to a limit, for one task or one file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 def grouped(
     items: Iterable[T], weigh: Callable[[T], int], weight_max: int
 ) -> Iterator[tuple[T, ...]]:
-    """Neighbours, as many as weigh no more than ``weight_max``; what weighs more stands alone."""
+    """Group neighbours up to ``weight_max`` in sum; a heavier item forms its own group."""
     waiting: list[T] = []
     weight = 0
     for item in items:

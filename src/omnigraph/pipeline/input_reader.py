@@ -1,7 +1,6 @@
-"""On an executor: from a stretch of the input to pieces.
+"""Reading on an executor: from a section of the input to row chunks in scratch files.
 
-Reading and typing is that of a load in process, to the letter: the same code runs here. Only what
-is read does not stay in memory.
+Parsing and typing run the same code as a load in process; only the destination of the rows differs.
 """
 
 from __future__ import annotations
@@ -49,28 +48,28 @@ if TYPE_CHECKING:
 
 __all__ = ["CHUNK_BYTES", "InputReading", "read_mapped", "read_rows", "read_split"]
 
-# How much is typed before it is written away; also about how large a fragment becomes.
+# Bytes of typed rows per chunk; also about the size of a fragment.
 CHUNK_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
 class InputReading:
-    """What every task that reads needs to know."""
+    """The parameters that every reading task needs."""
 
     site: GraphLocation
     job: str
     catalog: Catalog
     mode: Mode
     limits: Limits
-    # Whether the content should be known again: a load with an idempotency key.
+    # Whether to compute a digest of the content: for a load with an idempotency key.
     digest: bool = False
     chunk_bytes: int = CHUNK_BYTES
-    # Whether values are checked against the rules of the schema, or somebody else does that.
+    # Whether this task checks values against the schema; the data source checks them later.
     checks: bool = True
 
 
 def read_split(reading: InputReading, split: Split) -> dict[str, Any]:
-    """Read some files, or stretches of them; tells which pieces were made."""
+    """Read the sections of a split into chunks; return their description."""
     spill = Spill(reading, split.number)
     sections = []
     for section in split.sections:
@@ -106,7 +105,7 @@ def read_split(reading: InputReading, split: Split) -> dict[str, Any]:
 def read_rows(
     reading: InputReading, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
 ) -> dict[str, Any]:
-    """Read the rows of one partition of a data frame, whose columns are known to be right."""
+    """Read one partition of a data frame, whose columns are checked already."""
     spill = Spill(reading, task)
     spill.name(entity)
     for batch in batches:
@@ -117,7 +116,7 @@ def read_rows(
 def read_mapped(
     reading: InputReading, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
 ) -> dict[str, Any]:
-    """Read a partition of a mapped source: texts, of which some delete and some are broken."""
+    """Read one partition of a mapped source, whose rows may delete or be unreadable."""
     spill = Spill(reading, task)
     spill.name(entity)
     for batch in batches:
@@ -126,7 +125,7 @@ def read_mapped(
 
 
 def _parse_mapped(entity: EntityType, batch: pa.RecordBatch) -> Parsed:
-    """Typed rows, deletions and violations, with the place of every row where a line would be."""
+    """Convert a batch to typed rows, deletions and violations; positions stand in for lines."""
     broken = batch.column(BROKEN).is_valid().to_numpy(zero_copy_only=False)
     going = batch.column(DELETE).to_numpy(zero_copy_only=False).astype(bool) & ~broken
     cells = pa.RecordBatch.from_arrays(
@@ -161,14 +160,14 @@ def _parse_mapped(entity: EntityType, batch: pa.RecordBatch) -> Parsed:
 
 
 class Chunk(CollectedInput):
-    """What is gathered until it is written away; of everything wrong, all is kept."""
+    """A buffer of parsed records; it keeps every violation."""
 
     def __init__(self) -> None:
         super().__init__(bytes_max=sys.maxsize)
         self.report = Report(limit=sys.maxsize)
 
     def lines(self) -> np.ndarray | None:
-        """The line of every record; None where there are none."""
+        """Return the line of every record; None for an input without lines."""
         ends = [*self._starts[1:], self.count + 1]
         found = []
         for start, end, (place, lines) in zip(self._starts, ends, self._places, strict=True):
@@ -182,13 +181,13 @@ class Chunk(CollectedInput):
 
 
 class Spill(CollectedInput):
-    """Takes in what is read and writes it away, piece by piece."""
+    """A collector that writes parsed records to scratch files, chunk by chunk."""
 
     def __init__(self, reading: InputReading, task: int) -> None:
         super().__init__(bytes_max=sys.maxsize)
         self._reading = reading
         self._first_number = task << PIECE_BITS
-        # A task may run twice, also at the same time: each run has names of its own.
+        # A task may run twice, even concurrently: each attempt has its own file names.
         self._prefix = f"{SCRATCH}/{reading.job}/{new_short_id()}"
         self._chunk = Chunk()
         self._pieces: list[RowChunk] = []
@@ -202,13 +201,13 @@ class Spill(CollectedInput):
             self._flush()
 
     def told(self) -> dict[str, Any]:
-        """Write away the rest, and tell what there is."""
+        """Write the remaining records and return the description of all chunks."""
         if self._chunk.count:
             self._flush()
         return {
             "pieces": [piece.to_json() for piece in self._pieces],
             "types": list(self.entities),
-            # What is wrong with a file as a whole; its records were not looked at.
+            # Errors of a whole file, whose records were not parsed.
             "headers": [violation.to_json() for violation in self.report.violations],
         }
 
@@ -267,6 +266,6 @@ class Spill(CollectedInput):
 
 
 def _named(keys: pa.Table, piece: int, records: np.ndarray, lines: np.ndarray | None) -> pa.Table:
-    """Keys with the names of their records, and their lines. Records are counted from 1 here."""
+    """Append record numbers, and lines where known, to keys. ``records`` count from 1."""
     keys = keys.append_column(RECORD, pa.array(record_of(piece, records - 1)))
     return keys if lines is None else keys.append_column(LINE, pa.array(lines[records - 1]))

@@ -1,9 +1,9 @@
-"""Which files there are to read, and which stretch of them each task reads.
+"""Input files, and the section of them that each task reads.
 
-Only JSON lines, Parquet and Lance datasets can be cut. A cut in JSON lies between a line that ends
-with a closing brace and one that begins with an opening brace: inside a value the two never meet,
-so whether records stand on one line or on many, both sides read what a single reader would.
-Everything compressed, CSV, Arrow files and JSON arrays are read whole, each by one task.
+Only JSON lines, Parquet and Lance datasets can be split. A split of JSON lies between a line that
+ends with a closing brace and one that begins with an opening brace: inside a value the two never
+meet, so both sides read exactly the records that a single reader would, whether records take one
+line or many. One task reads each compressed file, CSV file, Arrow file or JSON array whole.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SPLIT_BYTES = 32 * 2**20
 
 _BOUNDARY = re.compile(rb"\}[ \t\r\n]*\n(?=\{)")
 _WINDOW_BYTES = 2**20
-# More white space than this between two records is not looked through.
+# A boundary with more white space than this between two records is not found.
 _OVERLAP_BYTES = 2**12
 _MAGIC_LENGTH = 6
 _SPACE = b" \t\r\n\xef\xbb\xbf"
@@ -56,7 +56,7 @@ _SPACE = b" \t\r\n\xef\xbb\xbf"
 
 @frozen
 class Section:
-    """A stretch of a file, or of a dataset. Without ``end`` and ``parts``: all of it."""
+    """A section of a file or of a dataset; without ``end`` and ``parts``, all of it."""
 
     file: str
     format: str
@@ -70,16 +70,16 @@ class Section:
 
 @frozen
 class Split:
-    """What one task reads, in order; splits are numbered in the order of the input."""
+    """The sections that one task reads, in order; splits are numbered in the order of the input."""
 
     number: int
     sections: tuple[Section, ...]
 
 
 def list_files(paths: Iterable[str | Path]) -> list[str]:
-    """The files of paths, patterns and directories, in a fixed order.
+    """List the files of paths, patterns and directories, in a fixed order.
 
-    Absolute: the processes that read them stand elsewhere.
+    Paths are absolute, because executors have another working directory.
     """
     found: list[str] = []
     for path in map(str, paths):
@@ -89,22 +89,21 @@ def list_files(paths: Iterable[str | Path]) -> list[str]:
             raise InvalidInput(
                 "file.unreadable",
                 f"there is no file {path}",
-                remedy="check the path; patterns are expanded by us, not by Spark",
+                remedy="check the path; omnigraph expands patterns, not Spark",
             )
         found += files
     return found
 
 
 def is_frame(source: Any) -> bool:
-    """Whether it is a Spark data frame; does not import PySpark for that."""
+    """Return whether a source is a Spark data frame, without importing PySpark."""
     return type(source).__module__.startswith("pyspark.")
 
 
 def expand(source: Any) -> Any:
-    """A path, or a list with paths, with the files of patterns and directories in their place;
-    or those of several types.
+    """Replace patterns and directories by the files that they match, also in lists and by type.
 
-    What matches nothing stays as it is: whoever reads it says what is wrong.
+    A pattern without a match stays: the reader raises the error.
     """
     if isinstance(source, Mapping):
         return {name: expand(part) for name, part in source.items()}
@@ -124,7 +123,7 @@ def _expand_part(part: Any) -> list[Any]:
 
 
 def size_of(path: Path) -> int:
-    """How many bytes a file takes, or a dataset with all its files."""
+    """Return the bytes of a file, or of all files of a dataset."""
     return sum(file.stat().st_size for file in (path, *path.rglob("*")))
 
 
@@ -135,7 +134,7 @@ def plan_splits(
     tables: TableStore,
     split_bytes: int = SPLIT_BYTES,
 ) -> list[Split]:
-    """The work of each task, for files and the type that each is of."""
+    """Split files, each with its type, into the sections of each task."""
     if format is not None and format not in FORMATS:
         raise InvalidInput(
             "load.bad_format",
@@ -152,7 +151,7 @@ def plan_splits(
 
 
 def open_section(section: Section, tables: TableStore) -> Any:
-    """What a loader reads: a path, a stretch of bytes, or a stream of batches."""
+    """Open a section for the loader: a path, a range of bytes, or a stream of batches."""
     if section.parts is not None:
         is_lance = section.format == "lance"
         return _open_fragments(section, tables) if is_lance else _open_row_groups(section)
@@ -210,7 +209,7 @@ def _cut_records(whole: Section, split_bytes: int) -> Iterator[Section]:
 
 
 def _boundary(file: BinaryIO, position: int, size: int) -> int:
-    """The first place at or behind a position where a record certainly begins; else the end."""
+    """Find the first position at or after ``position`` where a record begins; else the end."""
     at = position
     while at < size:
         file.seek(at)
@@ -230,7 +229,7 @@ def _cut_row_groups(whole: Section, split_bytes: int) -> Iterator[Section]:
                 for number in range(file.metadata.num_row_groups)
             ]
     except (pa.ArrowException, OSError):
-        # The task that reads it will say what is wrong.
+        # The task that reads the file raises the error.
         yield whole
         return
     yield from _cut_parts(whole, sizes, split_bytes)
@@ -265,11 +264,11 @@ def _open_fragments(section: Section, tables: TableStore) -> pa.RecordBatchReade
 
 
 class _Stretch(io.RawIOBase):
-    """Some bytes of a file, as a file."""
+    """A range of bytes of a file, as a file object."""
 
     def __init__(self, section: Section) -> None:
         super().__init__()
-        # What is read calls itself by its name in messages.
+        # Messages name the file by this attribute.
         self.name = section.file
         try:
             self._file = Path(section.file).open("rb", buffering=0)  # noqa: SIM115 - closed with us
@@ -279,7 +278,7 @@ class _Stretch(io.RawIOBase):
             ) from error
         self._file.seek(section.start)
         self._left = (section.end or section.size) - section.start
-        # How many lines were read: the next stretch begins behind them.
+        # The number of lines read; the next section starts after them.
         self.lines = 0
 
     def readable(self) -> bool:
@@ -292,7 +291,7 @@ class _Stretch(io.RawIOBase):
             raise InvalidInput(
                 "file.changed",
                 f"{self.name} became shorter while it was read; nothing was written",
-                remedy="load it again when nobody writes to it",
+                remedy="load it again once no other process writes to it",
             )
         found = found or b""
         self._left -= len(found)

@@ -1,8 +1,8 @@
-"""Finding a Java for Spark: ``JAVA_HOME``, then the PATH, then the one that pip can install.
+"""Discovery of a Java for Spark: ``JAVA_HOME``, then the PATH, then the package from pip.
 
-Spark asks on its command line for a module that it does not need: the packaged runtime
-(``omnigraph-py[jre]``) lacks it, and every other Java prints a warning about it which no option
-turns off. So Java is started through a small script that leaves the request out.
+Spark requests a module on the command line that it does not need: the packaged runtime
+(``omnigraph-py[jre]``) lacks it, and every other Java prints a warning that no option turns off. A
+small script starts Java without that argument.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JAVA_MIN", "Java", "find_java", "home_for_spark"]
 
-# What this release of Spark runs on.
+# The oldest Java that this release of Spark supports.
 JAVA_MIN = 17
 
 _VERSION = re.compile(r'version "(?:1\.)?(?P<major>[0-9]+)')
@@ -43,7 +43,7 @@ exec "{java}" "$@"
 
 @frozen
 class Java:
-    """A Java that Spark can run on, by the directory that ``JAVA_HOME`` should name."""
+    """A Java that Spark supports, by its ``JAVA_HOME`` directory."""
 
     home: Path
     version: int
@@ -51,7 +51,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """The first Java that is new enough; one error that says where was looked, otherwise."""
+    """Return the first Java that is new enough, or raise one error that lists all candidates."""
     refused = []
     for found_by, look in _PLACES:
         home = look()
@@ -71,7 +71,8 @@ def find_java() -> Java:
 
 
 def home_for_spark(java: Java) -> Path:
-    """What ``JAVA_HOME`` should be while Spark starts; where no script can be kept, as it is."""
+    """Return the ``JAVA_HOME`` for starting Spark; the original one where no script can be
+    written."""
     if java.home.parent == _scripts():
         return java.home
     try:
@@ -106,13 +107,13 @@ _PLACES: tuple[tuple[str, Callable[[], Path | None]], ...] = (
 
 
 def _wrapped(java: Path) -> Path:
-    """A home whose ``bin/java`` starts the given one without the module that it does not have."""
+    """Write a home whose ``bin/java`` starts the given Java without the unneeded module."""
     home = _scripts() / f"java-{sha256(str(java).encode()).hexdigest()[:12]}"
     script = home / "bin" / "java"
     body = _SCRIPT.format(java=java)
     if not script.exists() or script.read_text() != body:
         script.parent.mkdir(parents=True, exist_ok=True)
-        # Written aside first: another process may be starting it.
+        # The script is written aside and renamed: another process may be starting it.
         fresh = script.with_name(f"java.{os.getpid()}")
         fresh.write_text(body)
         fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)

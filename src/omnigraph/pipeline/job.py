@@ -1,8 +1,9 @@
-"""A load as a Spark job: a writer like any other, whose work is done by executors.
+"""A load as a Spark job: a write whose work runs on executors.
 
-The input is read once, into pieces. Judging looks at keys only, against the snapshot that the
-attempt captured; staging writes what was judged right. When the head has moved meanwhile, the
-attempt asks again: nothing is read a second time, and files that still fit are used again.
+The input is read once, into row chunks. Validation looks at keys only, against the snapshot that
+the transaction captured; staging writes the records that passed. When the head has moved meanwhile,
+the transaction prepares again: nothing is read a second time, and staged files that still fit are
+reused.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ _FILES_NAMED_MAX = 16
 
 @frozen
 class Handling:
-    """What becomes of bad records: nothing is loaded, or they are put aside.
+    """The handling of bad records: fail, or quarantine them and load the others.
 
-    ``report`` is a directory for all violations, and for the records that were put aside.
+    ``report`` is a directory for all violations, and for the quarantined records.
     """
 
     puts_aside: bool = False
@@ -74,10 +75,10 @@ class Handling:
 
 @dataclass(frozen=True)
 class Judged:
-    """A load that was found right on one snapshot."""
+    """A load that passed validation against one snapshot."""
 
     incoming: Incoming
-    # Every type that was looked at, also where nothing was found.
+    # Every type that was read, also where no row was found.
     reads: frozenset[TypeId]
 
     @property
@@ -86,7 +87,7 @@ class Judged:
 
 
 class LoadJob:
-    """Prepares a load on whatever view the attempt captured."""
+    """Prepares a load against the snapshot that a transaction captured."""
 
     kind = WriterKind.LOAD
 
@@ -102,20 +103,21 @@ class LoadJob:
         self._desk = desk
         self._request = request
         self._material = material
-        # The digest of the schema that the input was typed with.
+        # The digest of the schema that typed the input.
         self._schema = base.manifest.commit.schema
         self._handling = handling
-        # How many records were put aside, and how much was wrong with them and with others.
+        # The number of quarantined records, and of all violations.
         self.put_aside = 0
         self.violations = 0
         self._stages = stages
         self._judged: Judged | None = None
-        # What was staged, by what it was staged from: rows alone fit every later version.
+        # Staged files by their sources: files of new rows alone fit every later version.
         self._staged: dict[tuple[StagingSource, ...], Staged | None] = {}
 
     @property
     def reprepares(self) -> bool:
-        """Append and merge decide nothing on what they read; an overwrite replaces it."""
+        """Append and merge decide nothing by the rows they read; an overwrite replaces those
+        rows."""
         return self._request.mode is not Mode.OVERWRITE
 
     def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
@@ -135,7 +137,7 @@ class LoadJob:
         )
 
     def judge(self, snapshot: Snapshot) -> Judged:
-        """Check everything against a snapshot, and raise what is wrong. Publishes nothing."""
+        """Validate the load against a snapshot and raise all violations. Publishes nothing."""
         if self._judged is not None and self._judged.commit == snapshot.commit_id:
             return self._judged
         self._require_schema(snapshot)
@@ -155,7 +157,7 @@ class LoadJob:
         return self._judged
 
     def rehearse(self, snapshot: Snapshot) -> LoadResult:
-        """Judge and count; write no data file."""
+        """Validate and count; write no data file."""
         incoming = self.judge(snapshot).incoming
         types = [snapshot.catalog.types[key] for key in snapshot.catalog.types]
         changed = [entity for entity in types if incoming.is_changed(entity.id)]
@@ -167,10 +169,10 @@ class LoadJob:
     # --- judging ---
 
     def _find(self, incoming: Incoming) -> tuple[Findings, frozenset[TypeId]]:
-        """What is wrong with records together, and the types that were looked at."""
+        """Find violations between records; return them and the types read."""
         reads = incoming.resolve()
         findings = incoming.repeated_facts() + check_uniqueness(incoming)
-        # Where records are missing, what is not there proves nothing; unless they stay away.
+        # With unreadable records an absent entity proves nothing, unless those are quarantined.
         if self._handling.puts_aside or not self._material.is_partial:
             found, looked_at = check_existence(incoming)
             findings, reads = findings + found, reads | looked_at
@@ -187,7 +189,7 @@ class LoadJob:
         return reads
 
     def _sort_out(self, incoming: Incoming) -> tuple[Incoming, frozenset[TypeId]]:
-        """Put bad records aside until nothing is wrong."""
+        """Quarantine bad records until no violation is left."""
         words = ViolationFormatter(self._desk.site, self._material, incoming.snapshot.catalog)
         if self._material.headers:
             report_on(words, Findings()).raise_if_any()
@@ -203,7 +205,7 @@ class LoadJob:
             all_found.append(findings)
             bad = find_bad(incoming, findings, typed=turn == 0)
             if findings.counts and not bad.rows:
-                # Nobody is to blame who could be left out.
+                # A violation without a record to blame: quarantine cannot resolve it.
                 report_on(words, findings, typed=False).raise_if_any()
             incoming = incoming.without(bad)
         else:
@@ -214,7 +216,7 @@ class LoadJob:
     def _put_aside(
         self, incoming: Incoming, words: ViolationFormatter, found: list[Findings]
     ) -> None:
-        """Written before anything is published: what is not loaded must not be lost."""
+        """Write the quarantine before the commit is published, so that no record is lost."""
         typed = sum(count for piece in self._material.pieces for _, count in piece.counts)
         self.put_aside = incoming.rejected.rows
         self.violations = typed + sum(each.counts.total() for each in found)
@@ -223,7 +225,7 @@ class LoadJob:
             write_bad_records(self._handling.report, incoming)
 
     def _require_new(self, incoming: Incoming) -> None:
-        """A strict insert meets nobody."""
+        """Reject a strict insert of ids that exist."""
         if self._request.mode is not Mode.APPEND or not incoming.located.rows:
             return
         for entity in incoming.entities:
@@ -281,7 +283,7 @@ class LoadJob:
         self._staged |= {item.sources: part for item, part in staged.items()}
 
     def _hide(self, incoming: Incoming, changed: list[EntityType]) -> Mapping[TypeId, list[Staged]]:
-        """Deletion vectors for the rows that go or are replaced."""
+        """Stage deletion vectors for deleted and replaced rows."""
         going = incoming.gone.files
         if self._request.mode is Mode.MERGE:
             going += incoming.located.files
@@ -295,7 +297,7 @@ class LoadJob:
     # --- counting ---
 
     def _counts(self, incoming: Incoming, changed: list[EntityType]) -> Counts:
-        """How many entities the load inserts, updates and deletes."""
+        """Count inserted, updated and deleted entities."""
         totals = {kind: np.zeros(3, np.int64) for kind in EntityKind}
         for entity in changed:
             number, rows = incoming.number(entity), incoming.count(entity.id)

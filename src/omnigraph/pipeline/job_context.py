@@ -1,4 +1,4 @@
-"""The desk of a job, and results that are kept in scratch files until the job ends."""
+"""The context of a job, and intermediate rows in scratch files that live until the job ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PIECE_MASK = -(1 << 32)
 
 @frozen
 class File:
-    """A scratch file: what its rows are, of which type, and of which piece, if of one."""
+    """A scratch file: the kind of its rows, their type, and their chunk, if they share one."""
 
     key: str
     rows: int
@@ -39,7 +39,7 @@ class File:
 
 @frozen
 class Stored:
-    """Rows of one kind that were found, by type and piece."""
+    """Rows of one kind in scratch files, by type and piece."""
 
     files: tuple[File, ...] = ()
 
@@ -48,32 +48,32 @@ class Stored:
         return sum(file.rows for file in self.files)
 
     def of(self, t: int) -> Stored:
-        """The rows of one type."""
+        """Return the rows of one type."""
         return Stored(tuple(file for file in self.files if file.t == t))
 
     def keys_of(self, t: int, piece: int) -> tuple[str, ...]:
-        """The files with the rows of one type and one piece."""
+        """Return the files with the rows of one type and one piece."""
         return tuple(file.key for file in self.files if (file.t, file.piece) == (t, piece))
 
 
 @frozen
 class JobContext:
-    """Where one job works: its session, its graph, its name."""
+    """The session, the graph and the id of one job."""
 
     spark: SparkSession
     site: GraphLocation
     job: str
 
     def scratch(self) -> str:
-        """A new prefix for files of this job."""
+        """Return a new prefix for scratch files of this job."""
         return f"{SCRATCH}/{self.job}/{new_short_id()}"
 
     def store(self, frame: DataFrame, *, parts: int) -> dict[str, Stored]:
-        """Compute a frame with the columns ``what``, ``t`` and ``record`` and keep it.
+        """Compute a frame with the columns ``what``, ``t`` and ``record`` and store its rows.
 
-        Not ``persist``: a file takes no memory of Spark's, and is still the same after an executor
-        was lost. A frame of many ``parts`` is sorted by piece first, so that there are no more
-        files than pieces.
+        Unlike ``persist``, a file takes no memory of Spark and survives the loss of an executor. A
+        frame of many ``parts`` is sorted by piece first, so that there are no more files than
+        pieces.
         """
         if parts > _PARTS_APART_MAX:
             frame = frame.repartition("what", "t", frame[RECORD].bitwiseAND(_PIECE_MASK))
@@ -85,7 +85,7 @@ class JobContext:
         return {what: Stored(tuple(f for f in files if f.what == what)) for what in kinds}
 
 
-# So many tasks may each write files about every piece.
+# Up to so many tasks may each write files about every piece.
 _PARTS_APART_MAX = 8
 
 
@@ -103,7 +103,7 @@ def _write(
 
 
 def _grouped(rows: pa.Table) -> Iterator[tuple[str, int, int | None, pa.Table]]:
-    """Rows by kind, type, and the piece of their record."""
+    """Group rows by kind, type, and the piece of their record."""
     rows = rows.sort_by([(name, "ascending") for name in ("what", "t", RECORD)])
     kinds = rows.column("what").combine_chunks().dictionary_encode()
     what, t = kinds.indices.to_numpy(), rows.column("t").to_numpy()

@@ -1,4 +1,4 @@
-"""Loading on Spark: files of any number and size, or data frames, as one commit."""
+"""Loads on Spark: files of any number and size, or data frames, as one commit."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ __all__ = ["SparkLoad", "SparkLoadResult", "load_on_spark"]
 
 @frozen
 class SparkLoad:
-    """What a load on Spark can be told besides what every load is told."""
+    """Options of a load on Spark beyond those of every load."""
 
     split_bytes: int = 32 * 2**20
     chunk_bytes: int = CHUNK_BYTES
     watch: Callable[[Stage], None] | None = None
     handling: Handling = field(default_factory=Handling)
-    # Asked about the types of the input, once they are known.
+    # Authorises the types of the input, once they are known.
     allow: Callable[[Sequence[str]], None] | None = None
 
 
 @frozen
 class SparkLoadResult:
-    """What a load did, and how long its stages took."""
+    """The result of a load and the duration of each stage."""
 
     load: LoadResult
     stages: tuple[Stage, ...]
-    # Where bad records are put aside: how many were, how much was wrong, and where to look.
+    # With quarantine: the number of bad records and of violations, and the directory of the report.
     put_aside: int = 0
     violations: int = 0
     report: str | None = None
@@ -88,8 +88,8 @@ def load_on_spark(
 ) -> SparkLoadResult:
     """Load an input as one commit, or leave the graph as it is.
 
-    ``start`` gives the session. It is called once everything was looked at that needs no Spark:
-    who has mistyped a path does not wait for a JVM to be told so.
+    ``start`` opens the session. It is called after every check that needs no Spark, so that a
+    mistyped path fails before a JVM starts.
     """
     order = order or SparkLoad()
     base = find_base(engine, request)
@@ -125,7 +125,7 @@ def load_on_spark(
 
 
 def _remove_old_scratch(engine: Engine) -> None:
-    """What jobs left that were killed: of no use to anybody, and older than any job."""
+    """Delete scratch files of killed jobs, which are older than any running job."""
     oldest = SYSTEM_CLOCK.now_micros() - DAY_SECONDS * 1_000_000
     objects = engine.root.objects
     jobs = {key.split("/")[1] for key in objects.list(SCRATCH)}
@@ -138,7 +138,7 @@ def _remove_old_scratch(engine: Engine) -> None:
 
 
 def _read(desk: JobContext, reading: InputReading, plan: ReadPlan) -> Material:
-    """Read everything that was planned, into pieces."""
+    """Read every planned input into row chunks."""
     mapped = _map(desk.spark, reading, plan)
     answers = run_tasks(desk.spark, plan.splits, partial(read_split, reading))
     first = len(plan.splits)

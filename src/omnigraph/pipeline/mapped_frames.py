@@ -1,7 +1,7 @@
-"""The sources of a mapping as data frames of entities, every value as text.
+"""The sources of a mapping as data frames of entities, with every value as text.
 
-Spark reads, filters and picks; typing is that of CSV in process, so that a value which does not
-fit is told with its source. A cast that fails leaves the text as it was, for the same reason.
+Spark reads, filters and selects; typing is that of CSV in process, so that an error about a value
+names its source. A failed cast keeps the original text, for the same reason.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 __all__ = ["MappedFrame", "Origin", "map_frames"]
 
 _FILE, _START, _RANK = "_omnigraph_file", "_omnigraph_start", "_omnigraph_rank"
-# What is said of a source without a column: mostly its records are printed over several lines.
+# The column list of a source without columns: mostly JSON records that span several lines.
 _NONE = "none at all; an array of JSON over several lines needs options: {multiLine: true}"
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the rows of a source stand. Asked only when something is wrong: it reads once more."""
+    """Resolves rows of a source to files and records. Lazy: it reads the source once more."""
 
     rows: DataFrame
 
     def find(self, at: int) -> tuple[str | None, int | None]:
-        """The file of a row, and how many-th record of it it is, from 1."""
+        """Return the file of a row and its record number in that file, from 1."""
         place = bisect_right(self._firsts, at) - 1
         if place < 0:
             return None, None
@@ -62,7 +62,7 @@ class Origin:
 
     @cached_property
     def _stretches(self) -> list[tuple[int, str, int]]:
-        """Which row begins a stretch of a file, and how many records of the file stand before."""
+        """List the first row of each file section, and the records of the file before it."""
         blocks = self.rows.groupBy(_FILE, _START).agg(
             f.min(AT).alias("first"), f.count("*").alias("count")
         )
@@ -84,8 +84,7 @@ class MappedFrame:
 
 
 def map_frames(spark: SparkSession, mapping: Mapping, catalog: Catalog) -> list[MappedFrame]:
-    """The frames of a mapping that fits the schema. Columns that are not there are told before
-    anything is read."""
+    """Build the frames of a mapping that fits the schema; a missing column fails before reading."""
     found = []
     for source in mapping.sources:
         rows = _read(spark, source)
@@ -104,14 +103,15 @@ def _read(spark: SparkSession, source: MappedSource) -> DataFrame:
 
 def _rows(spark: SparkSession, source: MappedSource, files: list[str]) -> DataFrame:
     kind = kind_of(source, files)
-    # Columns of several files go by their names: a header that differs is told.
+    # Match the columns of several files by name: a differing header is an error.
     reader = spark.read.option("enforceSchema", "false").options(**source.options)
     match kind:
         case "csv":
-            # With a column for it, a row with too few or too many cells is told, not filled up.
+            # With this column Spark reports a row with too few or too many cells instead of padding
+            # it.
             names = reader.option("header", "true").csv(files).columns
             schema = ", ".join(f"{_quoted(name)} string" for name in (*names, BROKEN))
-            # Pruned, Spark would not look whether the cells that nobody wants are there.
+            # With column pruning Spark would not check the cells of columns that no target needs.
             reader = reader.option("columnPruning", "false").schema(schema)
             rows = reader.option("header", "true").csv(files)
         case "parquet":
@@ -129,7 +129,7 @@ def _rows(spark: SparkSession, source: MappedSource, files: list[str]) -> DataFr
 
 
 def _narrowed(rows: DataFrame, source: MappedSource) -> DataFrame:
-    """The rows that count. What could not be read counts, because it has to be told."""
+    """Apply the filters of a source. Unreadable rows always stay, because they are violations."""
     broken = f.col(BROKEN).isNotNull()
     if source.where is not None:
         rows = _filtered(rows, source.where)
@@ -141,18 +141,18 @@ def _narrowed(rows: DataFrame, source: MappedSource) -> DataFrame:
     _require_columns(rows, source.latest.by)
     keys = [f.col(_quoted(name)) for name in source.latest.by]
     newest_first = (*_ordering(rows, source.latest.order), f.col(AT))
-    # What could not be read takes the place of nobody.
+    # An unreadable row never displaces another one.
     window = Window.partitionBy(*keys, broken).orderBy(
         *(key.desc_nulls_last() for key in newest_first)
     )
     rows = rows.withColumn(_RANK, f.row_number().over(window))
-    # Rows that do not say what they are about are not about the same.
+    # Rows with a NULL in their key are distinct.
     apart = reduce(or_, (key.isNull() for key in keys), broken)
     return rows.where(apart | (f.col(_RANK) == 1)).drop(_RANK)
 
 
 def _ordering(rows: DataFrame, order: Value) -> tuple[Column, ...]:
-    """By what rows are ordered. Numbers that came as text are numbers: 9 comes before 10."""
+    """Return the columns to order by. Numbers that arrive as text sort as numbers: 9 before 10."""
     column = _column(rows, order)
     if order.cast is not None:
         return (_cast(rows, order, column),)
@@ -166,13 +166,13 @@ def _picked(rows: DataFrame, target: MappingTarget) -> DataFrame:
         rows = _filtered(rows, target.where)
     values = [_text(rows, value).alias(name) for name, value in target.values.items()]
     picked = rows.select(*values, AT, DELETE, BROKEN)
-    # Analysed here, where the mapping can be blamed for it.
+    # Analyse the plan here, where an error still refers to the mapping.
     _ = picked.schema
     return picked
 
 
 def _text(rows: DataFrame, value: Value) -> Column:
-    """A value as text; null stays null."""
+    """Return a value as text; NULL stays NULL."""
     column = _column(rows, value)
     plain = _spelled(column, rows)
     if value.cast is None:
@@ -190,7 +190,7 @@ def _column(rows: DataFrame, value: Value) -> Column:
 
 
 def _cast(rows: DataFrame, value: Value, column: Column) -> Column:
-    """A value as what it is cast to; null where that fails."""
+    """Cast a value; NULL where the cast fails."""
     match value.cast, value.format:
         case "date", str(form):
             return f.try_to_date(_spelled(column, rows), form)
@@ -207,8 +207,8 @@ def _kind(rows: DataFrame, column: Column) -> str:
 def _spelled(column: Column, rows: DataFrame) -> Column:
     kind = _kind(rows, column)
     if kind == "timestamp":
-        # Counted from the epoch: a formatter makes others of the hours that the time zone of the
-        # session skips, and an old one misreads fractions of a second.
+        # Computed from the epoch: a formatter alters hours that the time zone of the session skips,
+        # and an old one misreads fractions of a second.
         epoch = f.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
         utc = f.timestamp_add("MICROSECOND", f.unix_micros(column), epoch)
         return f.concat(utc.cast("string"), f.lit("Z"))
@@ -229,22 +229,22 @@ def _filtered(rows: DataFrame, text: str) -> DataFrame:
 def _sql(rows: DataFrame, text: str) -> Column:
     with _blamed(rows, text):
         column = f.expr(str(text))
-        # Of an aggregate it would be one row that stands for all.
+        # Selecting all columns beside it rejects an aggregate, which would collapse the rows.
         _ = rows.select("*", column.alias("it")).schema
     return column
 
 
 @contextmanager
 def _blamed(rows: DataFrame, text: str) -> Iterator[None]:
-    """What Spark says of some SQL of the mapping, told of the mapping."""
+    """Report an error of Spark about SQL of the mapping with the place in the mapping."""
     try:
         yield
     except PySparkException as error:
         said = next((line for line in str(error).splitlines() if line.strip()), "it is no SQL")
         raise InvalidInput(
             "mapping.bad_sql",
-            f"{place_of(text)}{str(text)!r} cannot be used: {said}",
-            remedy=f"it is SQL of Spark on the columns {', '.join(_visible(rows))}",
+            f"{place_of(text)}{str(text)!r} is not valid: {said}",
+            remedy=f"use SQL of Spark on the columns {', '.join(_visible(rows))}",
         ) from error
 
 
@@ -264,7 +264,7 @@ def _visible(rows: DataFrame) -> Iterator[str]:
 
 
 def _path_of(uri: str) -> str:
-    """A file as its user names it; Spark quotes local ones as URIs, with one slash or three."""
+    """Return a path as users write it; Spark quotes local ones as URIs with one slash or three."""
     return unquote(urlsplit(uri).path) if uri.startswith("file:") else uri
 
 

@@ -1,11 +1,11 @@
-"""``pipeline.yaml``: how data that is not in our envelope becomes nodes and edges.
+"""``pipeline.yaml``: the mapping from columns of foreign data to nodes and edges.
 
 ::
 
     sources:
       - path: people.csv            # or several, or patterns; relative to this file
         format: csv                 # csv, ndjson or parquet; by its name otherwise
-        options: {sep: ";"}         # what Spark's reader should know
+        options: {sep: ";"}         # options of Spark's reader
         where: country <> 'XX'      # SQL on the columns of the source
         latest: {by: [mail], order: updated}
         delete: gone = 'yes'        # these rows delete what they name
@@ -50,8 +50,8 @@ __all__ = [
     "read_mapping",
 ]
 
-# Columns beside those of an entity: where a row stands, whether it deletes, and its text where it
-# could not be read.
+# Columns beside those of an entity: the position of a row, whether it deletes, and its text if it
+# is unreadable.
 AT, DELETE, BROKEN = "_omnigraph_at", "_omnigraph_delete", "_corrupt_record"
 
 FORMATS = {"csv", "ndjson", "parquet"}
@@ -67,7 +67,7 @@ CASTS = {
 
 @frozen
 class Value:
-    """Where a value comes from: one of a column, a constant, an expression of SQL."""
+    """The source of a value: one of a column, a constant, an SQL expression."""
 
     column: str | None = None
     constant: Any = None
@@ -78,17 +78,17 @@ class Value:
 
 @frozen
 class MappingTarget:
-    """What the rows of a source become: entities of one type."""
+    """The entities of one type that the rows of a source become."""
 
     type: str
-    # By the names that columns of a table have: id, from, to, and properties.
+    # By column names of a table: id, from, to, and properties.
     values: MappingType[str, Value]
     where: str | None = None
 
 
 @frozen
 class Latest:
-    """Of the rows that agree in ``by``, only the one that is last by ``order`` counts."""
+    """Keeps, of the rows that agree in ``by``, only the last by ``order``."""
 
     by: tuple[str, ...]
     order: Value
@@ -96,7 +96,7 @@ class Latest:
 
 @frozen
 class MappedSource:
-    """Some files of one shape."""
+    """Files of one shape."""
 
     paths: tuple[str, ...]
     into: tuple[MappingTarget, ...]
@@ -109,13 +109,13 @@ class MappedSource:
 
 @frozen
 class Mapping:
-    """A whole mapping."""
+    """A parsed ``pipeline.yaml``."""
 
     sources: tuple[MappedSource, ...]
 
 
 def read_mapping(path: str | Path) -> Mapping:
-    """Read a mapping and check its shape; columns are checked once the sources are open."""
+    """Read a mapping and check its structure; columns are checked once the sources are open."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -128,24 +128,24 @@ def read_mapping(path: str | Path) -> Mapping:
 
 
 def parse_mapping(body: Any, base: Path) -> Mapping:
-    """A mapping out of plain values; paths are relative to ``base``."""
+    """Parse a mapping from plain values; paths are relative to ``base``."""
     node = _Node(body, "the mapping").only("sources")
     return Mapping(tuple(_source(each, base) for each in node.items("sources")))
 
 
 class _Node:
-    """An object of the mapping, which knows where it stands."""
+    """An object of the mapping, with its position for messages."""
 
     def __init__(self, body: Any, where: str, near: str = "") -> None:
         if not isinstance(body, dict):
             raise _wrong(f"{place_of(body) or near}{where}", "is not an object of keys and values")
         self._body = body
         self._where = where
-        # A line at least close to what is missing.
+        # The line of the first key, for messages about missing ones.
         self._near = next((place_of(key) for key in body), near)
 
     def wrong(self, what: str, remedy: str | None = None, *, at: str | None = None) -> InvalidInput:
-        """What is wrong here, or with one of the values."""
+        """Build an error about this object, or about one of its values."""
         key = next((each for each in self._body if each == at), None)
         where = self._where if at is None else f"{self._where}, {at},"
         return _wrong(f"{place_of(key) or self._near}{where}", what, remedy)
@@ -180,7 +180,7 @@ class _Node:
     def items(self, key: str) -> list[_Node]:
         found = self._body.get(key)
         if not isinstance(found, list) or not found:
-            raise self.wrong("is not a list with something in it", at=key)
+            raise self.wrong("must be a list that is not empty", at=key)
         names = (f"{self._where}, {key} {number}" for number in range(1, len(found) + 1))
         return [_Node(each, name, self._near) for each, name in zip(found, names, strict=True)]
 
@@ -189,7 +189,7 @@ class _Node:
         return None if found is None else _Node(found, f"{self._where}, {key}", self._near)
 
     def pairs(self) -> dict[str, Any]:
-        # A text stays what it is: it knows where it stands.
+        # A text keeps its type, which holds its position.
         return {k if isinstance(k, str) else str(k): value for k, value in self._body.items()}
 
     def has(self, key: str) -> bool:
@@ -199,7 +199,7 @@ class _Node:
         return self._body.get(key)
 
     def values(self, *names: str) -> dict[str, Value]:
-        """Where values come from, by name; with names, of those only."""
+        """Parse the sources of values, by name; with ``names``, of those only."""
         return {
             str(name): self._value(str(name), body)
             for name, body in self._body.items()

@@ -1,8 +1,8 @@
-"""Which parts of a table each task reads.
+"""Partitioning of a table scan: the parts of a table that each task reads.
 
-A condition makes tasks fewer: most of what a task reads for it stays where it is, and the start of
-a task costs more than looking through a fragment. Where indexes answer the condition, they are
-asked at once, and parts in which nothing matches are left out.
+A filter reduces the number of tasks: a task reads little of each fragment, and starting it costs
+more than scanning one. Where indexes answer the filter, the driver queries them at once and leaves
+out parts without a match.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["plan_partitions"]
 
 _ROWS_PER_PARTITION = 500_000
 _ROWS_LOOKED_THROUGH = 3_000_000
-# More rows than these are not looked up one by one to save some tasks.
+# Above so many matches, the lookup costs more than the tasks that it saves.
 _MATCHES_MAX = 1_000_000
 
 
 def plan_partitions(
     table: Table, columns: Collection[str], where: Condition | None = None
 ) -> list[tuple[int, ...]]:
-    """The places of the parts that each task reads, for some columns."""
+    """Return the positions of the parts that each task reads, for some columns."""
     sizes = [part.rows for part in table.parts()]
     places = range(len(sizes)) if where is None else _matching(table, sizes, where)
     if where is not None:
@@ -39,13 +39,13 @@ def plan_partitions(
     left_out = len(table.schema.names) - len(columns)
     if left_out <= 0:
         return list(grouped(places, lambda place: sizes[place], _ROWS_PER_PARTITION))
-    # The fewer columns, the less there is to a row.
+    # Rows of fewer columns are smaller, so a task reads more of them.
     rows_max = _ROWS_PER_PARTITION * len(table.schema.names) // max(len(columns), 1)
     return _balanced(places, sizes, rows_max)
 
 
 def _balanced(places: Collection[int], sizes: list[int], rows_max: int) -> list[tuple[int, ...]]:
-    """As few tasks as are needed to look through the parts, each with about as much to do."""
+    """Distribute the parts evenly over as few tasks as the number of rows allows."""
     total = sum(sizes[place] for place in places)
     tasks = -(-total // rows_max)
     found: dict[int, list[int]] = {}
@@ -58,7 +58,7 @@ def _balanced(places: Collection[int], sizes: list[int], rows_max: int) -> list[
 
 
 def _matching(table: Table, sizes: list[int], where: Condition) -> Collection[int]:
-    """The parts with rows that match, as far as indexes tell."""
+    """Return the parts with matching rows, as far as indexes cover the filter."""
     if not _is_indexed(table, where.looked_up) or table.count(where.filter) > _MATCHES_MAX:
         return range(len(sizes))
     ends = np.cumsum(sizes)
@@ -68,7 +68,7 @@ def _matching(table: Table, sizes: list[int], where: Condition) -> Collection[in
 
 
 def _is_indexed(table: Table, columns: Collection[str]) -> bool:
-    """Whether every column has an index that leaves little to look through."""
+    """Return whether every column has an index with few uncovered rows."""
     covered = {
         index.spec.column
         for index in table.indexes()

@@ -1,4 +1,4 @@
-"""What a load will read, as far as that is known without Spark; what is wrong is told then."""
+"""The plan of reading a load: everything that can be checked without Spark."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ __all__ = ["ReadPlan", "plan_reading"]
 
 @frozen
 class ReadPlan:
-    """Files cut into what each task reads, data frames with their types, or a mapping."""
+    """Splits of files, data frames with their types, or a mapping."""
 
     splits: tuple[Split, ...] = ()
     frames: tuple[tuple[EntityType, DataFrame], ...] = ()
     mapping: MappingFile | None = None
-    # Types that the load is about, whether or not there is a record of them.
+    # Types that the load names, with or without records.
     named: tuple[EntityType, ...] = ()
 
 
 def plan_reading(
     request: LoadRequest, catalog: Catalog, tables: TableStore, split_bytes: int
 ) -> ReadPlan:
-    """Look at everything that the request names; nothing is read yet but how files begin."""
+    """Resolve the inputs of a request. Files are opened only to detect formats and boundaries."""
     if isinstance(request.source, MappingFile):
         named = tuple(_check_mapping(request.source, catalog, request.mode))
         return ReadPlan(mapping=request.source, named=named)
@@ -85,7 +85,7 @@ def _require_type(entity: EntityType | None) -> EntityType:
     if entity is None:
         raise InvalidInput(
             "load.type_missing",
-            "a data frame does not say of which type its rows are",
+            "a data frame has no type of its own",
             remedy='name the type: {"Person": frame}, or type=',
         )
     return entity
@@ -109,13 +109,13 @@ def _paths(source: Any) -> list[str | Path]:
 
 
 def _check_mapping(mapping: MappingFile, catalog: Catalog, mode: Mode) -> Iterable[EntityType]:
-    """The types of a mapping, which fits the schema, and whose files are there."""
+    """Check a mapping against schema and files; yield its types."""
     for source in mapping.sources:
         if source.delete is not None and mode is not Mode.MERGE:
             raise InvalidInput(
                 "mapping.delete_mode",
-                "a mapping that deletes can only be loaded by mode merge",
-                remedy="choose merge, or leave delete out",
+                "a mapping that deletes needs the mode merge",
+                remedy="choose merge, or leave out delete",
             )
         require_readable(source, list_files(source.paths))
         for target in source.into:
@@ -144,6 +144,6 @@ def _check_target(entity: EntityType, target: MappingTarget, source: MappedSourc
         return
     raise InvalidInput(
         "mapping.delete_without_id",
-        f"{place_of(target.type)}{entity.name} has no key, so a row cannot say which one to delete",
+        f"{place_of(target.type)}{entity.name} has no key, so a row cannot identify what to delete",
         remedy="map its id",
     )

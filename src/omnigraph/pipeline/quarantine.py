@@ -1,8 +1,8 @@
-"""Putting bad records aside, so that the good ones can be loaded; and reports that are files.
+"""Quarantine of bad records, so that the good ones load, and reports as files.
 
-A record that is put aside may take others along: the edges of a node that is not loaded have
-nowhere to end. So a load is judged again without the bad records, until nothing is wrong any more.
-What no record is to blame for cannot be put aside.
+Quarantining a record can invalidate others: the edges of a node that is not loaded lose their end.
+So the load is validated again without the bad records, until nothing is wrong. A violation that no
+record causes cannot be quarantined.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ROUNDS_MAX", "find_bad", "write_bad_records", "write_violations"]
 
-# How often what was put aside may take others along; graphs are not that deep.
+# The longest chain of records that invalidate each other; graphs are rarely deeper.
 ROUNDS_MAX = 32
 
 _BAD = "what string, t int, record bigint"
@@ -53,7 +53,7 @@ class _Suspects:
 
 
 def find_bad(incoming: Incoming, findings: Findings, *, typed: bool) -> Stored:
-    """Records that are to blame and not put aside yet; with ``typed``, also for their values."""
+    """Return new records to quarantine; with ``typed``, also those with bad values."""
     desk, material = incoming.desk, incoming.material
     numbers = {entity.name: incoming.number(entity) for entity in incoming.entities}
     keys = [file.key for file in findings.stored.files]
@@ -86,7 +86,7 @@ def find_bad(incoming: Incoming, findings: Findings, *, typed: bool) -> Stored:
 def _read_named(
     site: GraphLocation, numbers: Mapping[str, int], key: str
 ) -> Iterator[pa.RecordBatch]:
-    """The records that a file of facts or of violations blames."""
+    """Return the records that a file of findings or of violations refers to."""
     rows = unpack(site, key)
     rows = rows.filter(pc.is_valid(rows.column(RECORD)))
     if "t" in rows.column_names:
@@ -97,7 +97,7 @@ def _read_named(
 
 
 def _read_loaded(site: GraphLocation, suspects: _Suspects) -> Iterator[pa.RecordBatch]:
-    """Of the records that are blamed, those that would be loaded, each once."""
+    """Return, once each, the records among the suspects that the load contains."""
     records = unpack(site, suspects.keys).column(RECORD).to_numpy()
     named = np.isin(records, _records(site, suspects.named))
     fresh = ~np.isin(records, _records(site, suspects.known))
@@ -111,7 +111,7 @@ def _records(site: GraphLocation, keys: tuple[str, ...]) -> np.ndarray:
 
 
 def _bad(types: np.ndarray, records: np.ndarray) -> Iterator[pa.RecordBatch]:
-    # Deletions go by the complement of their type, and are never to blame.
+    # Deletions have the complement of their type number, and violate no rule.
     kept = types >= 0
     if kept.any():
         arrays = [np.repeat("bad", kept.sum()), types[kept], records[kept]]
@@ -123,7 +123,7 @@ def _bad(types: np.ndarray, records: np.ndarray) -> Iterator[pa.RecordBatch]:
 
 
 def write_violations(directory: str, words: ViolationFormatter, found: list[Findings]) -> str:
-    """All violations as ``violations.parquet``, in words, in no particular order."""
+    """Write all formatted violations to ``violations.parquet``, in no particular order."""
     path = _made(directory) / "violations.parquet"
     files = list(words.material.violation_files)
     files += [file.key for findings in found for file in findings.stored.files]
@@ -139,7 +139,7 @@ def write_violations(directory: str, words: ViolationFormatter, found: list[Find
 
 
 def write_bad_records(directory: str, incoming: Incoming) -> None:
-    """The rows that were put aside, as ``<type>.parquet``; what could not be read is not a row."""
+    """Write quarantined rows to ``<type>.parquet``; an unreadable record is not a row."""
     site, material = incoming.desk.site, incoming.material
     for entity in incoming.entities:
         number = incoming.number(entity)
@@ -178,7 +178,7 @@ def _made(directory: str) -> Path:
     except OSError as error:
         raise InvalidInput(
             "load.report_unwritable",
-            f"{path} cannot be made: {error.strerror or error}",
-            remedy="name a directory, one that exists or is to be made",
+            f"{path} cannot be created: {error.strerror or error}",
+            remedy="name a directory that exists or can be created",
         ) from error
     return path

@@ -1,4 +1,4 @@
-"""Everything that was read of the input: where it lies, how much, and which record is which."""
+"""The input as it was read: its chunks, record counts and line numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Material", "assemble"]
 
 @dataclass(frozen=True)
 class _Stretch:
-    """The records that one task read of one file, and the line before its first."""
+    """The records that one task read of one file, and the number of lines before them."""
 
     file: str
     first_record: int
@@ -31,14 +31,14 @@ class _Stretch:
 
 @dataclass(frozen=True)
 class Material:
-    """The pieces of one load, in the order of the input."""
+    """The chunks of one load, in the order of the input."""
 
     pieces: tuple[RowChunk, ...]
     entities: dict[TypeId, EntityType]
-    # What is wrong with files as a whole.
+    # Errors of whole files.
     headers: tuple[Violation, ...] = ()
     digest: str | None = None
-    # Of mapped sources: the first task of each, and where its rows stand.
+    # For mapped sources: the first task of each, and the locator of its rows.
     origins: tuple[tuple[int, Origin], ...] = ()
     _before: dict[int, int] = field(default_factory=dict)
     _stretches: tuple[_Stretch, ...] = ()
@@ -49,7 +49,7 @@ class Material:
 
     @property
     def is_partial(self) -> bool:
-        """Some records could not be read, so what is not there proves nothing."""
+        """Return whether some records were unreadable, so that an absent entity proves nothing."""
         return bool(self.headers) or any(piece.partial for piece in self.pieces)
 
     @property
@@ -57,24 +57,24 @@ class Material:
         return [piece.violations for piece in self.pieces if piece.violations is not None]
 
     def rows(self, type_id: TypeId) -> list[tuple[int, TypeChunk]]:
-        """The pieces that have rows of a type, by number."""
+        """Return the chunks with rows of a type, by number."""
         return self._of(type_id, deletes=False)
 
     def deletes(self, type_id: TypeId) -> list[tuple[int, TypeChunk]]:
-        """The pieces that have ids of a type to delete."""
+        """Return the chunks with ids of a type to delete."""
         return self._of(type_id, deletes=True)
 
     def is_minted(self, type_id: TypeId) -> bool:
-        """Every id of a type is a fresh one: it can neither repeat nor exist."""
+        """Return whether every id of a type is generated: it can neither repeat nor exist."""
         return all(part.minted for _, part in self.rows(type_id))
 
     def number(self, record: int) -> int:
-        """How many-th record of the input it is, from 1."""
+        """Return the position of a record in the input, from 1."""
         piece, place = piece_of(record)
         return self._before[piece] + place + 1
 
     def place(self, number: int, line: int | None) -> tuple[str | None, int | None]:
-        """The file of a record, and its line there, given its line in what its task has read."""
+        """Return the file of a record and its line there; ``line`` counts within its task."""
         at = bisect_right([stretch.first_record for stretch in self._stretches], number) - 1
         if at < 0:
             return None, line
@@ -82,7 +82,7 @@ class Material:
         return found.file, None if line is None else found.lines_before + line
 
     def origin(self, record: int) -> Origin | None:
-        """Where the rows of a record's source stand, if it was mapped."""
+        """Return the locator of a record's source, if it was mapped."""
         task = piece_of(record)[0] >> PIECE_BITS
         at = bisect_right([first for first, _ in self.origins], task) - 1
         return self.origins[at][1] if at >= 0 else None
@@ -99,7 +99,7 @@ class Material:
 def assemble(
     answers: Iterable[dict[str, Any]], catalog: Catalog, named: Sequence[EntityType] = ()
 ) -> Material:
-    """What the tasks told, put in order. ``named`` are types that the load is about anyway."""
+    """Merge the results of all tasks in order. ``named`` are types that the request names."""
     told = sorted(answers, key=lambda answer: answer["split"])
     pieces = sorted(
         (RowChunk.from_json(body) for answer in told for body in answer["pieces"]),

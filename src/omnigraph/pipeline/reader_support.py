@@ -1,7 +1,7 @@
-"""Whether Spark's readers can be trusted with the files of a mapping, before Spark starts.
+"""Checks of Spark's reader options, before Spark starts.
 
-They have options by which rows vanish without a word. What cannot be read has to be told, so these
-are refused, with what to do instead.
+Some options drop rows silently. An unreadable row must be reported, so those options are refused
+with an alternative.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 
 __all__ = ["kind_of", "require_readable"]
 
-# A file of one object that is larger is not looked through.
+# A file with one larger object is not parsed for this check.
 _LOOKED_THROUGH_MAX = 64 * 2**20
 
 
 def kind_of(source: MappedSource, files: Sequence[str]) -> str:
-    """The format of a source: what it says, or what the first file is called."""
+    """Return the format of a source: the declared one, or the one of the first file."""
     return source.format or format_of(files[0], b"")
 
 
 def require_readable(source: MappedSource, files: Sequence[str]) -> None:
-    """Refuse options with which rows would be lost."""
+    """Refuse options that lose rows."""
     options = {name.lower(): (name, value.lower()) for name, value in source.options.items()}
     name, value = options.get("mode", ("", ""))
     if value == "dropmalformed":
         raise _refused(
-            name, "rows that cannot be read would vanish", "--on-error quarantine keeps them aside"
+            name, "unreadable rows would be dropped", "use --on-error quarantine, which keeps them"
         )
     kind = kind_of(source, files)
     name, value = options.get("header", ("", "true"))
     if kind == "csv" and value != "true":
-        raise _refused(name, "CSV is read by the names in its header", "write one into the file")
+        raise _refused(name, "CSV needs a header with column names", "add one to the file")
     name, value = options.get("multiline", ("", "false"))
     if kind not in ("csv", "parquet") and value == "true":
         for file in files:
@@ -50,7 +50,7 @@ def require_readable(source: MappedSource, files: Sequence[str]) -> None:
 
 
 def _require_single(name: str, file: str) -> None:
-    """Of a file with several values Spark reads the first, and is silent about the others."""
+    """Refuse a file with several values: Spark reads the first and silently skips the others."""
     with open_stream(file) as (_, stream):
         body = stream.read(_LOOKED_THROUGH_MAX + 1)
     text = body.decode("utf-8-sig", errors="replace").lstrip()
@@ -60,13 +60,13 @@ def _require_single(name: str, file: str) -> None:
         try:
             _, end = json.JSONDecoder().raw_decode(text)
         except ValueError:
-            # Spark tells it as a record that cannot be read.
+            # Spark reports it as an unreadable record.
             return
         is_single = not text[end:].strip()
     if not is_single:
         raise _refused(
             name,
-            f"of the records in {Path(file).name} Spark would read the first one only",
+            f"Spark would read only the first of the records in {Path(file).name}",
             "write one record on each line (jq -c . does it), or all of them as one array",
         )
 

@@ -1,9 +1,9 @@
-"""The same load on a later snapshot: only the difference is looked at.
+"""Rebase of a load: validation on a later snapshot looks at the difference only.
 
-Others committed while the load was prepared. Which rows of which tables differ is told by their
-files, without reading what is common. If none of them has to do with what the load brings, it is as
-right as it was, and what was staged still fits. Rows that the load replaces may have come, gone or
-moved: then their places are corrected. Everything else is left to a judgement from scratch.
+Others committed while the load was prepared. The files of a table show which of its rows differ,
+without reading the common ones. If no differing row concerns the load, the validation still holds,
+and the staged files still fit. If rows that the load replaces were added, deleted or moved, their
+addresses are corrected. Everything else needs a new validation.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 __all__ = ["rebase"]
 
-# A difference of more rows than this is not small any more.
+# Above so many rows, a new validation is cheaper.
 _ROWS_MAX = 200_000
 _HITS = "what string, t int, id string, record bigint"
 
 
 @frozen
 class Moved:
-    """What differs in one table: the rows that only the older and only the newer version has."""
+    """The rows of one table that only the older, and that only the newer version has."""
 
     before: pa.Table
     after: pa.Table
@@ -56,14 +56,14 @@ class Moved:
 
     @property
     def lost(self) -> pa.Array:
-        """Entities that are there no longer."""
+        """Return the ids of entities that the newer version no longer has."""
         before, after = _texts(self.before, column="id"), _texts(self.after, column="id")
         return before.filter(pc.invert(pc.is_in(before, value_set=after)))
 
 
 @frozen
 class Hit:
-    """A record that the difference has to do with, and why."""
+    """A record that the difference concerns, and the rule by which it does."""
 
     what: str
     t: int
@@ -72,12 +72,12 @@ class Hit:
 
     @property
     def owner(self) -> tuple[int, int]:
-        """The type and the piece of the record."""
+        """Return the type number and the chunk of the record."""
         return self.t, piece_of(self.record)[0]
 
 
 def rebase(judged: Incoming, snapshot: Snapshot, reads: frozenset[TypeId]) -> Incoming | None:
-    """The load on a later snapshot; None when it has to be judged anew."""
+    """Return the load on a later snapshot; None if it needs a new validation."""
     material = judged.material
     if judged.mode is Mode.OVERWRITE or any(material.deletes(key) for key in material.entities):
         return None
@@ -101,7 +101,7 @@ def rebase(judged: Incoming, snapshot: Snapshot, reads: frozenset[TypeId]) -> In
 def _difference(
     old: Snapshot, new: Snapshot, types: frozenset[TypeId]
 ) -> dict[TypeId, Moved] | None:
-    """What differs between two snapshots in some tables; None when it is too much."""
+    """Compute the difference of some tables between two snapshots; None if it is too large."""
     found: dict[TypeId, Moved] = {}
     left = _ROWS_MAX
     for key in sorted(types):
@@ -141,7 +141,7 @@ def _read(table: Table, rows: RowSet, entity: EntityType) -> pa.Table:
 
 @frozen
 class RebaseCheck:
-    """Whether some columns of what came in, spelled as one text, are among some texts."""
+    """A check whether some columns of the load, encoded as one text, occur among some texts."""
 
     what: str
     columns: tuple[str, ...]
@@ -150,7 +150,7 @@ class RebaseCheck:
 
 @dataclass(slots=True)
 class _Questions:
-    """The questions about each type."""
+    """The checks on each type."""
 
     by_type: dict[TypeId, list[RebaseCheck]] = field(default_factory=dict)
 
@@ -160,7 +160,7 @@ class _Questions:
 
 
 def _probe(judged: Incoming, moved: Mapping[TypeId, Moved]) -> list[Hit]:
-    """Ask about what came in."""
+    """Run the checks on the records of the load."""
     questions = _Questions()
     for key, entity in judged.material.entities.items():
         if judged.count(key):
@@ -201,7 +201,7 @@ def _ask_about(
 def _ask_about_sources(
     questions: _Questions, judged: Incoming, node: TypeId, moved: Mapping[TypeId, Moved]
 ) -> None:
-    """New nodes of which a number of edges is asked, while others change such edges."""
+    """Check new nodes with a minimum number of edges, while others change such edges."""
     for edge in judged.snapshot.catalog.edges:
         if edge.source == node and edge.card_low > 0 and edge.id in moved:
             sources = _texts(moved[edge.id].before, moved[edge.id].after, column=SRC.column)
@@ -211,7 +211,7 @@ def _ask_about_sources(
 def _answer(
     site: GraphLocation, item: tuple[int, str, tuple[str, ...], tuple[RebaseCheck, ...]]
 ) -> Iterator[pa.RecordBatch]:
-    """On an executor: the records of one piece that a question is about."""
+    """On an executor: return the records of one chunk that a check matches."""
     t, key, left_out, questions = item
     rows = unpack(site, key)
     if left_out:
@@ -234,7 +234,7 @@ def _answer(
 
 
 def _relocated(judged: Incoming, moved: Mapping[TypeId, Moved], hits: list[Hit]) -> Stored:
-    """The rows whose id exists, with the places that they have now."""
+    """Return the rows whose id exists, with their current addresses."""
     if not hits:
         return judged.located
     by_type = {judged.number(key): found.after for key, found in moved.items()}

@@ -1,7 +1,7 @@
-"""What a load says of every type: which records count, which entities go, which exist already.
+"""The change of a load by type: records to apply, entities to delete, rows that exist.
 
-This is ``loading.deduplicate``, ``changeset.cascade`` and ``integrity.lookup`` over rows that
-no single process holds; tests/pipeline feeds the same batches to both.
+The same as ``loading.deduplicate``, ``changeset.cascade`` and ``integrity.lookup`` for rows that no
+single process holds; tests/pipeline runs both on the same batches.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FOUND_SCHEMA", "SOURCE", "Incoming"]
 
-# Where an edge comes from; of nodes, NULL.
+# The source of an edge; NULL for nodes.
 SOURCE = "source"
 
 _FOUND = (
@@ -79,18 +79,18 @@ class Incoming:
         self.snapshot = snapshot
         self.mode = mode
         self._numbers = {key: number for number, key in enumerate(snapshot.catalog.types)}
-        # Records that were put aside.
+        # Quarantined records.
         self.rejected = rejected or Stored()
-        # Records that are followed by another one about the same entity: rows under the number of
-        # their type, deletions under its complement.
+        # Records that a later one about the same entity supersedes: rows under the number of their
+        # type, deletions under its complement.
         self.repeats = Stored()
-        # Rows whose id exists, with the place of what they replace.
+        # Rows whose id exists, with the address of the row that they replace.
         self.located = Stored()
-        # Entities that go, with their places.
+        # Entities that the load deletes, with their addresses.
         self.gone = Stored()
 
     def without(self, bad: Stored) -> Incoming:
-        """The same, and some more records put aside; to be resolved anew."""
+        """Return the same load without some more records, to be resolved again."""
         rejected = Stored(self.rejected.files + bad.files)
         return Incoming(self.desk, self.material, self.snapshot, self.mode, rejected)
 
@@ -101,44 +101,44 @@ class Incoming:
         return self.material.entities.values()
 
     def number(self, entity: EntityType | TypeId) -> int:
-        """The number that stands for a type."""
+        """Return the number of a type in the catalog."""
         return self._numbers[entity if isinstance(entity, str) else entity.id]
 
     def count(self, type_id: TypeId) -> int:
-        """How many rows of a type count."""
+        """Count the effective rows of a type."""
         number = self.number(type_id)
         read = sum(part.count for _, part in self.material.rows(type_id))
         return read - self.repeats.of(number).rows - self.rejected.of(number).rows
 
     @property
     def superseded(self) -> int:
-        """Records that a later one about the same entity made void."""
+        """Count the records that a later one about the same entity supersedes."""
         return self.repeats.rows if self.mode is Mode.MERGE else 0
 
     def is_overwritten(self, type_id: TypeId) -> bool:
         return self.mode is Mode.OVERWRITE and type_id in self.material.entities
 
     def is_changed(self, type_id: TypeId) -> bool:
-        """Whether the load does anything to a type."""
+        """Return whether the load changes a type."""
         return bool(
             self.is_overwritten(type_id) or self.count(type_id) or self.gone_of(type_id).rows
         )
 
     def branch_rows(self, type_id: TypeId) -> int:
-        """How many entities of a type the branch has."""
+        """Count the entities of a type on the branch."""
         return self.snapshot.manifest.pins[type_id].rows
 
     def gone_of(self, type_id: TypeId) -> Stored:
         return self.gone.of(self.number(type_id))
 
     def left_out(self, number: int, piece: int) -> tuple[str, ...]:
-        """The files that name the records of a piece that do not count."""
+        """Return the files that list superseded or quarantined records of a chunk."""
         return self.repeats.keys_of(number, piece) + self.rejected.keys_of(number, piece)
 
     # --- feeds ---
 
     def rows(self, name: str, type_id: TypeId, columns: Columns) -> list[Feed]:
-        """The rows of a type that count."""
+        """Return the effective rows of a type."""
         number = self.number(type_id)
         return [
             key_feed(name, part, columns, self.left_out(number, piece))
@@ -148,7 +148,7 @@ class Incoming:
     def branch(
         self, name: str, type_id: TypeId, columns: Columns, *, answers: bool = True
     ) -> list[Feed]:
-        """What the branch has of a type; by default it only answers what others ask for."""
+        """Return the rows of a type on the branch; by default only those that others refer to."""
         if not self.branch_rows(type_id):
             return []
         return branch_feeds(name, self.snapshot.table(type_id), columns, answers=answers)
@@ -156,7 +156,7 @@ class Incoming:
     # --- which records count, and what the branch has of them ---
 
     def resolve(self) -> frozenset[TypeId]:
-        """Find repeats, what exists already, and what goes; the types that were looked at."""
+        """Find repeats, existing ids and deletions; return the types read."""
         feeds = [feed for entity in self.entities for feed in self._identity_feeds(entity)]
         if not feeds:
             return frozenset()
@@ -169,7 +169,7 @@ class Incoming:
         return frozenset(deleting) | self._cascade(deleting)
 
     def repeated_facts(self) -> Findings:
-        """Unless the last record about an entity counts, there may be one only."""
+        """Return repeats as violations, except in a merge, where the last record wins."""
         if self.mode is Mode.MERGE or not self.repeats.rows:
             return Findings()
         keys = [file.key for file in self.repeats.files]
@@ -180,7 +180,7 @@ class Incoming:
         number = self.number(entity)
         deletes = self.material.deletes(entity.id)
         if self.material.is_minted(entity.id) and not deletes:
-            # Fresh ids neither repeat nor exist.
+            # Generated ids neither repeat nor exist.
             return []
         feeds = [
             key_feed(f"rows {number}", part, _ID_AND_RECORD, self.rejected.keys_of(number, piece))
@@ -193,7 +193,7 @@ class Incoming:
         return feeds + self.branch(f"branch {number}", entity.id, places)
 
     def _cascade(self, deleting: Sequence[TypeId]) -> frozenset[TypeId]:
-        """The edges of nodes that go, go as well."""
+        """Delete the edges of deleted nodes; return the types read."""
         types = self.snapshot.catalog.types
         nodes = [types[key] for key in deleting if isinstance(types[key], NodeType)]
         incident = {
@@ -207,7 +207,7 @@ class Incoming:
         return frozenset(incident)
 
     def _touched(self, nodes: Sequence[EntityType]) -> Stored:
-        """The edges of the branch that end at a node that goes."""
+        """Return the edges of the branch that end at a deleted node."""
         feeds = []
         for node in nodes:
             gone = f"gone {self.number(node)}"
@@ -231,7 +231,7 @@ class Incoming:
         return self.desk.store(found, parts=buckets_for(feeds)).get("gone", Stored())
 
     def _add_gone(self, touched: Stored) -> None:
-        """Edges go once, and not at all when the load writes them anew."""
+        """Add deleted edges once, except those that the load writes again."""
         edges = {file.t for file in touched.files}
         nodes = tuple(file for file in self.gone.files if file.t not in edges)
         columns = {KEY: "id", ADDRESS: ADDRESS, SOURCE: SOURCE}
@@ -250,9 +250,9 @@ class Incoming:
 
 
 def _identify(_: GraphLocation, tables: Tables) -> Iterator[pa.RecordBatch]:
-    """What is said about each entity of a bucket, and whether it exists."""
+    """Find repeats and existing entities among the records of a bucket."""
     for number in sorted({int(name.split()[1]) for name in tables}):
-        # Rows under the number of their type, deletions under its complement.
+        # Rows have the number of their type, deletions its complement.
         said = [
             tables[name].append_column("t", pa.repeat(t, tables[name].num_rows))
             for name, t in ((f"rows {number}", number), (f"deletes {number}", ~number))
@@ -277,7 +277,7 @@ def _locate(number: int, records: pa.Table, branch: pa.Table) -> Iterator[pa.Rec
         records = records.append_column(name, places.column(name))
     is_row = pc.equal(records.column("t"), number)
     yield from _found("located", records.filter(is_row))
-    # What goes is an entity of the branch, no longer a record.
+    # A deletion refers to an entity of the branch and needs no record number.
     going = records.filter(pc.invert(is_row)).drop(["t", RECORD])
     yield from _found("gone", going, number)
 
@@ -320,7 +320,7 @@ def _without(rows: pa.Table, positions: np.ndarray) -> pa.Table:
 
 
 def _found(what: str, rows: pa.Table, number: int | None = None) -> Iterator[pa.RecordBatch]:
-    """Rows in the columns that everything found has; the key is an id unless there is one."""
+    """Build rows in ``FOUND_SCHEMA``; without a column ``id``, the key is the id."""
     if not rows.num_rows:
         return
     columns = {"id": rows.column(KEY)} | {name: rows.column(name) for name in rows.column_names}

@@ -1,12 +1,11 @@
-"""Pieces: typed rows on their way into the graph, kept as scratch files beside it.
+"""Row chunks: typed rows between reading and staging, as scratch files beside the graph.
 
-A task that reads the input writes what it has read as pieces, some megabytes each, under a prefix
-of the job. A piece has one file of whole rows per type, which only staging reads, and one of
-*keys*: the columns that rules look at. Only the files of tasks that were heard of count; what
-others leave behind goes with the prefix when the job ends.
+A reading task writes its rows as chunks of some megabytes, under a prefix of the job. A chunk has,
+per type, one file with whole rows, which only staging reads, and one with the *keys*: the columns
+that rules need. Only files of successful tasks count; the prefix is deleted when the job ends.
 
-A record is named by one number: that of its piece in the upper half, its place in the lower. The
-numbers sort as the input does, and become record numbers once it is known how many came before.
+A record is identified by one number: its chunk in the upper half, its position in the lower. The
+numbers sort as the input does, and become record numbers once all chunks are counted.
 """
 
 from __future__ import annotations
@@ -43,43 +42,43 @@ __all__ = [
     "unspell_key",
 ]
 
-# Below the root of the graph: every process of a job reaches it, whatever storage it is.
+# Below the root of the graph: every process of a job reaches it on any storage.
 SCRATCH = "_scratch"
 RECORD = "record"
 LINE = "line"
 
-# A task numbers its own pieces; so many tasks and pieces of each fit into the number of a piece.
+# A task numbers its own chunks; task and chunk number share the upper half of a record.
 PIECE_BITS = 13
 _PLACE_BITS = 32
 
 
 @frozen
 class TypeChunk:
-    """What a piece has of one type. Keys without rows are ids to delete."""
+    """The rows of one type in a chunk. Keys without rows are ids to delete."""
 
     type_id: TypeId
     keys: str
     count: int
-    # How much its rows take in memory.
+    # The size of its rows in memory.
     size: int = 0
     rows: str | None = None
-    # Every id is a fresh one.
+    # Every id is generated.
     minted: bool = False
 
 
 @frozen
 class RowChunk:
-    """What one task has read of the input at once."""
+    """A chunk of input that one task has read."""
 
     number: int
-    # How many records it had, good and bad.
+    # The number of its records, good and bad.
     records: int
     types: tuple[TypeChunk, ...]
-    # A file of violations, how many of them each rule has, and the first ones.
+    # The file of violations, their number per rule, and the first ones.
     violations: str | None = None
     counts: tuple[tuple[str, int], ...] = ()
     shown: tuple[dict[str, Any], ...] = ()
-    # Some of its records could not be read.
+    # Whether some of its records were unreadable.
     partial: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -110,17 +109,17 @@ class RowChunk:
 
 
 def record_of(piece: int, places: np.ndarray) -> np.ndarray:
-    """The names of records of a piece, by their places in it from 0."""
+    """Return record numbers for positions in a chunk, from 0."""
     return places.astype(np.int64) + (piece << _PLACE_BITS)
 
 
 def places_of(records: np.ndarray) -> np.ndarray:
-    """The places of records in their pieces."""
+    """Return the positions of records in their chunks."""
     return records & ((1 << _PLACE_BITS) - 1)
 
 
 def piece_of(record: int) -> tuple[int, int]:
-    """The piece of a record and its place there."""
+    """Return the chunk of a record and its position there."""
     return record >> _PLACE_BITS, record & ((1 << _PLACE_BITS) - 1)
 
 
@@ -143,13 +142,13 @@ def unpack(site: GraphLocation, key: str) -> pa.Table:
 
 # --- keys --------------------------------------------------------------------------------------
 
-# Floats compare in ways of their own, and unsigned numbers are foreign to Spark: bits are neither.
+# Floats compare in special ways, and Spark has no unsigned numbers: both are compared as bits.
 _AS_BITS = {Scalar.U64: pa.int64(), Scalar.F64: pa.int64(), Scalar.F32: pa.int32()}
 _WITH_BITS = {Scalar.U64: pa.uint64(), Scalar.F64: pa.float64(), Scalar.F32: pa.float32()}
 
 
 def key_properties(entity: EntityType) -> tuple[Property, ...]:
-    """What rules about several entities look at: id, ends, and the members of uniques."""
+    """Return the properties that rules between entities need: id, ends, members of uniques."""
     ends = (SRC, DST) if isinstance(entity, EdgeType) else ()
     members = dict.fromkeys(member for group in entity.uniques for member in group)
     named = {prop.id for prop in (ID, *ends)}
@@ -157,7 +156,7 @@ def key_properties(entity: EntityType) -> tuple[Property, ...]:
 
 
 def key_table(entity: EntityType, rows: pa.Table) -> pa.Table:
-    """The key columns of rows, as they are compared."""
+    """Return the key columns of rows in comparable form."""
     return pa.table(
         {
             prop.column: comparable_column(rows.column(prop.column))
@@ -167,7 +166,7 @@ def key_table(entity: EntityType, rows: pa.Table) -> pa.Table:
 
 
 def comparable_column(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Values so that those which are the same are the same bits."""
+    """Convert values so that equal ones have equal bits."""
     column = comparable(column)
     for scalar, found in _WITH_BITS.items():
         if column.type == found:
@@ -179,7 +178,7 @@ def comparable_column(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.Chunk
 
 
 def unspell_key(prop: Property, value: Any) -> Any:
-    """The value of a property whose key column holds ``value``."""
+    """Return the value of a property from its key column."""
     match prop.dtype:
         case ScalarType(scalar) if scalar in _AS_BITS and value is not None:
             return pa.array([value], _AS_BITS[scalar]).view(_WITH_BITS[scalar])[0].as_py()

@@ -1,4 +1,4 @@
-"""Spark sessions: one per process, ours or the one that is there already."""
+"""Spark sessions: one per process, opened here or found active."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["SparkOptions", "is_installed", "is_submitted", "open_session"]
 _LOCAL = "local"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _MEMORY_MIN_MIB, _MEMORY_MAX_MIB = 1_024, 8_192
-# What Spark knows to start on. It would say so itself, but in the words of a JVM that broke down.
+# Master URLs that Spark supports. Its own error for others is a stack trace of the JVM.
 _MASTER = re.compile(
     r"local(\[(\*|\d+)(\s*,\s*\d+)?\])?|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"
     r"|spark://.+|yarn|k8s://.+"
@@ -36,11 +36,11 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 @frozen
 class SparkOptions:
-    """Which Spark to work with. With nothing given: all cores of this machine.
+    """The Spark to use. By default a local one on all cores.
 
     ``master`` is ``local[*]``, ``local-cluster[…]``, ``spark://…``, ``yarn`` or ``k8s://…``;
-    ``remote`` a Spark Connect address (``sc://…``, or ``local[*]`` for a server of our own).
-    ``conf`` wins over everything that is set here.
+    ``remote`` is a Spark Connect address (``sc://…``, or ``local[*]`` for a server started here).
+    ``conf`` overrides every other setting.
     """
 
     master: str | None = None
@@ -49,30 +49,30 @@ class SparkOptions:
 
 
 def is_installed() -> bool:
-    """Whether PySpark can be imported; does not import it."""
-    from importlib.util import find_spec  # noqa: PLC0415 - only who asks pays
+    """Return whether PySpark is installed, without importing it."""
+    from importlib.util import find_spec  # noqa: PLC0415 - rarely needed
 
     return find_spec("pyspark") is not None
 
 
 def is_submitted() -> bool:
-    """Whether ``spark-submit`` started this process: it has said which Spark, then."""
+    """Return whether ``spark-submit`` started this process, which then fixes the Spark."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def open_session(options: SparkOptions | None = None) -> SparkSession:
-    """The session of this process; started with ``options`` when there is none."""
+    """Return the session of this process, or start one with ``options``."""
     options = options or SparkOptions()
     if options.master is not None and options.remote is not None:
         raise InvalidInput(
-            "spark.two_places", "a master and a remote were given", remedy="choose one of the two"
+            "spark.two_places", "a master and a remote are given", remedy="choose one of the two"
         )
     _require_master(options.master)
     sessions = _load()
     active = sessions.getActiveSession()
     if active is not None:
         return _require_fitting(active, options)
-    # Workers must run the Python that knows this package.
+    # Workers must run the Python that has this package.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with _java(options):
         return _start(sessions, options)
@@ -82,16 +82,16 @@ def _require_master(master: str | None) -> None:
     if master is not None and not _MASTER.fullmatch(master):
         raise InvalidInput(
             "spark.bad_master",
-            f"{master!r} is not a master of Spark",
+            f"{master!r} is not a Spark master URL",
             remedy="one of: local[*], local[N], local-cluster[N,CORES,MIB], spark://HOST:PORT, "
             "yarn, k8s://URL",
         )
 
 
 def _load() -> Any:
-    """The one door to PySpark, for those who have no session yet."""
+    """Import PySpark, for callers without a session. Other modules import it on executors only."""
     try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - the door
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional dependency
     except ImportError as error:
         raise Unsupported(
             "spark.missing",
@@ -102,21 +102,21 @@ def _load() -> Any:
 
 
 def _require_fitting(active: SparkSession, options: SparkOptions) -> SparkSession:
-    """A process has one session: asking for another place than it has is a mistake."""
+    """Return the active session of this process, or reject a request for another master."""
     wanted = options.master
     actual = active.conf.get("spark.master", None)
     if wanted is not None and actual is not None and wanted != actual:
         raise InvalidInput(
             "spark.session_exists",
-            f"this process has a Spark session on {actual} already, not on {wanted}",
-            remedy="stop it first, or leave the master out",
+            f"this process already has a Spark session on {actual}, not on {wanted}",
+            remedy="stop it first, or leave out the master",
         )
     return active
 
 
 @contextmanager
 def _java(options: SparkOptions) -> Iterator[None]:
-    """While Spark starts, ``JAVA_HOME`` is a Java for it; others may want theirs back."""
+    """Set ``JAVA_HOME`` while Spark starts, and restore it afterwards."""
     here = options.remote is None or options.remote.startswith(_LOCAL)
     if is_submitted() or not here:
         yield
@@ -147,26 +147,25 @@ def _start(sessions: Any, options: SparkOptions) -> SparkSession:
     _silence()
     try:
         with warnings.catch_warnings():
-            # The fork becomes a JVM at once, and never comes near Lance.
+            # The forked process becomes a JVM at once and never uses Lance.
             warnings.filterwarnings("ignore", "lance is not fork-safe", UserWarning)
             started: SparkSession = builder.getOrCreate()
     except Exception as error:
         raise StorageFault(
             "spark.not_started",
             f"Spark could not be started: {_said(error)}",
-            remedy="check the master, the Java and the memory that it asks for",
+            remedy="check the master, the Java and the memory settings",
         ) from error
     return started
 
 
 def _silence() -> None:
-    """What goes wrong is raised, and told by whoever catches it; not printed beside, with a trace
-    of the JVM."""
+    """Silence loggers that print a JVM trace for an error that is raised anyway."""
     from pyspark.logger import PySparkLogger  # noqa: PLC0415 - comes with the session
 
     logging.getLogger("py4j").setLevel(logging.ERROR)
-    # Whoever presses Ctrl-C interrupts a call to the JVM; the bridge would log that with a trace,
-    # and not by a logger of its own.
+    # Ctrl-C interrupts a call to the JVM; py4j would log that with a trace, through the root
+    # logger.
     logging.getLogger().addFilter(_is_not_of_the_bridge)
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
@@ -177,7 +176,7 @@ def _is_not_of_the_bridge(record: logging.LogRecord) -> bool:
 
 
 def _settings(master: str) -> dict[str, str]:
-    """What makes Spark start quickly, stay quiet, and pass large Arrow batches."""
+    """Return settings for a fast start, little output, and large Arrow batches."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -185,7 +184,7 @@ def _settings(master: str) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-        # Frames that come from Python have no statistics, so the sizes are told by hints.
+        # Frames from Python have no statistics, so hints give their sizes.
         "spark.sql.join.preferSortMergeJoin": "false",
     }
     if master.startswith(_LOCAL):
@@ -199,7 +198,7 @@ def _settings(master: str) -> dict[str, str]:
 
 
 def _with_conf(settings: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, str]:
-    """What the user says wins; options of Java stand beside ours, which keep it quiet."""
+    """Merge settings; the user's win, and Java options are appended to the defaults."""
     found = {**settings, **conf}
     if _JAVA_OPTIONS in conf:
         found[_JAVA_OPTIONS] = f"{settings[_JAVA_OPTIONS]} {conf[_JAVA_OPTIONS]}"
@@ -215,6 +214,6 @@ def _quarter_of_memory_mib() -> int:
 
 
 def _said(error: Exception) -> str:
-    """What the JVM said, without where; the first line of what it passes on names only a call."""
+    """Return the message of a JVM error; its first line often names a call only."""
     lines = (str(error).strip() or type(error).__name__).splitlines()
     return next((line.removeprefix(": ") for line in lines if line.startswith(": ")), lines[0])

@@ -1,8 +1,8 @@
-"""Writing through the data source: the rows of a frame become one commit of one type.
+"""Writes through the data source: the rows of a frame become one commit of one type.
 
-Tasks type their rows and keep them as pieces; the end of the job reads those back and commits them
-as a load in process does. That end runs in a process without a Spark session, so what is written
-this way must fit its memory. ``pipeline.load`` has no such limit, and takes many types at once.
+Tasks type their rows and store them as chunks; the commit of the job reads those back and publishes
+them like a load in process. It runs in a process without a Spark session, so the rows of one write
+must fit its memory. ``pipeline.load`` has no such limit and accepts many types at once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = ["GraphWriter"]
 
 @dataclass
 class Told(WriterCommitMessage):
-    """What one task has made."""
+    """The result of one task."""
 
     answer: dict[str, Any]
 
@@ -79,7 +79,7 @@ class GraphWriter(DataSourceArrowWriter):
         return Told(read_rows(self._reading, self._entity, task, iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Judge and publish everything, once."""
+        """Validate and publish all rows, once."""
         try:
             self._publish([told.answer for told in messages if isinstance(told, Told)])
         finally:
@@ -124,7 +124,7 @@ class GraphWriter(DataSourceArrowWriter):
         graph.close()
 
     def _gather(self, material: Material, bytes_max: int) -> CollectedInput:
-        """What the pieces hold, in memory."""
+        """Read all chunks back into memory."""
         gathered = CollectedInput(bytes_max=bytes_max)
         gathered.name(self._entity)
         for piece in material.pieces:
@@ -157,12 +157,12 @@ class GraphWriter(DataSourceArrowWriter):
 
 
 def _mode_of(option: str | None, *, overwrite: bool) -> Mode:
-    """What Spark's own mode and the option say together; Spark has no word for merge."""
+    """Combine Spark's mode with the option; Spark has no mode for merge."""
     mode = parse_mode(option or ("overwrite" if overwrite else "append"))
     if overwrite and mode is not Mode.OVERWRITE:
         raise InvalidInput(
             "source.two_modes",
-            f"the writer is told to overwrite, and by its option to {mode}",
+            f"the writer's mode is overwrite, but its option is {mode}",
             remedy='for append and merge write .mode("append").option("mode", …)',
         )
     return mode

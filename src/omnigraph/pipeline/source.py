@@ -6,11 +6,11 @@
     people = spark.read.format("omnigraph").option("type", "Person").load("graph.omni")
 
 Options: ``type``, or ``query`` with ``name`` and ``params`` (JSON); ``at`` (a branch, a commit, a
-tag, ``BRANCH@TIME``); ``columns`` (only these are read; a ``.schema(…)`` with fewer does the same);
-``where`` (conditions of the query language on ``$it``, which the table answers by its indexes).
+tag, ``BRANCH@TIME``); ``columns`` (the columns to read; a ``.schema(…)`` with fewer does the same);
+``where`` (conditions of the query language on ``$it``, evaluated by the table and its indexes).
 A partition is some of the fragments of a table; a query is one partition.
 
-Options are shown in plans, so secrets are none: they are given to ``register``, or stand in the
+Plans show options, so secrets must not be among them: ``register`` takes them, or the
 environment of the executors.
 """
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphSource", "register"]
 
-# Of reading and of writing.
+# Options for reads and for writes.
 _OPTIONS = (
     *("graph", "path", "type", "at", "branch", "columns", "where", "query", "name", "params"),
     *("mode", "message", "actor", "if_commit"),
@@ -75,12 +75,14 @@ def register(
     policy: str | None = None,
     actor: str | None = None,
 ) -> None:
-    """Make the data source known to a session. Call it once. With a ``policy`` (the path of a
-    bundle that executors can read, or a preset) everything is asked about, for ``actor``."""
+    """Register the data source with a session. Call it once.
+
+    With a ``policy`` (the path of a bundle that executors can read, or a preset), every access is
+    authorised for ``actor``."""
     asked, asking = policy, actor
 
     class Registered(GraphSource):
-        # Goes to executors with the class itself, not with the options of a plan.
+        # Pickled to executors with the class, not among the options of a plan.
         secrets = dict(storage_options) if storage_options else None
         policy = asked
         actor = asking
@@ -89,7 +91,7 @@ def register(
 
 
 class GraphSource(DataSource):
-    """The data source; ``register`` gives it what it needs to reach the storage."""
+    """The data source; ``register`` provides storage options, policy and actor."""
 
     secrets: Mapping[str, str] | None = None
     policy: str | None = None
@@ -102,8 +104,8 @@ class GraphSource(DataSource):
         if not self._uri:
             raise InvalidInput(
                 "source.no_graph",
-                "no graph is named",
-                remedy='give its place: .load("graph.omni"), or .option("graph", …). Of a '
+                "no graph is given",
+                remedy='pass its address: .load("graph.omni"), or .option("graph", …). Of a '
                 "table in its catalog Spark forgets the options: use CREATE TEMPORARY VIEW … USING",
             )
 
@@ -125,7 +127,7 @@ class GraphSource(DataSource):
         query = self.options.get("query")
         if query is None:
             return TableReader(self._site, self._table(graph, schema))
-        # Everything is read from the commit that the target means now, also by a second try.
+        # Every attempt reads the commit that the target resolves to now.
         commit = graph.gate.read(self._target).snapshot(self._target).commit_id
         request = self._request(query, commit)
         return QueryReader(self._site, request, self._target, _expected(schema))
@@ -195,8 +197,9 @@ class GraphSource(DataSource):
 
 
 def _require_spelled(options: Mapping[str, str]) -> None:
-    """A condition that is misspelled would let everything through. What is not much like one of
-    ours may be meant for somebody else: Spark adds some itself."""
+    """Reject misspelled options, which would silently have no effect.
+
+    An option that resembles none of ours may be one that Spark adds itself."""
     for name in options:
         meant = get_close_matches(name.lower(), _OPTIONS, n=1, cutoff=_LIKENESS)
         if meant and name.lower() not in _OPTIONS:
@@ -208,12 +211,12 @@ def _require_spelled(options: Mapping[str, str]) -> None:
 
 
 def _plain(uri: str) -> str:
-    """Spark writes the place of a table as ``file:/…``, with one slash."""
+    """Restore an address; Spark writes a local path as ``file:/…``, with one slash."""
     return uri.removeprefix("file:") if re.match("file:/[^/]", uri) else uri
 
 
 def _expected(schema: StructType) -> pa.Schema:
-    """What Spark takes from a reader, to the letter: it compares before it reads."""
+    """Return exactly the schema that Spark requires of a reader: it compares before it reads."""
     return to_arrow_schema(schema, timezone="UTC")
 
 
@@ -228,11 +231,11 @@ def _open(site: GraphLocation) -> EmbeddedGraph:
 
 
 def _schema_of(graph: EmbeddedGraph, request: QueryRequest) -> pa.Schema:
-    """The columns of a query, as Spark reads them; it is not run for that."""
+    """Return the columns of a query as Spark reads them, without running it."""
     engine = graph.gate.read(request.target)
     snapshot = engine.snapshot(request.target)
     prepared = prepare(engine, snapshot, request)
-    # A parameter that is missing or wrong is told now, not by a task.
+    # Fail on a missing or wrong parameter here, before a task does.
     prepared.bind(request.params)
     fields = Output(prepared.ir, snapshot.catalog).schema
     return pa.schema([field.with_type(spark_arrow_type(field.type)) for field in fields])
@@ -254,7 +257,7 @@ def _parse_params(text: str | None) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class TableRead:
-    """What to read: a table at its pin, columns, how Spark wants them, and which parts together."""
+    """A table scan: the pin, the columns, their types in Spark, and the parts of each partition."""
 
     pin: Pin
     columns: tuple[str, ...]
@@ -264,7 +267,7 @@ class TableRead:
 
 
 def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Small batches together: each that Spark is handed costs it something."""
+    """Concatenate small batches: Spark has a fixed cost per batch."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -298,14 +301,14 @@ class TableReader(DataSourceReader):
 
 
 class QueryReader(DataSourceReader):
-    """Reads the rows of a query; one task runs it."""
+    """Reads the rows of a query in one task."""
 
     def __init__(
         self, site: GraphLocation, request: QueryRequest, target: str, schema: pa.Schema
     ) -> None:
         self._site = site
         self._request = request
-        # What was asked for, and is asked about; the request has the commit that it meant.
+        # The target as the user wrote it, for authorisation; the request has the resolved commit.
         self._target = target
         self._schema = schema
 

@@ -1,4 +1,4 @@
-"""How a job goes along: its stages, how long each takes, and how many rows it has seen."""
+"""Progress of a job: its stages, their durations and row counts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _TICK_SECONDS = 0.5
 
 @frozen
 class Stage:
-    """A stage that is under way (``done`` is false) or over."""
+    """A stage that is running (``done`` is false) or finished."""
 
     name: str
     rows: int
     seconds: float
     done: bool
-    # How much of it is done, from 0 to 1, as far as that is known.
+    # The finished share of it, from 0 to 1, as far as known.
     share: float = 0.0
 
     @property
@@ -39,10 +39,10 @@ class Stage:
 
 
 class Stages:
-    """Notes every stage and passes it on to whoever watches.
+    """Records the stages of a job and reports them to a watcher.
 
-    ``share`` tells how much of what runs now is done, from 0 to 1. It is asked every ``tick``, by a
-    thread of its own: the one that works waits for Spark.
+    ``share`` returns the finished share of the current stage, from 0 to 1. A separate thread calls
+    it every ``tick``, because the main thread waits for Spark.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Stages:
 
     @contextmanager
     def running(self, name: str, rows: int = 0) -> Iterator[_Running]:
-        """One stage; a stage that fails is not over."""
+        """Run one stage; a stage that fails is not recorded."""
         running = _Running(rows)
         started = SYSTEM_CLOCK.monotonic()
         self._tell(Stage(name, 0, 0.0, done=False))
@@ -72,7 +72,7 @@ class Stages:
 
     @contextmanager
     def _ticking(self, name: str, rows: int, started: float) -> Iterator[None]:
-        """Tell how far the stage is, every now and then, until it is over."""
+        """Report the progress of the stage periodically until it ends."""
         if self._watch is None or self._share is None:
             yield
             return

@@ -1,8 +1,8 @@
-"""Staging a load: executors write data files and deletion vectors, the driver puts them together.
+"""Staging of a load: executors write data files and deletion vectors, the driver combines them.
 
-New rows and rows that take the place of others are written piece by piece. Which old rows go is
-told by address, all of one fragment to one task. Nothing but descriptions of files reaches the
-driver. A task that runs twice, or dies, leaves files behind that nobody refers to.
+New rows and replacement rows are written chunk by chunk. Deleted rows are identified by address,
+all of one fragment in one task. Only descriptions of files reach the driver. A failed or duplicate
+task leaves files behind that nothing refers to.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _HIDDEN = pa.schema([("t", pa.int32()), ("address", pa.int64())])
 
 @frozen
 class StagingSource:
-    """The rows of one piece, with the files that say which of them exist and which do not count."""
+    """The rows of one chunk, with the files that list existing and excluded records."""
 
     piece: TypeChunk
     located: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class StagingSource:
 
 @frozen
 class StagedBundle:
-    """What one task stages: some pieces of one type, in order."""
+    """The work of one staging task: some chunks of one type, in order."""
 
     pin: Pin
     sources: tuple[StagingSource, ...]
@@ -56,7 +56,7 @@ class StagedBundle:
 
 
 def bundle(pin: Pin, sources: Iterable[StagingSource], *, overwrite: bool) -> list[StagedBundle]:
-    """Pieces together, up to the size of a good fragment."""
+    """Combine chunks up to the size of a good fragment."""
     bundles: list[StagedBundle] = []
     waiting: list[StagingSource] = []
     rows = size = 0
@@ -74,7 +74,7 @@ def bundle(pin: Pin, sources: Iterable[StagingSource], *, overwrite: bool) -> li
 def stage_bundles(
     spark: SparkSession, site: GraphLocation, bundles: list[StagedBundle]
 ) -> dict[StagedBundle, Staged | None]:
-    """Write the rows of bundles; one task each."""
+    """Write the rows of bundles, one task each."""
     numbered = list(enumerate(bundles))
     answers = run_tasks(spark, numbered, partial(_stage_bundle, site))
     found = {answer["bundle"]: answer["staged"] for answer in answers}
@@ -87,7 +87,7 @@ def stage_bundles(
 def stage_hidden(
     spark: SparkSession, site: GraphLocation, pins: Mapping[int, Pin], going: Stored
 ) -> dict[int, list[Staged]]:
-    """Hide the rows of the branch that go, by type."""
+    """Stage deletion vectors for rows of the branch, by type."""
     keys = [file.key for file in going.files]
     frame = map_tasks(spark, keys, partial(_read_addresses, site), "t int, address bigint")
     fragment = frame["address"].bitwiseAND(_FRAGMENT_MASK)
@@ -117,7 +117,7 @@ def _stage_bundle(site: GraphLocation, item: tuple[int, StagedBundle]) -> dict[s
 
 
 def _read(site: GraphLocation, source: StagingSource) -> tuple[pa.Table, pa.Table, np.ndarray]:
-    """The new rows of a piece, the rows that replace others, and the row ids of those."""
+    """Return the new rows of a chunk, its replacement rows, and the row ids that they replace."""
     rows = unpack(site, source.piece.rows or "")
     nothing = np.empty(0, np.uint64)
     if not (source.located or source.left_out):
@@ -129,7 +129,7 @@ def _read(site: GraphLocation, source: StagingSource) -> tuple[pa.Table, pa.Tabl
     if not source.located:
         return rows, rows.slice(0, 0), nothing
     located = _column(site, source.located, RECORD)
-    # Both in the order of records, so that the n-th row takes the n-th row id.
+    # Both in record order, so that the n-th row replaces the n-th row id.
     order = np.argsort(located, kind="stable")
     row_ids = _column(site, source.located, "row_id")[order].astype(np.uint64)
     exists = np.isin(records, located)

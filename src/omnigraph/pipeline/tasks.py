@@ -1,7 +1,7 @@
-"""Work on executors: one task per item, results as rows, failures with their type.
+"""Tasks on executors: one per item, with results as rows and typed errors.
 
 Only data frames are used, no RDDs and no broadcast variables, so that the same code runs on a
-session of this process and over Spark Connect.
+classic session and over Spark Connect.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ T = TypeVar("T")
 
 _TOLD = "told string"
 _WATCH_SECONDS = 0.25
-# Where Spark's own readers name the file that they could not read, and lines that say why.
+# The file that Spark's own reader could not read, and the lines with the cause.
 _UNREAD = re.compile(r"FAILED_READ_FILE\S* .*?file (?:file://|file:)?(?P<file>\S+?)\.\s")
 _SAID = re.compile(r"(?:: |Caused by: )?([\w.$]+(?:Error|Exception|Fault)\b.*)")
-# How a typed error is written into the text that Spark passes on.
+# The encoding of a typed error in the text that Spark passes on.
 _MARK = "omnigraph-error:"
 _MARKED = re.compile(rf"{_MARK}(\{{.*?\}}):end", re.DOTALL)
 
@@ -54,7 +54,7 @@ def map_tasks(
     work: Callable[[T], Iterable[pa.RecordBatch]],
     schema: str,
 ) -> DataFrame:
-    """What ``work`` makes of each item, one task per item. ``schema`` is Spark's DDL."""
+    """Run ``work`` on each item, one task per item. ``schema`` is DDL of Spark."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -70,10 +70,10 @@ def map_tasks(
 def run_tasks(
     spark: SparkSession, items: Sequence[T], work: Callable[[T], dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """What ``work`` tells about each item, in no particular order.
+    """Return the results of ``work`` on each item, in no particular order.
 
-    A typed error is told as well, and raised here: repeating the task would not help. Only trouble
-    with the storage is left to Spark, which tries again.
+    A typed error becomes a result too, and is raised here: repeating the task would not help. Only
+    a storage fault fails the task, which Spark then retries.
     """
     if not items:
         return []
@@ -81,12 +81,12 @@ def run_tasks(
 
 
 def encode_result(answer: dict[str, Any]) -> pa.RecordBatch:
-    """One answer of a task, as a row."""
+    """Encode the result of a task as a row."""
     return pa.record_batch({"told": pa.array([json.dumps(answer)])})
 
 
 def decode_result(frame: DataFrame) -> list[dict[str, Any]]:
-    """The answers in a frame; raises the first failure among them."""
+    """Decode the results in a frame; raise the first failure among them."""
     answers = [json.loads(text) for text in collect(frame).column(0).to_pylist()]
     for answer in answers:
         if "failure" in answer:
@@ -95,19 +95,19 @@ def decode_result(frame: DataFrame) -> list[dict[str, Any]]:
 
 
 def collect(frame: DataFrame) -> pa.Table:
-    """All rows of a small frame."""
+    """Fetch all rows of a small frame."""
     check_cancelled()
     try:
         with translated_failures(), _stopped_when_cancelled(frame.sparkSession):
             return frame.toArrow()
     except GraphError:
-        # Of a job that was stopped Spark says that it failed.
+        # Spark reports a stopped job as a failure.
         check_cancelled()
         raise
 
 
 def share_of_tasks(spark: SparkSession) -> Callable[[], float] | None:
-    """How much is done of the tasks that Spark knows of now; None where it does not tell."""
+    """Return a function for the finished share of the running tasks; None over Spark Connect."""
     context = _context(spark)
     if context is None:
         return None
@@ -125,19 +125,19 @@ def share_of_tasks(spark: SparkSession) -> Callable[[], float] | None:
 
 @contextmanager
 def _stopped_when_cancelled(spark: SparkSession) -> Iterator[None]:
-    """Who cancels or interrupts the operation that runs here stops its job, too."""
+    """Stop the Spark job when the operation is cancelled or interrupted."""
     token = current_cancellation()
     if token is None:
         yield
         return
     tag, over, context = f"omnigraph-{new_short_id()}", Event(), _context(spark)
-    # A session here keeps its own tags from the thread that runs the job.
+    # A classic session does not apply its own tags to the thread that runs the job.
     stop = spark.interruptTag if context is None else context.cancelJobsWithTag
 
     def watch() -> None:
         while not over.wait(_WATCH_SECONDS):
             if token.cancelled:
-                # Again, until it is over: what has not begun yet cannot be stopped.
+                # Repeated until the end: a job that has not started yet cannot be stopped.
                 stop(tag)
 
     watcher = Thread(target=watch, daemon=True)
@@ -146,7 +146,7 @@ def _stopped_when_cancelled(spark: SparkSession) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        # Of Ctrl-C Spark's own handler tries it, through the very call that was interrupted.
+        # After Ctrl-C, Spark's own handler fails on the call that was interrupted.
         with suppress(Exception):
             stop(tag)
         raise
@@ -157,8 +157,8 @@ def _stopped_when_cancelled(spark: SparkSession) -> Iterator[None]:
 
 
 def _context(spark: SparkSession) -> SparkContext | None:
-    """The context of a session of this process; over Spark Connect there is none."""
-    from pyspark.errors import PySparkException  # noqa: PLC0415 - who has a session has it
+    """Return the context of a classic session; None over Spark Connect."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - loaded with the session
 
     try:
         return spark.sparkContext
@@ -180,7 +180,7 @@ def _try(work: Callable[[T], dict[str, Any]], item: T) -> Iterator[pa.RecordBatc
 
 @contextmanager
 def _marked_failures() -> Iterator[None]:
-    """In a task: a typed error goes as text, because the class does not reach the driver."""
+    """In a task: encode a typed error as text, because its class does not reach the driver."""
     try:
         yield
     except GraphError as error:
@@ -189,7 +189,7 @@ def _marked_failures() -> Iterator[None]:
 
 @contextmanager
 def translated_failures() -> Iterator[None]:
-    """On the driver: what a job raised, as one of our errors."""
+    """On the driver: translate an exception of a job into a typed error."""
     try:
         yield
     except GraphError:
@@ -207,8 +207,7 @@ def translated_failures() -> Iterator[None]:
             raise InvalidInput(
                 "load.corrupt",
                 f"{unread['file']} cannot be read: {_last_words(error)}",
-                remedy="get the file again, or load files of one shape together; nothing was "
-                "written",
+                remedy="replace the file, or load files of one shape together; nothing was written",
                 details={"file": unread["file"]},
             ) from error
         raise StorageFault(
@@ -219,7 +218,7 @@ def translated_failures() -> Iterator[None]:
 
 
 def _is_interrupted(error: BaseException) -> bool:
-    """Whether it is what Spark said of a job that Ctrl-C ended, in the place of the interrupt."""
+    """Return whether an exception replaced a KeyboardInterrupt during a job."""
     before = error.__context__
     return before is not None and (isinstance(before, KeyboardInterrupt) or _is_interrupted(before))
 
@@ -240,7 +239,7 @@ def _error_of(failure: dict[str, Any]) -> GraphError:
 
 
 def _last_words(error: Exception) -> str:
-    """The line of a long trace that says what happened."""
+    """Return the line of a long trace with the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = [found[1] for line in lines if (found := _SAID.match(line))]
     return (said or lines or [type(error).__name__])[-1 if said else 0][:500]

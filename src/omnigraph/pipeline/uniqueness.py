@@ -1,8 +1,8 @@
-"""``@unique``: no two entities of a type share the values after a load.
+"""``@unique`` over a distributed load: no two entities of a type share the values after it.
 
-``integrity.uniqueness`` over rows that no single process holds. An exchange brings rows together by
-value. Whoever holds a value in the branch may be rewritten or deleted by the same load: where there
-are such holders, a second exchange brings them together with what the load does, by id.
+``integrity.uniqueness`` for rows that no single process holds. An exchange groups rows by value.
+The same load may rewrite or delete the entity of the branch that has a value: in that case, a
+second exchange groups those entities with the records of the load, by id.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["check_uniqueness"]
 
 
 def check_uniqueness(incoming: Incoming) -> Findings:
-    """Rows that share values with each other, or with an entity that stays."""
+    """Find rows that share values with each other, or with an unchanged entity."""
     feeds = [
         feed
         for entity in incoming.entities
@@ -65,7 +65,7 @@ def _feeds(incoming: Incoming, entity: EntityType, number: int, rule: Unique) ->
 
 
 def _staying(incoming: Incoming, holders: Findings) -> Findings:
-    """Of the holders of values, those that the load leaves as they are."""
+    """Return the holders of values that the load does not change."""
     if not holders.counts:
         return holders
     feeds: list[Feed] = []
@@ -109,7 +109,7 @@ def _twins(t: int, names: str, rows: pa.Table) -> Iterator[pa.RecordBatch]:
 
 
 def _holders(t: int, names: str, rows: pa.Table, held: pa.Table) -> Iterator[pa.RecordBatch]:
-    # Of the branch a value has one holder at most.
+    # A value has at most one holder on the branch.
     at = pc.index_in(rows.column(KEY), value_set=held.column(KEY).combine_chunks())
     rows = rows.filter(at.is_valid())
     holders = held.column("id").take(at.drop_null())

@@ -1,7 +1,7 @@
-"""From facts to a report: all of them counted, the first of them in words.
+"""Formatting of findings: all are counted, the first ones become violations with messages.
 
-The words are those of the rules in process. What they need is looked up on the way: the how-many-th
-record it was, its line, its values.
+The messages equal those of the rules in process. Record numbers, lines and values are looked up
+only for the findings that are shown.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ViolationFormatter", "report_on"]
 
-# In which order violations of one record are told: what it says, then what others say.
+# The order of violations of one record: those of the record, then those between records.
 _ORDER = {"key": -1, "unique": 1, "endpoint": 2, "cardinality": 3}
 
 
 def report_on(words: ViolationFormatter, findings: Findings, *, typed: bool = True) -> Report:
-    """What was found; with ``typed``, also what was wrong with records by themselves."""
+    """Build a report of findings; with ``typed``, also of the violations of single records."""
     counts: Counter[str] = Counter()
     for kind, count in findings.counts.items():
         counts[RULES[kind]] += count
@@ -51,14 +51,14 @@ def report_on(words: ViolationFormatter, findings: Findings, *, typed: bool = Tr
     shown = [words.violation(row) for row in first]
     for rule, count in counts.items():
         report.add_many(rule, count, ())
-    # Stable: what is wrong with the values of a record stays in the order in which it was found.
+    # Stable: violations of the values of a record keep the order of detection.
     for found in sorted(shown, key=lambda found: _ORDER.get(found.rule, 0)):
         report.add_many(found.rule, 0, [found])
     return report
 
 
 class ViolationFormatter:
-    """Puts facts into words."""
+    """Converts findings to violations with messages."""
 
     def __init__(self, site: GraphLocation, material: Material, catalog: Catalog) -> None:
         self.site = site
@@ -68,7 +68,7 @@ class ViolationFormatter:
         self._files: dict[tuple[str, int], pa.Table] = {}
 
     def violation(self, row: dict[str, Any]) -> Violation:
-        """One violation, complete, of a fact or of what was found while typing."""
+        """Complete one violation from a finding, or from a violation found while typing."""
         if "kind" not in row:
             return self._placed(to_violation(row))
         entity = self._types[row["t"]]
@@ -79,7 +79,7 @@ class ViolationFormatter:
                 rule=RULES[row["kind"]],
                 message=message,
                 type=entity.name,
-                # Where no edge is to blame, the node is all there is to point at.
+                # Without an edge to blame, refer to the node.
                 id=row["id"] or key.get("id") or row["value"],
                 property=row["property"],
                 value=value,
@@ -92,7 +92,7 @@ class ViolationFormatter:
         return self.material.number(record)
 
     def node_type(self, edge: EntityType, end: str) -> str:
-        """The name of the type of node that an edge has at an end."""
+        """Return the name of the node type at an end of an edge."""
         for rule in rules_of(edge):
             if isinstance(rule, Endpoint) and end == ("from" if rule.prop.name == "src" else "to"):
                 return self._catalog.node_by_id(rule.node_type).name
@@ -103,7 +103,7 @@ class ViolationFormatter:
             return found
         origin = self.material.origin(found.record)
         if origin is not None and found.line is not None:
-            # Of a mapped source the line says where the row stands.
+            # For a mapped source, the line holds the position of the row.
             source, place = origin.find(found.line)
             return replace(found, record=place, line=None, file=source)
         number = self.number(found.record)
@@ -111,7 +111,7 @@ class ViolationFormatter:
         return replace(found, record=number, line=line, file=found.file or file)
 
     def _key_of(self, entity: EntityType, record: int | None) -> dict[str, Any]:
-        """The keys of one record, and its line; nothing for what did not come in."""
+        """Return the keys and the line of one record; empty without a record."""
         if record is None:
             return {}
         piece, _ = piece_of(record)

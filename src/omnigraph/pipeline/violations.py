@@ -1,4 +1,4 @@
-"""Violations as rows: found by tasks, counted and sorted by Spark, shown by the driver."""
+"""Violations as rows of Arrow tables: written by tasks, read by the driver."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ VIOLATIONS = pa.schema(
         ("record", pa.int64()),
         ("line", pa.int64()),
         ("file", pa.string()),
-        # The record as it came, where it could not become a row.
+        # The text of a record that could not be parsed.
         ("text", pa.string()),
     ]
 )
 
 
 def violation_table(found: Iterable[Violation], piece: int) -> pa.Table:
-    """The violations of a piece, in the order of its records, which are counted from 1 there."""
+    """Return the violations of a chunk as rows; their records count from 1 there."""
     found = sorted(found, key=lambda violation: violation.record or 0)
     places = np.array([(violation.record or 1) - 1 for violation in found], np.int64)
     return pa.table(
@@ -53,11 +53,11 @@ def violation_table(found: Iterable[Violation], piece: int) -> pa.Table:
 
 
 def to_violation(row: dict[str, Any]) -> Violation:
-    """A violation out of a row; its record is still a name."""
+    """Restore a violation from a row; its record is still the number within the job."""
     value = row["value"]
     return Violation(**{**row, "value": None if value is None else json.loads(value)})
 
 
 def spelled_value(value: Any) -> str | None:
-    """A value as a file of violations has it."""
+    """Encode a value as files of violations contain it."""
     return None if value is None else json.dumps(format_value(value))

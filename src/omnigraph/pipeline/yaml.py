@@ -1,4 +1,4 @@
-"""The door to YAML: plain values, whose texts know on which line of which file they stand."""
+"""YAML parsing: plain values whose texts hold their file and line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["parse_yaml", "place_of"]
 
 
 class Placed(str):
-    """A text of a file."""
+    """A text with its position in a file."""
 
     __slots__ = ("place",)
 
@@ -19,14 +19,14 @@ class Placed(str):
 
 
 def place_of(text: object) -> str:
-    """``pipeline.yaml, line 7: `` for what stands there; nothing for what stands nowhere."""
+    """Return ``pipeline.yaml, line 7: `` for a text with a position; otherwise nothing."""
     return f"{text.place}: " if isinstance(text, Placed) else ""
 
 
 def parse_yaml(text: str, path: str) -> Any:
-    """The values of a file. A key that stands twice could mean either value, and is refused."""
+    """Parse the values of a file. A duplicate key is ambiguous and refused."""
     try:
-        import yaml  # noqa: PLC0415 - the door
+        import yaml  # noqa: PLC0415 - an optional dependency
     except ImportError as error:
         raise Unsupported(
             "mapping.yaml_missing",
@@ -52,9 +52,9 @@ def parse_yaml(text: str, path: str) -> Any:
             if key.value in seen:
                 raise InvalidInput(
                     "mapping.bad",
-                    f"{place(key)}: the key {key.value!r} stands on line "
-                    f"{seen[key.value].start_mark.line + 1} already",
-                    remedy="leave one of them out",
+                    f"{place(key)}: the key {key.value!r} already occurs on line "
+                    f"{seen[key.value].start_mark.line + 1}",
+                    remedy="remove one of them",
                 )
             seen[key.value] = key
         found: dict[Any, Any] = loader.construct_mapping(node, deep=True)
@@ -63,7 +63,7 @@ def parse_yaml(text: str, path: str) -> Any:
     Loader.add_constructor("tag:yaml.org,2002:str", construct_text)
     Loader.add_constructor("tag:yaml.org,2002:map", construct_object)
     try:
-        # A safe loader that makes nothing but texts of its own.
+        # A safe loader that constructs nothing but plain values and texts.
         return yaml.load(text, Loader)  # noqa: S506
     except RecursionError as error:
         raise InvalidInput(

@@ -1,5 +1,8 @@
-"""A first schema for data that has none: ``read`` takes rows out of files, ``observe`` notes what
-their values have in common, ``draft`` writes it down as ``.pg``."""
+"""Schema inference: a first schema for files without one.
+
+``file_reader`` reads rows from files, ``column_types`` observes the common type of their values,
+``schema_draft`` writes the schema as ``.pg``.
+"""
 
 from omnigraph.loading.inference.schema_draft import DraftedSchema, infer_schema
 

@@ -1,4 +1,4 @@
-"""What the values of a column have in common: the narrowest type that takes all of them."""
+"""Type inference: the narrowest type that accepts all values of a column."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DATETIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}.*")
 _BOOLS = {"true": True, "false": False}
-# Shorter lists of numbers are rather lists than embeddings.
+# Shorter lists of numbers are more likely lists than embeddings.
 _VECTOR_DIM_MIN = 8
 
 
 def read_cell(text: str) -> Any:
-    """A cell of CSV as the value that it looks like; an empty one is NULL."""
+    """Convert a CSV cell to the value that it resembles; an empty one is NULL."""
     if text == "":
         return None
     if text in _BOOLS:
@@ -47,7 +47,7 @@ def read_cell(text: str) -> Any:
 
 @dataclass(slots=True)
 class ObservedColumn:
-    """Everything that was seen of one property."""
+    """The observed values of one property."""
 
     scalars: set[Scalar] = field(default_factory=set)
     items: set[Scalar] = field(default_factory=set)
@@ -57,11 +57,11 @@ class ObservedColumn:
     largest: int = 0
     values: set[Any] = field(default_factory=set)
     repeats: bool = False
-    # Whether every value was written as a text, as in CSV: then a text takes any mixture.
+    # Whether every value was text, as in CSV: then String accepts any mixture.
     textual: bool = False
 
     def see(self, value: Any) -> None:
-        """One more value; NULL is none."""
+        """Observe one more value; NULL is ignored."""
         if value is None:
             return
         self.present += 1
@@ -90,7 +90,7 @@ class ObservedColumn:
 
     @property
     def type(self) -> DataType | None:
-        """The type that takes every value; None where ``.pg`` has none."""
+        """Return the type that accepts every value; None if ``.pg`` has none."""
         if self.nested or (self.scalars and self.lengths):
             return None
         if self.lengths:
@@ -113,7 +113,7 @@ class ObservedColumn:
 
 @dataclass(slots=True)
 class Sighting:
-    """One type of entity as the data shows it."""
+    """The observed values of one type of entity."""
 
     name: str
     count: int = 0
@@ -168,7 +168,7 @@ def _scalar_of_text(text: str) -> Scalar:
 
 
 def _join(seen: set[Scalar]) -> DataType | None:
-    """The one type for scalars of several; what was never seen is a text."""
+    """Return the common type of several scalars; String if no value was seen."""
     if not seen:
         return STRING
     if seen == {Scalar.I64, Scalar.F64}:

@@ -1,4 +1,4 @@
-"""Rows out of files that no schema describes yet."""
+"""Reading of files without a schema, for inference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ROWS_MAX", "observe_file"]
 
-# More rows than this would only make the draft slower.
+# More rows only slow down the draft.
 ROWS_MAX = 100_000
 _FROM, _TO = ("from", "src"), ("to", "dst")
 _PIECE_CHARS = 2**16
@@ -33,7 +33,7 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 
 def observe_file(path: str, type_name: str | None, seen: dict[str, Sighting]) -> None:
-    """Note what a file says, in ``seen``, by type."""
+    """Observe the rows of a file, by type, in ``seen``."""
     try:
         with open_stream(path) as (_, stream):
             first = stream.read(8)
@@ -50,7 +50,7 @@ def observe_file(path: str, type_name: str | None, seen: dict[str, Sighting]) ->
 
 
 def type_name_of(path: str) -> str:
-    """``data/blog-posts.csv`` holds ``BlogPosts``."""
+    """Derive a type name from a file name: ``data/blog-posts.csv`` becomes ``BlogPosts``."""
     stem = Path(path).name.partition(".")[0]
     words = [word for word in re.split(r"[^A-Za-z0-9]+", stem) if word]
     name = "".join(word[:1].upper() + word[1:] for word in words)
@@ -62,7 +62,7 @@ def _sighting(name: str, seen: dict[str, Sighting]) -> Sighting:
 
 
 def _see_flat(sighting: Sighting, row: dict[str, Any]) -> None:
-    """A row of a table: ``id`` and the ends of an edge are no properties."""
+    """Observe a flat row: ``id`` and the ends of an edge are not properties."""
     values = dict(row)
     identity = values.pop("id", None)
     begins = [values.pop(name) for name in _FROM if name in values]
@@ -98,7 +98,7 @@ def _observe_records(path: str, type_name: str | None, seen: dict[str, Sighting]
 
 
 def _records(path: str) -> Iterator[Any]:
-    """JSON values, one after the other or in one array, read no further than they are wanted."""
+    """Read JSON values, in sequence or in one array, lazily."""
     with _open_text(path) as stream:
         text = stream.read(_PIECE_CHARS)
         opening = _OPENING.match(text)
@@ -112,8 +112,8 @@ def _records(path: str) -> Iterator[Any]:
                     return
                 more = stream.read(piece)
                 if more:
-                    # Perhaps only the end of a record is missing; a long one is not begun again
-                    # for every piece of it.
+                    # The record may continue in the next piece; doubling pieces keeps the retries
+                    # of a long record linear.
                     lines += text.count("\n", 0, at)
                     text, at, piece = text[at:] + more, 0, piece * 2
                     continue
@@ -141,7 +141,7 @@ def _open_text(path: str) -> Iterator[io.TextIOWrapper]:
 
 
 class _Raw(io.RawIOBase):
-    """What has only ``read``, as Python's text streams want it."""
+    """Adapts an object with only ``read`` to the text streams of Python."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""A draft schema: what the data shows, written as ``.pg``, for a person to go on with."""
+"""A draft schema: the inferred types as ``.pg``, for a person to complete."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DraftedSchema", "infer_schema"]
 
-# Names that people give to what identifies an entity, the surest first.
+# Common names of identifying columns, most reliable first.
 _KEY_NAMES = ("slug", "key", "code", "handle", "uuid", "email", "name", "title")
 _KEY_SCALARS = frozenset({Scalar.STRING, *INTEGER_RANGES})
 _UNKNOWN_END = "Unknown"
@@ -27,7 +27,7 @@ _UNKNOWN_END = "Unknown"
 
 @frozen
 class DraftedSchema:
-    """A schema that takes the data, and how many rows of each type it was drafted from."""
+    """A schema that fits the data, and the number of rows of each type."""
 
     schema: str
     counts: dict[str, int]
@@ -42,8 +42,8 @@ class DraftedSchema:
 def infer_schema(files: Sequence[str], *, type: str | None = None) -> DraftedSchema:  # noqa: A002 - as load
     """Draft a schema from CSV, Parquet, Arrow or JSON files.
 
-    Tables are of one type, named after their file or by ``type``; one with columns ``from`` and
-    ``to`` holds edges. Records may say what they are, as ``load`` reads them.
+    A table has one type, named after its file or by ``type``; one with columns ``from`` and ``to``
+    contains edges. Records in an envelope name their own type, as in ``load``.
     """
     seen: dict[str, Sighting] = {}
     for file in files:
@@ -63,7 +63,7 @@ def _texts(seen: dict[str, Sighting]) -> Iterator[str]:
     for name, sighting in nodes.items():
         yield _body(f"node {name}", sighting, keys[name])
     if any(_UNKNOWN_END in ends for ends in edges.values()):
-        yield f"// No file says what this is: put the right type here.\nnode {_UNKNOWN_END} {{\n}}"
+        yield f"// No file defines this type: name the right one here.\nnode {_UNKNOWN_END} {{\n}}"
     for name, (begin, end) in edges.items():
         yield _body(f"edge {name}: {begin} -> {end}", seen[name], None)
 
@@ -88,7 +88,7 @@ def _line(sighting: Sighting, name: str, column: ObservedColumn, key: str | None
 
 
 def _key(sighting: Sighting) -> str | None:
-    """What identifies an entity: given ids do, else the column that looks most like it."""
+    """Choose the key of a type: none if ids are given, else the column that resembles one most."""
     if sighting.ids:
         return None
     unique = [name for name in sighting.columns if _is_unique(sighting, name)]
@@ -118,7 +118,7 @@ def _identities(sighting: Sighting, key: str | None) -> set[str]:
 
 
 def _endpoints(sighting: Sighting, known: dict[str, set[str]]) -> tuple[str, str]:
-    """The node types that hold most of what the edge points at."""
+    """Find the node types that contain most of the endpoints of the edge."""
     begins, ends = sighting.ends or (set(), set())
     return _holder(begins, known), _holder(ends, known)
 
