@@ -1,9 +1,9 @@
 """Bounds of one connection, before authentication and before a request exists.
 
-The HTTP framework reads the headers of a request for as long as bytes arrive, however many, and
-closes no connection that sends a byte now and then. This protocol bounds both: the bytes that are
-not body (request line, headers, chunk sizes, trailers), and the time until the headers are
-complete.
+The HTTP framework reads the headers of a request for as long as bytes arrive, however many, closes
+no connection that sends a byte now and then, and parses pipelined requests without a limit. This
+protocol bounds the bytes that are not body (request line, headers, chunk sizes, trailers), the time
+until the headers are complete, and the requests that wait behind the one that is answered.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ __all__ = ["BoundedProtocol", "bounded_protocol"]
 # response with it, so a little more is read and discarded.
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 2**20
+# The parser cannot be stopped within a piece, so a piece holds few requests.
+_PIECE_BYTES = 4 * 2**10
+_STATUS_LINES = {400: "400 Bad Request", 431: "431 Request Header Fields Too Large"}
 
 
 def bounded_protocol(limits: ServerLimits) -> type[BoundedProtocol]:
@@ -31,12 +35,27 @@ def bounded_protocol(limits: ServerLimits) -> type[BoundedProtocol]:
     return type("BoundedProtocol", (BoundedProtocol,), {"limits": limits})
 
 
+class _Flow(FlowControl):
+    """Leaves bytes in the socket while the backlog holds some, whoever asks for more."""
+
+    held = False
+
+    def resume_reading(self) -> None:
+        if not self.held:
+            super().resume_reading()
+
+
 class BoundedProtocol(HttpToolsProtocol):
     """Closes connections that send too many header bytes, or too slowly."""
 
     limits: ServerLimits
+    flow: _Flow
     _waiting: asyncio.TimerHandle | None = None
     _refused = False
+    # The response to a refused request, while requests before it are being answered.
+    _refusal = b""
+    # Bytes that wait for their turn to be parsed: at most one read of the socket.
+    _backlog = b""
     # Whether the parser is between the first byte of a request and the end of its headers.
     _in_head = True
     _header_count = 0
@@ -47,6 +66,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self.flow = _Flow(transport)
         if len(self.connections) > self.limits.connections_max:
             transport.abort()
             return
@@ -54,33 +74,38 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait_no_more()
+        self._backlog = b""
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser in pieces that cannot exceed the limit before it is checked."""
+        """Feed the parser in pieces that cannot exceed a limit before it is checked."""
         if self._refused:
             self._discard(data)
             return
         limit = self.limits.header_bytes_max
-        rest = memoryview(data)
-        while rest and not self._is_done():
-            piece, rest = rest[: limit - self._overhead], rest[limit - self._overhead :]
+        rest = memoryview(self._backlog + data if self._backlog else data)
+        while rest and not self._is_done() and not self._is_full():
+            size = min(limit - self._overhead, _PIECE_BYTES)
+            piece, rest = rest[:size], rest[size:]
             self._overhead += len(piece)
             super().data_received(bytes(piece))
             if self._is_done():
                 return
             if self._header_count > self.limits.headers_max:
-                self._refuse("request.too_many_headers", self.limits.headers_max)
+                self._refuse_headers("request.too_many_headers", self.limits.headers_max)
             elif self._overhead >= limit:
-                self._refuse("request.headers_too_large", limit)
-            elif len(self.pipeline) > self.limits.pipelined_requests_max:
-                # Reading is paused, but what has arrived already is parsed.
-                self.transport.abort()
+                self._refuse_headers("request.headers_too_large", limit)
+        self._hold(bytes(rest))
 
-    def _is_idle(self) -> bool:
-        """Whether no response is being written."""
-        cycle: Any = self.cycle
-        return cycle is None or bool(cycle.response_complete)
+    def _is_full(self) -> bool:
+        return len(self.pipeline) >= self.limits.pipelined_requests_max
+
+    def _hold(self, rest: bytes) -> None:
+        """Keep bytes until the requests before them are answered."""
+        self._backlog = rest
+        self.flow.held = bool(rest)
+        if rest:
+            self.flow.pause_reading()
 
     def _discard(self, data: bytes) -> None:
         self._overhead += len(data)
@@ -90,15 +115,66 @@ class BoundedProtocol(HttpToolsProtocol):
     def _is_done(self) -> bool:
         return self._refused or self.transport.is_closing()
 
-    def _refuse(self, reason: str, limit: int) -> None:
+    # --- refusing ------------------------------------------------------------------------------
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the framework's name for it
+        """Refuse what the parser does not understand."""
+        self._refuse(
+            400,
+            "request.malformed",
+            "the request is not well-formed HTTP",
+            "send one plain HTTP request at a time, framed by Content-Length or as chunks",
+        )
+
+    def _refuse_headers(self, reason: str, limit: int) -> None:
+        unit = "headers" if reason.endswith("headers") else "bytes of headers"
+        self._refuse(
+            431,
+            reason,
+            f"the request has more than {limit:,} {unit}",
+            "send fewer and shorter headers",
+        )
+
+    def _refuse(self, status: int, reason: str, message: str, remedy: str) -> None:
+        """Answer the requests before this one, then this one, then close."""
+        if self._refused:
+            return
         self._refused = True
         self._wait_no_more()
-        unit = "headers" if reason.endswith("headers") else "bytes of headers"
+        self._hold(b"")
+        self._refusal = _problem(status, reason, message, remedy)
+        self._drop_incomplete()
         if self._is_idle():
-            self.transport.write(_response_431(reason, f"more than {limit:,} {unit}"))
-            if self.transport.can_write_eof():
-                self.transport.write_eof()
+            self._send_refusal()
+
+    def _drop_incomplete(self) -> None:
+        """End the request whose body is being refused; its operation sees a disconnect."""
+        cycle: Any = self.cycle
+        if cycle is None or not cycle.more_body:
+            return
+        if self.pipeline and self.pipeline[0][0] is cycle:
+            self.pipeline.popleft()
+            return
+        if cycle.response_started:
+            # Its response is under way, and nothing can follow it.
+            self._refusal = b""
+        cycle.disconnected = True
+        cycle.message_event.set()
+
+    def _send_refusal(self) -> None:
+        if self.transport.is_closing():
+            return
+        self.transport.write(self._refusal)
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
         self.loop.call_later(_LINGER_SECONDS, self.transport.abort)
+
+    def _is_idle(self) -> bool:
+        """Whether no response is awaited."""
+        cycle: Any = self.cycle
+        if self.pipeline:
+            return False
+        return cycle is None or bool(cycle.response_complete or cycle.disconnected)
 
     # --- the parser ----------------------------------------------------------------------------
 
@@ -114,10 +190,20 @@ class BoundedProtocol(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
+        if self._refused:
+            return
         self._wait_no_more()
         self._in_head = False
         if self._header_count > self.limits.headers_max:
-            self._refuse("request.too_many_headers", self.limits.headers_max)
+            self._refuse_headers("request.too_many_headers", self.limits.headers_max)
+            return
+        if not self._is_framing_plain():
+            self._refuse(
+                400,
+                "request.transfer_encoding",
+                "the only transfer coding is `chunked`, with HTTP/1.1",
+                "send the body as one chunked stream or with a Content-Length",
+            )
             return
         self._overhead = 0
         self._take_host_of_target()
@@ -135,9 +221,31 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        if self._refused:
+            if self._is_idle():
+                self._send_refusal()
+            return
+        if self._backlog and not self._is_full():
+            # Not from within the response: the parser may begin the next one.
+            self.loop.call_soon(self._go_on)
         # A pipelined request has its headers already.
-        if self.cycle.response_complete and not self._refused:
+        if self.cycle.response_complete:
             self._wait()
+
+    def _go_on(self) -> None:
+        """Parse the backlog."""
+        if self._backlog and not self._is_done():
+            self.data_received(b"")
+            if not self._backlog:
+                self.flow.resume_reading()
+
+    def _is_framing_plain(self) -> bool:
+        """Whether every server on the way finds the same end of the body (RFC 9112, 6.1)."""
+        codings = [value for name, value in self.headers if name == b"transfer-encoding"]
+        if not codings:
+            return True
+        chunked = len(codings) == 1 and codings[0].strip().lower() == b"chunked"
+        return chunked and self.parser.get_http_version() == "1.1"
 
     def _take_host_of_target(self) -> None:
         """The authority of an absolute target replaces the Host header (RFC 9112, 3.2.2)."""
@@ -164,17 +272,12 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
 
 
-def _response_431(reason: str, message: str) -> bytes:
+def _problem(status: int, reason: str, message: str, remedy: str) -> bytes:
     body = json.dumps(
-        {
-            "error": f"the request has {message}",
-            "code": "bad_request",
-            "reason": reason,
-            "remedy": "send fewer and shorter headers",
-        }
+        {"error": message, "code": "bad_request", "reason": reason, "remedy": remedy}
     ).encode()
     head = (
-        "HTTP/1.1 431 Request Header Fields Too Large\r\n"
+        f"HTTP/1.1 {_STATUS_LINES[status]}\r\n"
         "content-type: application/json\r\n"
         f"content-length: {len(body)}\r\n"
         "connection: close\r\n\r\n"

@@ -107,15 +107,81 @@ def test_a_head_that_comes_in_small_pieces_is_bounded_as_a_whole(serve: Serve) -
     assert answer.startswith(b"HTTP/1.1 431 ")
 
 
-def test_many_pipelined_requests_do_not_pile_up(serve: Serve) -> None:
-    client = serve(tokens=TOKENS)
-    one = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    last = one.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
-    _, answer = exchange(client, [one * 20 + last])
-    assert answer.count(b"HTTP/1.1 200 OK") == 21
-    _, answer = exchange(client, [one * 6000])
-    assert answer.count(b"HTTP/1.1 200 OK") < 200
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LAST = HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+SMALL_PIPELINE = ServerLimits(pipelined_requests_max=4)
+
+
+@pytest.mark.parametrize("count", [21, 300, 3000])
+def test_pipelined_requests_are_answered_however_many(serve: Serve, count: int) -> None:
+    client = serve(tokens=TOKENS, limits=SMALL_PIPELINE)
+    _, answer = exchange(client, [HEALTH * (count - 1) + LAST])
+    assert answer.count(b"HTTP/1.1 200 OK") == count
+
+
+def test_pipelined_requests_behind_a_slow_one_stay_in_the_socket(serve: Serve) -> None:
+    client = serve(unauthenticated=True, limits=SMALL_PIPELINE)
+    body = b'{"type": "Person", "data": {"name": "Emmy"}}\n'
+    slow = (
+        b"POST /graphs/people/load/ndjson?mode=merge HTTP/1.1\r\nHost: localhost\r\n"
+        b"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    with connect(client) as line:
+        line.sendall(slow + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
+        line.settimeout(1)
+        sent = 0
+        with pytest.raises(TimeoutError):
+            while sent < 64 * MIB:
+                # Its answers are not read, so it stops where both sockets are full.
+                sent += line.send(HEALTH * 1000)
+        assert sent < 32 * MIB
     assert client.get("/healthz").status_code == 200
+
+
+def test_requests_before_a_malformed_one_are_answered(serve: Serve) -> None:
+    client = serve(tokens=TOKENS)
+    for bad in (b"nonsense\r\n\r\n", b"GET /" + b"a" * 65536):
+        _, answer = exchange(client, [HEALTH * 30 + bad])
+        assert answer.count(b"HTTP/1.1 200 OK") == 30
+        last = answer[answer.rindex(b"HTTP/1.1 ") :]
+        assert last.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 431 "))
+        assert json.loads(last.partition(b"\r\n\r\n")[2])["code"] == "bad_request"
+
+
+FRAMINGS = {
+    "two codings": b"1.1\r\nTransfer-Encoding: gzip, chunked",
+    "two headers": b"1.1\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
+    "an empty coding": b"1.1\r\nTransfer-Encoding: , chunked",
+    "chunked twice": b"1.1\r\nTransfer-Encoding: chunked, chunked",
+    "another coding": b"1.1\r\nTransfer-Encoding: identity",
+    "an older version": b"1.0\r\nTransfer-Encoding: chunked",
+    "two framings": b"1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 2",
+    "two lengths": b"1.1\r\nContent-Length: 2\r\nContent-Length: 3",
+    "a sign": b"1.1\r\nContent-Length: +2",
+}
+
+
+@pytest.mark.parametrize("name", FRAMINGS)
+def test_a_body_whose_end_is_uncertain_is_refused(serve: Serve, name: str) -> None:
+    client = serve(unauthenticated=True)
+    head = b"POST /graphs/people/query HTTP/" + FRAMINGS[name] + b"\r\nHost: localhost\r\n"
+    head += b"Content-Type: application/json\r\n\r\n"
+    body = b"2\r\n{}\r\n0\r\n\r\n"
+    _, answer = exchange(client, [head + body + HEALTH])
+    head, _, told = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 "), answer
+    # Nothing that follows is taken for a request.
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert json.loads(told)["reason"] in ("request.malformed", "request.transfer_encoding")
+
+
+def test_the_plain_chunked_coding_is_understood_in_every_case(open_server: httpx.Client) -> None:
+    for coding in (b"chunked", b"Chunked", b" chunked "):
+        head = b"POST /graphs/people/queries/hidden HTTP/1.1\r\nHost: localhost\r\n"
+        head += b"Content-Type: application/json\r\nConnection: close\r\n"
+        head += b"Transfer-Encoding:" + coding + b"\r\n\r\n"
+        _, answer = exchange(open_server, [head + b"2\r\n{}\r\n0\r\n\r\n"])
+        assert answer.startswith(b"HTTP/1.1 200 "), answer
 
 
 # --- compressed bodies -----------------------------------------------------------------------
