@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from bench.harness import Table
-from omnigraph.adapters.lance.imports import load_lance
+from omnigraph.adapters.lance.handles.imports import load_lance
 from omnigraph.api.commits import WriterKind
 from omnigraph.catalog.model import ID
 from omnigraph.changeset.rows import stored_properties

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bench.harness import Table, median_of
-from omnigraph.adapters.lance.imports import load_lance
+from omnigraph.adapters.lance.handles.imports import load_lance
 from omnigraph.graph.open import init_graph, open_graph
 
 if TYPE_CHECKING:

@@ -35,10 +35,10 @@ SCHEMA = pa.schema(
     ]
 )
 SPECS = {
-    "id": IndexSpec("id", IndexKind.ORDER),
-    "flag": IndexSpec("flag", IndexKind.MEMBERS),
-    "words": IndexSpec("text", IndexKind.WORDS),
-    "vector": IndexSpec("vector", IndexKind.VECTOR),
+    "id": IndexSpec("id", IndexKind.BTREE),
+    "flag": IndexSpec("flag", IndexKind.BITMAP),
+    "words": IndexSpec("text", IndexKind.INVERTED),
+    "vector": IndexSpec("vector", IndexKind.IVF),
 }
 WORDS = SPECS["words"]
 
@@ -92,20 +92,20 @@ def found(tables: TableStore, pin: Pin) -> dict[str, Any]:
 
 def test_a_part_keeps_its_key_while_rows_of_it_go(tables: TableStore) -> None:
     first = created(tables, "a", "b", "c")
-    [part] = tables.open(first).parts()
+    [part] = tables.open(first).fragments()
     assert (part.rows, part.written) == (3, 3)
     table = tables.open(first)
     addresses = table.scan(["id"], filter="id = 'd1'", row_addresses=True)["_rowaddr"].to_numpy()
     thinned = tables.advance(first, table.stage_change(delete=addresses), operation_id="delete")  # type: ignore[arg-type]
-    [left] = tables.open(thinned).parts()
+    [left] = tables.open(thinned).fragments()
     assert (left.key, left.rows, left.written) == (part.key, 2, 3)
 
 
 def test_parts_can_be_read_by_themselves(tables: TableStore) -> None:
     table = tables.open(created(tables, "a", "b"))
-    whole = [place for place, _ in enumerate(table.parts())]
-    assert table.scan(["id"], parts=whole)["id"].to_pylist() == ["d0", "d1"]
-    assert table.scan(["id"], parts=[]).num_rows == 0
+    whole = [place for place, _ in enumerate(table.fragments())]
+    assert table.scan(["id"], fragments=whole)["id"].to_pylist() == ["d0", "d1"]
+    assert table.scan(["id"], fragments=[]).num_rows == 0
 
 
 def test_positions_are_places_in_a_scan(tables: TableStore) -> None:
@@ -175,7 +175,7 @@ def test_new_rows_are_uncovered_until_a_segment_covers_them(tables: TableStore) 
 def test_segments_can_be_replaced_by_one(tables: TableStore) -> None:
     pin = indexed(tables, created(tables, *(["fox"] * 600)), NewSegment(WORDS, (0,)))
     pin = appended(tables, pin, *(["fox"] * 600), start=600)
-    places = tuple(range(len(tables.open(pin).parts())))
+    places = tuple(range(len(tables.open(pin).fragments())))
     done = indexed(tables, pin, NewSegment(WORDS, places, replaces=True))
     info = found(tables, done)[WORDS.name]
     assert len(info.segments) == 1

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 from omnigraph.adapters.lance import LanceTables
-from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.adapters.objects import open_objects
 from omnigraph.datatypes.arrow import BLOB
 from omnigraph.errors import AlreadyExists, Conflict, InvalidInput, NotFound, StorageFault

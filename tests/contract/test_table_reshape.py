@@ -15,7 +15,7 @@ from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
 from omnigraph.datatypes.arrow import BLOB, PROPERTY
 from omnigraph.errors import Conflict
-from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, Filling, Pin, Staged
+from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, ColumnFill, Pin, Staged
 from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def people(tables: LanceTables) -> Pin:
 
 
 def reshaped(
-    tables: LanceTables, pin: Pin, fields: Sequence[pa.Field], filling: Filling | None = None
+    tables: LanceTables, pin: Pin, fields: Sequence[pa.Field], filling: ColumnFill | None = None
 ) -> Pin:
     staged = tables.open(pin).stage_reshape(pa.schema(fields), filling)
     assert staged is not None
@@ -82,8 +82,8 @@ def reshaped(
     return after
 
 
-def fill(name: str, reads: str, value: Callable[[pa.Array], pa.Array]) -> Filling:
-    return Filling(
+def fill(name: str, reads: str, value: Callable[[pa.Array], pa.Array]) -> ColumnFill:
+    return ColumnFill(
         (name,),
         (reads,),
         lambda batch: pa.RecordBatch.from_arrays([value(batch.column(reads))], [name]),
@@ -142,7 +142,7 @@ def test_a_column_of_another_property_is_not_taken_for_this_one(tables: LanceTab
 
 def test_values_are_computed_from_other_columns(tables: LanceTables) -> None:
     pin = people(tables)
-    filling = Filling(
+    filling = ColumnFill(
         ("shout", "twice"),
         ("name", "age"),
         lambda batch: pa.RecordBatch.from_arrays(
@@ -317,7 +317,7 @@ State = tuple[Pin, Shape, Rows]
 
 def _change(
     verb: str, what: Any, more: list[Any], state: tuple[Shape, Rows], number: int
-) -> tuple[Shape, Rows, Filling | None] | None:
+) -> tuple[Shape, Rows, ColumnFill | None] | None:
     """What a step makes of the model; None when it cannot be taken here."""
     shape, rows = state
     match verb:
@@ -357,7 +357,7 @@ def _step(
     tables: LanceTables,
     before: State,
     after: tuple[Shape, Rows],
-    filling: Filling | None,
+    filling: ColumnFill | None,
     number: int,
 ) -> Pin:
     """Bring the table from one state to the next, by whatever that takes."""

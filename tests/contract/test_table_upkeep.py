@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.adapters.lance import LanceTables
-from omnigraph.adapters.lance.small_fragments import FRAGMENTS_MIN
+from omnigraph.adapters.lance.staging.small_fragments import FRAGMENTS_MIN
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
 
 if TYPE_CHECKING:

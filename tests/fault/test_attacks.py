@@ -12,7 +12,7 @@ import lance
 import pyarrow as pa
 import pytest
 
-from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.api.commits import Counts, WriterKind
 from omnigraph.changeset.rows import to_arrow
 from omnigraph.errors import Conflict, GraphError, StorageFault

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.errors import GraphError, StorageFault
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.session.status import describe_status

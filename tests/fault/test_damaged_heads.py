@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.api.merges import MergeRequest, ResetRequest
 from omnigraph.api.schemas import DesiredSchema, SchemaRequest
 from omnigraph.api.status import RecoveryOutcome

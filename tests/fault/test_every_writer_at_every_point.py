@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.errors import AlreadyExists, NotFound
 from omnigraph.graph.open import clone_graph
 from omnigraph.runtime import faults

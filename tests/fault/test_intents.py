@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from omnigraph.api.commits import WriterKind
 from omnigraph.api.status import RecoveryOutcome
-from omnigraph.coordination.heartbeat import HEART
+from omnigraph.coordination.heartbeat import HEARTBEATS
 from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.recovery.intents import Armed, Intent, IntentStore
 from omnigraph.runtime.clock import SYSTEM_CLOCK
@@ -148,7 +148,7 @@ def test_what_this_process_gave_up_is_resolved_without_waiting(engine: Engine) -
 
 def test_what_this_process_is_at_work_on_is_left_alone(engine: Engine) -> None:
     intent = intent_on(engine, current_owner())
-    with HEART.beating(engine.recovery.intents, intent.id, 60.0):
+    with HEARTBEATS.renewing(engine.recovery.intents, intent.id, 60.0):
         engine.recovery.intents.arm(intent)
         SYSTEM_CLOCK.sleep(FAST.intent_term_seconds * 1.2)
         assert engine.recovery.sweep() == []
@@ -160,7 +160,7 @@ def test_a_long_attempt_shows_signs_of_life_even_beside_others_that_beat_slowly(
 ) -> None:
     slow, quick = intent_on(engine), intent_on(engine)
     store = engine.recovery.intents
-    with HEART.beating(store, slow.id, 60.0), HEART.beating(store, quick.id, 0.05):
+    with HEARTBEATS.renewing(store, slow.id, 60.0), HEARTBEATS.renewing(store, quick.id, 0.05):
         SYSTEM_CLOCK.sleep(0.4)
         first = store.heartbeat(quick.id)
         SYSTEM_CLOCK.sleep(0.4)
@@ -181,7 +181,7 @@ def test_the_heart_goes_on_when_one_of_its_beats_fails(engine: Engine) -> None:
     sick, well = intent_on(engine), intent_on(engine)
     store = engine.recovery.intents
     broken = Broken(engine.root.objects)
-    with HEART.beating(broken, sick.id, 0.02), HEART.beating(store, well.id, 0.05):
+    with HEARTBEATS.renewing(broken, sick.id, 0.02), HEARTBEATS.renewing(store, well.id, 0.05):
         SYSTEM_CLOCK.sleep(0.3)
         first = store.heartbeat(well.id)
         SYSTEM_CLOCK.sleep(0.3)

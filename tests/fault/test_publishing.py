@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.adapters.lance import staging
-from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.adapters.lance import tables as lance_tables
+from omnigraph.adapters.lance.commits import transactions
+from omnigraph.adapters.lance.handles.versions import manifest_name
+from omnigraph.adapters.lance.staging import changes
 from omnigraph.api.commits import WriterKind
 from omnigraph.errors import Conflict, GraphError, OutcomeUnknown, StorageFault
 from omnigraph.runtime import faults
@@ -35,7 +37,7 @@ def path(tmp_path: Path) -> Path:
     engine = new_engine(tmp_path / "graph")
     add(engine, ["old"])
     # What interrupts a write here is another write of the same thread.
-    engine.attempts.gates.enabled = False
+    engine.attempts.locks.enabled = False
     return tmp_path / "graph"
 
 
@@ -200,7 +202,8 @@ def test_a_directory_that_lance_makes_again_is_not_taken_for_the_graph(
     """The graph goes away in the middle of a commit; Lance re-creates its path and succeeds."""
     writer = open_engine(path)
     moved = tmp_path / "moved"
-    inner, count = getattr(staging, moment), 0
+    holders = {"write_rows": (changes, lance_tables), "commit": (transactions,)}[moment]
+    inner, count = getattr(holders[0], moment), 0
 
     def move_first(*arguments: object, **named: object) -> object:
         nonlocal count
@@ -209,7 +212,8 @@ def test_a_directory_that_lance_makes_again_is_not_taken_for_the_graph(
             path.rename(moved)
         return inner(*arguments, **named)
 
-    monkeypatch.setattr(staging, moment, move_first)
+    for holder in holders:
+        monkeypatch.setattr(holder, moment, move_first)
     with pytest.raises(GraphError) as refused:
         add(writer, ["ghost"])
     assert count >= nth

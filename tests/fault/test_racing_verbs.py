@@ -83,7 +83,7 @@ def test_a_deletion_that_loses_against_a_write_deletes_what_was_written(path: Pa
     """The write was acknowledged before the branch went: both happened, in this order."""
     other = open_engine(path)
     branch(other, "dev")
-    other.attempts.gates.enabled = False
+    other.attempts.locks.enabled = False
     late = Interruption("swap", lambda: add(other, ["x"], branch="dev"), prefix="__manifest")
     deleter = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
     delete_branch(deleter.root, deleter.heads, "dev")
@@ -107,7 +107,7 @@ def test_threads_of_one_process_write_without_losing_anything(guarded: bool, pat
     """Eight threads, two branches, one engine: every acknowledged entity is there."""
     engine = open_engine(path)
     branch(engine, "dev")
-    engine.attempts.gates.enabled = guarded
+    engine.attempts.locks.enabled = guarded
     engine.attempts.lease.enabled = guarded
     acknowledged: dict[str, list[str]] = {"main": ["old"], "dev": ["old"]}
     unexpected: list[Exception] = []

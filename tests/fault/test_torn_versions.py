@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.api.status import RecoveryOutcome
 from omnigraph.errors import GraphError, StorageFault
 from omnigraph.runtime import faults

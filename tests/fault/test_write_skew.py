@@ -60,7 +60,7 @@ def test_of_two_processes_that_read_what_the_other_writes_exactly_one_wins_each_
 def test_a_table_that_was_read_and_has_moved_is_named_by_the_conflict(tmp_path: Path) -> None:
     path = tmp_path / "graph"
     engine = new_engine(path)
-    engine.attempts.gates.enabled = False
+    engine.attempts.locks.enabled = False
     other = open_engine(path)
     other.attempts.lease.enabled = False
     place = engine.snapshot().catalog.node("Place")
@@ -83,7 +83,7 @@ def test_a_table_that_was_read_and_has_moved_is_named_by_the_conflict(tmp_path: 
 def test_an_untouched_table_may_move_under_a_writer(tmp_path: Path) -> None:
     path = tmp_path / "graph"
     engine = new_engine(path)
-    engine.attempts.gates.enabled = False
+    engine.attempts.locks.enabled = False
     other = open_engine(path)
     other.attempts.lease.enabled = False
     late = Interruption("swap", lambda: add(other, ["x"], to="Place"), prefix="__manifest")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from omnigraph.adapters.lance.failures import is_conflict
-from omnigraph.adapters.lance.imports import load_lance
+from omnigraph.adapters.lance.handles.failures import is_conflict
+from omnigraph.adapters.lance.handles.imports import load_lance
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from omnigraph.adapters.lance.imports import load_lance
-from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.adapters.lance.handles.imports import load_lance
+from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.testing.s3 import S3Endpoint  # noqa: TC001 - a fixture's type, read by nobody else
 
 if TYPE_CHECKING:

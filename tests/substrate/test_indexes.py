@@ -10,7 +10,7 @@ import pytest
 from lance.optimize import Compaction
 from lance.query import MatchQuery
 
-from omnigraph.adapters.lance.imports import load_lance
+from omnigraph.adapters.lance.handles.imports import load_lance
 
 if TYPE_CHECKING:
     from pathlib import Path

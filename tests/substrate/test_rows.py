@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from lance.optimize import Compaction, RewriteResult
 
-from omnigraph.adapters.lance.imports import load_lance
+from omnigraph.adapters.lance.handles.imports import load_lance
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""How Lance takes another schema: what ``adapters.lance.field_layout`` stands on."""
+"""How Lance takes another schema: what ``adapters.lance.staging.field_layout`` stands on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from omnigraph.adapters.lance.field_layout import FieldLayout, field_numbers, reshape
-from omnigraph.adapters.lance.imports import load_lance
+from omnigraph.adapters.lance.handles.imports import load_lance
+from omnigraph.adapters.lance.staging.field_layout import FieldLayout, field_numbers, reshape
 
 if TYPE_CHECKING:
     from pathlib import Path

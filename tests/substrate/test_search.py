@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from lance.query import FullTextOperator, MatchQuery
 
-from omnigraph.adapters.lance.imports import load_lance
-from omnigraph.adapters.lance.indexes import index_type
+from omnigraph.adapters.lance.handles.imports import load_lance
+from omnigraph.adapters.lance.staging.index_segments import index_type
 from omnigraph.executor.search.indexed_texts import is_sought
 from omnigraph.ports.indexes import IndexKind
 from omnigraph.semantics.text import tokenize
@@ -63,7 +63,7 @@ def segment(dataset: Any, kind: IndexKind, column: str, fragments: list[int] | N
     built = dataset.create_index_uncommitted(
         column, name, name=f"{column}.{kind}", replace=True, fragment_ids=fragments, **options
     )
-    return dataset.merge_existing_index_segments([built]) if kind is IndexKind.WORDS else built
+    return dataset.merge_existing_index_segments([built]) if kind is IndexKind.INVERTED else built
 
 
 def indexed(dataset: Any, *wanted: tuple[IndexKind, str]) -> Any:
@@ -107,13 +107,13 @@ def table(tmp_path: Path) -> Any:
 
 def test_an_index_of_words_can_be_staged_once_its_one_segment_is_merged(table: Any) -> None:
     """Unmerged, its files lie in a directory that the committed index does not look into."""
-    found = indexed(table, (IndexKind.WORDS, "text"))
+    found = indexed(table, (IndexKind.INVERTED, "text"))
     assert found.version == table.version + 1
     assert with_words(found, "fox") == ["n0", "n1"]
 
 
 def test_a_staged_segment_can_be_committed_above_a_restoration(table: Any) -> None:
-    staged = segment(table, IndexKind.WORDS, "text")
+    staged = segment(table, IndexKind.INVERTED, "text")
     later = appended(table, rows(["other branch"], start=9))
     restored = commit(later, Op.Restore(table.version))
     found = commit(restored, Op.CreateIndex([staged], []))
@@ -121,21 +121,21 @@ def test_a_staged_segment_can_be_committed_above_a_restoration(table: Any) -> No
 
 
 def test_files_beside_a_segment_live_as_long_as_it(table: Any) -> None:
-    first = segment(table, IndexKind.WORDS, "text")
+    first = segment(table, IndexKind.INVERTED, "text")
     notes = Path(table.uri) / "_indices" / first.uuid / "notes"
     notes.write_bytes(b"x")
     old = commit(table, Op.CreateIndex([first], []))
     keep = {"older_than": dt.timedelta(0), "delete_unverified": True}
     old.cleanup_old_versions(**keep)
     assert notes.exists(), "while the segment is in use"
-    new = commit(old, Op.CreateIndex([segment(old, IndexKind.WORDS, "text")], [first]))
+    new = commit(old, Op.CreateIndex([segment(old, IndexKind.INVERTED, "text")], [first]))
     new.cleanup_old_versions(**keep)
     assert not notes.exists(), "and no longer"
 
 
 def test_replaced_rows_seem_covered_unless_their_columns_are_named(table: Any) -> None:
     """Why a change names every column: an index would find the old words under the kept row id."""
-    found = indexed(table, (IndexKind.WORDS, "text"))
+    found = indexed(table, (IndexKind.INVERTED, "text"))
     new = rows(["blue whale"])
     unnamed = replaced(found, "n0", new, [])
     assert with_words(unnamed, "red") == ["n0"], "stale"
@@ -152,7 +152,7 @@ def test_replaced_rows_seem_covered_unless_their_columns_are_named(table: Any) -
 
 def test_an_index_of_words_names_all_rows_that_it_covers_and_no_others(table: Any) -> None:
     many = appended(table, rows(["fox"] * 200, start=10))
-    covered = indexed(many, (IndexKind.WORDS, "text"))
+    covered = indexed(many, (IndexKind.INVERTED, "text"))
     grown = appended(covered, rows(["fox"], start=500))
     assert len(with_words(grown, "fox")) == 202
     assert with_words(grown, "brown fox", operator=FullTextOperator.AND) == ["n1"]
@@ -162,7 +162,7 @@ def test_a_vector_index_leaves_out_what_has_no_direction(tmp_path: Path) -> None
     vectors: list[Any] = [[1.0, 0.1 * number] for number in range(50)]
     vectors += [None, [0.0, 0.0], [float("nan"), 1.0]]
     table = made(tmp_path / "v", rows(["x"] * 53, vectors))
-    found = indexed(table, (IndexKind.VECTOR, "vector"))
+    found = indexed(table, (IndexKind.IVF, "vector"))
     query = np.array([1.0, 0.0], np.float32)
     nearest = {"column": "vector", "q": query, "k": 100, "metric": "cosine", "minimum_nprobes": 50}
     assert found.to_table(columns=["id"], nearest=nearest).num_rows == 50
@@ -171,7 +171,7 @@ def test_a_vector_index_leaves_out_what_has_no_direction(tmp_path: Path) -> None
 def test_a_vector_index_cannot_be_built_of_nothing(tmp_path: Path) -> None:
     table = made(tmp_path / "v", rows(["x"] * 3, [None, None, [0.0, 0.0]]))
     with pytest.raises(RuntimeError, match="KMeans"):
-        segment(table, IndexKind.VECTOR, "vector")
+        segment(table, IndexKind.IVF, "vector")
 
 
 # --- words ---
@@ -187,7 +187,7 @@ def every_character(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, list
     table = made(
         tmp_path_factory.mktemp("words") / "t", rows(list(texts), [[1.0, 0.0]] * len(texts))
     )
-    return indexed(table, (IndexKind.WORDS, "text")), texts
+    return indexed(table, (IndexKind.INVERTED, "text")), texts
 
 
 def test_where_a_word_ends_for_us_it_ends_in_the_index(
@@ -213,7 +213,7 @@ def test_every_word_with_a_capital_is_found_or_not_sought(
 @pytest.mark.parametrize("text", ["ΛΟΓΟΣ", "İstanbul"])
 def test_the_index_lowers_some_capitals_otherwise(tmp_path: Path, text: str) -> None:
     """Why some words are not sought."""
-    dataset = indexed(made(tmp_path / "t", rows([text])), (IndexKind.WORDS, "text"))
+    dataset = indexed(made(tmp_path / "t", rows([text])), (IndexKind.INVERTED, "text"))
     [word] = tokenize(text)
     assert with_words(dataset, word) == []
     assert not is_sought(word)

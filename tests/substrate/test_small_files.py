@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from omnigraph.adapters.lance.imports import load_lance
-from omnigraph.adapters.lance.small_files import is_small, write_small
+from omnigraph.adapters.lance.handles.imports import load_lance
+from omnigraph.adapters.lance.staging.small_files import is_small, write_small
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,5 +1,4 @@
-"""Lance's in-place methods are called nowhere, and all that writes to Lance lies in one module,
-with the small files of it in another.
+"""Lance's in-place methods are called nowhere, and writes to Lance only where they belong.
 
 An in-place method moves the newest version, whoever it belongs to, behind the back of the protocol:
 no pin, no operation id, no check of the version. Guards INV-1.
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCE = Path(__file__).parents[2] / "src" / "omnigraph"
-STAGING = SOURCE / "adapters" / "lance" / "staging.py"
-SMALL = SOURCE / "adapters" / "lance" / "small_files.py"
-IMPORTS = SOURCE / "adapters" / "lance" / "imports.py"
+LANCE = SOURCE / "adapters" / "lance"
+STAGING = LANCE / "staging"
+IMPORTS = LANCE / "handles" / "imports.py"
 
 # Names that only Lance has: wherever they are called, they mean a dataset.
 LANCE_ONLY = {
@@ -69,15 +68,13 @@ SHARED = {
 DATASETS = {"LanceDataset", "_dataset", "_ds", "dataset", "ds", "fragment", "handle", "lance"}
 # Writes that nothing refers to, and the commit.
 ALLOWED = {
-    STAGING: {
-        "commit",
-        "create_index_uncommitted",
-        "delete_rows",
-        "merge_columns",
-        "merge_existing_index_segments",
-        "write_fragments",
-    },
-    SMALL: {"open_writer"},
+    LANCE / "commits" / "transactions.py": {"commit"},
+    STAGING / "changes.py": {"write_fragments"},
+    STAGING / "deletions.py": {"delete_rows"},
+    STAGING / "index_segments.py": {"create_index_uncommitted", "merge_existing_index_segments"},
+    STAGING / "reshape.py": {"merge_columns"},
+    STAGING / "small_files.py": {"open_writer"},
+    STAGING / "writing.py": {"write_fragments"},
 }
 
 

@@ -101,7 +101,7 @@ def compare(tables: TableStore, before: Side | None, after: Side | None) -> Diff
     old, new = before.table.pin, after.table.pin
     if old == new and before.columns == after.columns:
         return NOTHING
-    old_rows, new_rows = tables.unshared(old, new)
+    old_rows, new_rows = tables.differing_rows(old, new)
     if _hides_columns(before, after):
         old_rows, new_rows = _everything(before), _everything(after)
     passes = 1 + max(old_rows.count, new_rows.count) // _ROWS_PER_PASS

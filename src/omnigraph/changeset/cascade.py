@@ -1,4 +1,4 @@
-"""Deleting nodes deletes their edges, in the same change."""
+"""Deletion of the edges of deleted nodes, in the same change."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _PLACE = [ID.column, ROW_ADDRESS]
 
 
 def cascade(deletes: Mapping[TypeId, pa.Table], reader: SnapshotReader) -> dict[TypeId, pa.Table]:
-    """The given deletes and, for every deleted node, the edges that touch it; each id once.
+    """Return the given deletions and the edges of deleted nodes; each id once.
 
-    Both as ids with the addresses of their rows. Every incident edge type is in the answer, also
-    with nothing found: the write depends on that too.
+    Both are ids with the addresses of their rows. The result has every incident edge type, even
+    without edges: the write depends on their absence.
     """
     found: dict[TypeId, list[pa.Table]] = {key: [rows] for key, rows in deletes.items()}
     for type_id, rows in deletes.items():
@@ -38,12 +38,12 @@ def cascade(deletes: Mapping[TypeId, pa.Table], reader: SnapshotReader) -> dict[
                 if node_type == type_id:
                     touching = find_rows(table, end.column, ids, [ID.column], addresses=True)
                     hits.append(touching.select(_PLACE))
-    return {key: distinct(parts) for key, parts in found.items()}
+    return {key: distinct(tables) for key, tables in found.items()}
 
 
-def distinct(parts: list[pa.Table]) -> pa.Table:
-    """The rows of all parts, each once."""
-    rows = pa.concat_tables(parts)
-    if len(parts) == 1 or not rows.num_rows:
+def distinct(tables: list[pa.Table]) -> pa.Table:
+    """Return the rows of all tables, each once."""
+    rows = pa.concat_tables(tables)
+    if len(tables) == 1 or not rows.num_rows:
         return rows
     return rows.group_by(_PLACE, use_threads=False).aggregate([])

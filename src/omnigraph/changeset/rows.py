@@ -1,4 +1,4 @@
-"""From typed values to the rows of a table, and back."""
+"""Conversion between typed values and the rows of a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 def fill_defaults(entity: EntityType, given: Mapping[str, Any]) -> Row:
-    """The given values, then ``@default`` where one is declared, then NULL."""
+    """Return the given values, completed by ``@default`` or NULL."""
     row: Row = dict(given)
     for prop in entity.properties:
         if prop.id not in row:
@@ -30,21 +30,21 @@ def fill_defaults(entity: EntityType, given: Mapping[str, Any]) -> Row:
 
 
 def default_value(prop: Property) -> Any:
-    """The declared default as a value of the type; NULL without one."""
+    """Return the declared default as a value of the type; NULL without one."""
     if prop.default is None:
         return None
     return coerce_json(prop.default, prop.dtype, nullable=False)
 
 
 def entity_id(entity: EntityType, row: Mapping[str, Any]) -> str:
-    """The key, spelled canonically; a new id where the type has no key."""
+    """Return the canonical key; a new id for a type without key."""
     if entity.key is None:
         return new_ulid()
     return canonical_key([row[member] for member in entity.key])
 
 
 def to_arrow(entity: EntityType, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """A table with exactly the columns of the type's table."""
+    """Return rows with exactly the columns of the type's table."""
     schema = table_schema(entity)
     columns = {prop.column: prop.id for prop in stored_properties(entity)}
     return pa.Table.from_arrays(
@@ -54,6 +54,6 @@ def to_arrow(entity: EntityType, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def from_arrow(entity: EntityType, rows: pa.Table) -> list[Row]:
-    """The rows of a scan as values by property identity."""
+    """Return the rows of a scan as values by property id."""
     ids = {prop.column: prop.id for prop in stored_properties(entity)}
     return [{ids[name]: value for name, value in row.items()} for row in rows.to_pylist()]

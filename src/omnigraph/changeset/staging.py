@@ -1,4 +1,4 @@
-"""From an accepted change to staged tables."""
+"""Staging of the tables of an accepted change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["count_changes", "stage_changes"]
 
-# So many new rows are worth keeping for another try.
+# Inserts of at least this many rows are reused by a retry.
 _KEPT_ROWS_MIN = 10_000
 
 
@@ -38,10 +38,10 @@ def stage_changes(
     reads: Iterable[TypeId] = (),
     inserts: MutableMapping[TypeId, Staged] | None = None,
 ) -> PreparedWrite | None:
-    """Write the data files of a change; None when it would change nothing.
+    """Write the data files of a change; None when it changes nothing.
 
-    ``reads`` are tables that the writer looked at by itself. ``inserts`` keeps the files of large
-    inserts, which fit every later version of their table: a second try need not write them again.
+    ``reads`` are further tables of the read set. ``inserts`` keeps the files of large inserts for a
+    retry: they fit every later version of their table.
     """
     effects = []
     for type_id, change in changes.by_type.items():
@@ -66,7 +66,7 @@ def stage_changes(
 
 
 def count_changes(changes: ChangeSet, evaluation: Evaluation, reader: SnapshotReader) -> Counts:
-    """How many entities a change inserts, updates and deletes."""
+    """Count the entities that a change inserts, updates and deletes."""
     totals = {kind: np.zeros(3, np.int64) for kind in EntityKind}
     for type_id, change in changes.by_type.items():
         updated = evaluation.located[type_id].num_rows
@@ -110,7 +110,7 @@ def _deleted_at(change: TypeChange, table: Table) -> np.ndarray:
 
 
 def _split(rows: pa.Table, located: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """The rows whose id exists, in the order of ``located``, and the others."""
+    """Split rows into those with an existing id, in the order of ``located``, and the others."""
     if not located.num_rows:
         return rows.slice(0, 0), rows
     existing = located.column(ID.column).combine_chunks()
@@ -120,7 +120,7 @@ def _split(rows: pa.Table, located: pa.Table) -> tuple[pa.Table, pa.Table]:
 
 
 def _replacement(rows: pa.Table, located: pa.Table) -> tuple[np.ndarray, None, pa.Table] | None:
-    # Nobody asks which row it was before, so no row id is kept: that would cost a look at all rows.
+    # Nothing needs the old row ids, and keeping them would cost a scan of all row ids.
     return (_addresses(located), None, rows) if rows.num_rows else None
 
 

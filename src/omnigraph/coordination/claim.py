@@ -1,9 +1,9 @@
-"""Claims: who is making a graph at a place.
+"""Claims: the exclusive right to create a graph at a place.
 
-Claims are numbered and the highest one rules. A claim is put once, so one of many racers wins, and
-who takes over from a dead creator puts the next number: two that want to clean up the same ruin
-cannot both do so. Claims are removed after the stamp stands, therefore everybody who holds one
-looks for the stamp again before touching anything.
+Claims are numbered and the highest one rules. A claim is put if absent, so one of many racers wins.
+Taking over from a dead creator means putting the next number, so two processes cannot both clean up
+the same remains. Claims are removed after the stamp is written; a holder therefore checks for the
+stamp again before it changes anything.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["claimed"]
 
 @contextmanager
 def claimed(objects: ObjectStore, *, force: bool) -> Iterator[None]:
-    """Be the only creator of a graph while the block runs.
+    """Hold the claim to a place while the block runs.
 
-    ``force`` takes over from a creator that did not finish and sweeps away what it left.
+    ``force`` takes over from a creator that did not finish, and removes its remains.
     """
     _require_vacant(objects)
     ruling = objects.list(layout.INIT_CLAIMS)
@@ -42,12 +42,12 @@ def claimed(objects: ObjectStore, *, force: bool) -> Iterator[None]:
             _sweep_away(objects)
         yield
     except BaseException:
-        # The creator lives on but has given up: say so, or nobody could take over from it.
+        # The process lives on: without this mark its claim could not be taken over.
         with suppress(GraphError):
             objects.put(mine, _body(None))
         raise
     with suppress(GraphError):
-        # The graph exists; a claim that stays behind means nothing any more.
+        # The graph exists, so a remaining claim has no effect.
         objects.delete_prefix(layout.INIT_CLAIMS)
 
 
@@ -92,7 +92,7 @@ def _put_claim(objects: ObjectStore, ruling: list[str]) -> str:
     if not objects.put_if_absent(key, _body(current_owner())):
         raise _being_made(objects, "another process")
     try:
-        # Whoever finished since the first look has removed its claims, not its stamp.
+        # A creator that finished meanwhile has removed its claims, not its stamp.
         _require_vacant(objects)
         if not ruling:
             _require_bare(objects)
@@ -108,7 +108,7 @@ def _sweep_away(objects: ObjectStore) -> None:
 
 
 def _owner(objects: ObjectStore, claim: str) -> Owner | None:
-    """The living creator, as far as its claim tells; None when it has given up."""
+    """Return the owner that a claim names; None when it has given up."""
     try:
         body = parse_json(objects.get(claim))["owner"]
         return Owner.from_json(body) if body else None

@@ -1,6 +1,7 @@
-"""The heart: one thread per process that keeps the intents of its living operations warm.
+"""Heartbeats: one thread per process renews those of its operations in progress.
 
-A short attempt is over before the first beat. A long one is seen to live, so nobody voids it.
+A short operation ends before its first heartbeat. Heartbeats of a long one keep recovery from
+voiding it.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
     from omnigraph.runtime.ids import CommitId
 
-__all__ = ["HEART", "HeartbeatStore", "HeartbeatThread"]
+__all__ = ["HEARTBEATS", "HeartbeatStore", "HeartbeatThread"]
 
 _log = logging.getLogger("omnigraph.recovery")
 
-# How long the heart sleeps when nothing lives; a quicker operation wakes it.
+# The pause without operations; a new operation with a shorter period ends it.
 _IDLE_SECONDS = 15.0
 
 
@@ -39,7 +40,7 @@ class HeartbeatStore(Protocol):
 
 
 @dataclass(slots=True)
-class _Life:
+class _Operation:
     store: HeartbeatStore
     period: float
     due: float
@@ -47,67 +48,67 @@ class _Life:
 
 
 class HeartbeatThread:
-    """Beats for every registered operation, once per period of its own."""
+    """Renews the heartbeat of every registered operation, each at its own period."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._living: dict[CommitId, _Life] = {}
+        self._active: dict[CommitId, _Operation] = {}
         self._pid = 0
         self._wake = threading.Event()
         self._next = 0.0
 
     @contextmanager
-    def beating(self, store: HeartbeatStore, operation: CommitId, period: float) -> Iterator[None]:
-        """Keep an operation warm while the block runs."""
+    def renewing(self, store: HeartbeatStore, operation: CommitId, period: float) -> Iterator[None]:
+        """Renew the heartbeat of an operation while the block runs."""
         due = SYSTEM_CLOCK.monotonic() + period
         with self._lock:
-            self._living[operation] = _Life(store, period, due)
+            self._active[operation] = _Operation(store, period, due)
             if self._pid != os.getpid():
                 # First use, or the first after a fork: threads do not survive one.
                 self._pid = os.getpid()
-                threading.Thread(target=self._run, name="omnigraph-heart", daemon=True).start()
+                threading.Thread(target=self._run, name="omnigraph-heartbeat", daemon=True).start()
             elif due < self._next:
                 self._wake.set()
         try:
             yield
         finally:
             with self._lock:
-                life = self._living.pop(operation)
-            if life.has_beaten:
+                ended = self._active.pop(operation)
+            if ended.has_beaten:
                 with suppress(GraphError):
                     store.remove(operation, ("alive.json",))
 
-    def is_living(self, operation: CommitId) -> bool:
-        """Whether this very process is at work on an operation."""
+    def is_active(self, operation: CommitId) -> bool:
+        """Return whether this process is working on an operation."""
         with self._lock:
-            return operation in self._living
+            return operation in self._active
 
     def _run(self) -> None:
         while True:
             now = SYSTEM_CLOCK.monotonic()
             with self._lock:
-                due = [(key, life) for key, life in self._living.items() if life.due <= now]
-                for _, life in due:
-                    life.due = now + life.period
-                    life.has_beaten = True
+                due = [(key, each) for key, each in self._active.items() if each.due <= now]
+                for _, each in due:
+                    each.due = now + each.period
+                    each.has_beaten = True
                 self._next = min(
-                    (life.due for life in self._living.values()), default=now + _IDLE_SECONDS
+                    (each.due for each in self._active.values()), default=now + _IDLE_SECONDS
                 )
                 pause = self._next - now
                 self._wake.clear()
-            for operation, life in due:
-                self._beat(life.store, operation)
+            for operation, each in due:
+                self._beat(each.store, operation)
             self._wake.wait(pause)
 
     def _beat(self, store: HeartbeatStore, operation: CommitId) -> None:
         try:
             store.beat(operation)
-            if not self.is_living(operation):
-                # It ended between the question and the beat: leave nothing behind.
+            if not self.is_active(operation):
+                # It ended meanwhile, and has removed its heartbeat already.
                 store.remove(operation, ("alive.json",))
-        except Exception as error:  # noqa: BLE001 - the other operations still need the heart
-            # A missed beat is not a failure: the term is several periods long.
-            _log.warning("operation %s missed a beat: %s", operation, error)
+        except Exception as error:  # noqa: BLE001 - other operations still need heartbeats
+            # One missed heartbeat does no harm: the term is several periods long.
+            _log.warning("operation %s missed a heartbeat: %s", operation, error)
 
 
-HEART = HeartbeatThread()
+HEARTBEATS = HeartbeatThread()

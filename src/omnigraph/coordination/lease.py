@@ -1,12 +1,11 @@
-"""The write lease: processes that would race each other wait for each other instead.
+"""The write lease: mutual exclusion of processes that would otherwise race each other.
 
-One small object that exists while somebody is between advance and publish. It is only an
-optimisation: a writer waits a bounded time and then goes on without it, so a dead holder or a
-skewed clock never stops anyone; and a holder that shows no sign of life, judged by the waiter's own
-clock, is pushed aside.
+One small object exists while a writer publishes. The lease is an optimisation: a writer waits a
+bounded time and then continues without it, so neither a dead holder nor a skewed clock blocks
+anyone. A lease whose holder shows no heartbeat, by the waiter's own clock, is removed.
 
-Who finds it taken draws a ticket. Who is done hands the lease to the oldest ticket, so nobody is
-overtaken for ever; without tickets it is simply removed.
+A waiter queues by ticket. A holder passes the lease to the oldest ticket, which makes it fair;
+without tickets it removes the lease.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Lease"]
 
-# How often a waiter looks: who is next, as if every moment counted; others less and less eagerly.
+# Pauses of a waiter: short for the next in the queue, exponential backoff for the others.
 _PAUSE_NEXT_SECONDS = 0.0005
 _PAUSE_MIN_SECONDS = 0.002
 _PAUSE_MAX_SECONDS = 0.01
@@ -47,25 +46,25 @@ class Lease:
 
     @contextmanager
     def held(self, *, long: bool = False) -> Iterator[bool]:
-        """Hold the lease if it can be had in time; tells whether it was.
+        """Hold the lease if it is free in time; yields whether it is held.
 
-        Who needs it for ``long``er than a term shows signs of life meanwhile.
+        With ``long`` it is renewed in the background, for holders that exceed a term.
         """
         mine = self._acquire() if self.enabled else None
         since = self._clock.monotonic()
-        life = _Life(self, mine) if long and mine is not None else None
+        renewal = _Renewal(self, mine) if long and mine is not None else None
         try:
             yield mine is not None
         finally:
-            if life is not None:
-                mine = life.end()
+            if renewal is not None:
+                mine = renewal.end()
             if mine is not None:
-                # Storage that fails here leaves a lease that whoever waits will push aside.
+                # After a failure of storage the lease stays until a waiter removes it.
                 with suppress(GraphError):
                     self._release(mine, since)
 
     def renew(self, mine: bytes) -> bytes:
-        """The lease under another name of the same owner: whoever watches sees that it lives."""
+        """Replace the lease by one with another nonce of the same owner, which proves liveness."""
         with suppress(GraphError):
             if self._holder() == mine:
                 fresh = json.dumps(current_owner().to_json()).encode()
@@ -84,7 +83,7 @@ class Lease:
                 return mine
             return self._queue_up(mine)
         except GraphError:
-            # No lease to be had from this storage now: the protocol is right without it.
+            # Storage refuses a lease now: the protocol is correct without it.
             return None
 
     def _queue_up(self, mine: bytes) -> bytes | None:
@@ -96,7 +95,7 @@ class Lease:
         finally:
             self._objects.delete(ticket)
         if self._holder() == mine:
-            # It was handed over in the very moment of giving up.
+            # It was passed on at the deadline.
             return mine
         return None
 
@@ -118,7 +117,7 @@ class Lease:
             if _is_gone(holder) or asked - seen[1] > self._root.limits.lease_term_seconds:
                 self._objects.delete(layout.WRITE_LEASE)
                 continue
-            # On slow storage the pause follows the time that an answer takes.
+            # On slow storage the pause follows the latency of a request.
             pause = max(min(pause * 1.2, _PAUSE_MAX_SECONDS), self._clock.monotonic() - asked)
             eager = max(_PAUSE_NEXT_SECONDS, self._clock.monotonic() - asked)
             self._clock.sleep(
@@ -133,7 +132,7 @@ class Lease:
             return None
 
     def _release(self, mine: bytes, since: float) -> None:
-        # Only a lease that was held for long can have been pushed aside, and be another's by now.
+        # Only a lease that was held for long may have been removed and taken by another owner.
         long_held = self._clock.monotonic() - since > self._root.limits.lease_term_seconds
         if long_held and self._holder() != mine:
             return
@@ -149,8 +148,8 @@ class Lease:
         self._objects.delete(layout.WRITE_LEASE)
 
 
-class _Life:
-    """A thread that renews a lease until it is told to end."""
+class _Renewal:
+    """A thread that renews a lease until its end."""
 
     def __init__(self, lease: Lease, mine: bytes) -> None:
         self._lease = lease
@@ -160,7 +159,7 @@ class _Life:
         self._thread.start()
 
     def end(self) -> bytes:
-        """Stop; the lease as it is called now."""
+        """Stop; return the current body of the lease."""
         self._over.set()
         self._thread.join()
         return self._mine

@@ -1,8 +1,9 @@
-"""Gates: threads of one process that would race each other wait for each other instead.
+"""Mutual exclusion of threads in one process that would otherwise race each other.
 
-Taken in one order (schema, then branch, then tables by name), so they cannot deadlock. Like the
-lease they only save wasted work: who has waited long enough goes on without, so a thread that hangs
-in storage stops nobody. Every open graph of a process shares the gates of its root.
+Locks are taken in one order (schema, branch, tables by name), so they cannot deadlock. Like the
+lease they only save wasted work: a thread that has waited long enough continues without them, so a
+thread that hangs in storage blocks no other. All open graphs of a process share the locks of their
+root.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ __all__ = ["LockManager", "lock_manager_of"]
 
 
 class LockManager:
-    """The locks of one graph root, made when they are first asked for."""
+    """The locks of one graph root, created on first use."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._gates: dict[str, threading.Lock] = {}
+        self._latch = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
         self.enabled = True
 
     @contextmanager
     def held(
         self, *, branch: str, tables: Iterable[str], wait_seconds: float, schema: bool = False
     ) -> Iterator[None]:
-        """Hold what one advance-publish window needs, as far as it can be had in time."""
+        """Hold the locks of one commit, as far as they are free in time."""
         if not self.enabled:
             yield
             return
@@ -40,22 +41,22 @@ class LockManager:
         deadline = SYSTEM_CLOCK.monotonic() + wait_seconds
         with ExitStack() as stack:
             for name in names:
-                gate = self._gate(name)
-                if not gate.acquire(timeout=max(0.0, deadline - SYSTEM_CLOCK.monotonic())):
+                lock = self._lock(name)
+                if not lock.acquire(timeout=max(0.0, deadline - SYSTEM_CLOCK.monotonic())):
                     break
-                stack.callback(gate.release)
+                stack.callback(lock.release)
             yield
 
-    def _gate(self, name: str) -> threading.Lock:
-        with self._lock:
-            return self._gates.setdefault(name, threading.Lock())
+    def _lock(self, name: str) -> threading.Lock:
+        with self._latch:
+            return self._locks.setdefault(name, threading.Lock())
 
 
 _by_root: dict[str, LockManager] = {}
-_by_root_lock = threading.Lock()
+_by_root_latch = threading.Lock()
 
 
 def lock_manager_of(root_uri: str) -> LockManager:
-    """The gates of a root, the same for every opener in this process."""
-    with _by_root_lock:
+    """Return the locks of a root, the same for all openers in this process."""
+    with _by_root_latch:
         return _by_root.setdefault(root_uri, LockManager())

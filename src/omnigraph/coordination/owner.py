@@ -1,4 +1,4 @@
-"""Whose intent or lease is it, and is that process provably gone?"""
+"""The identity of a process that owns an intent or a lease, and its liveness."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ _PID_MAX = 2**31 - 1
 
 @frozen
 class Owner:
-    """A process, named so that a restarted machine or a reused process id cannot be mistaken for
-    it.
-    """
+    """A process. A restarted machine or a reused process id makes another owner."""
 
     host: str
     pid: int
@@ -28,14 +26,14 @@ class Owner:
     nonce: str
 
     def is_here(self) -> bool:
-        """Whether it belongs to this machine, and so can be judged."""
+        """Return whether the process runs on this machine, which can observe it."""
         return self.host == _this_host()
 
     def is_this_process(self) -> bool:
         return self.is_here() and self.pid == os.getpid() and self.started == _start_of(self.pid)
 
     def is_gone(self) -> bool:
-        """True only when it certainly is: other machines' processes cannot be judged from here."""
+        """Return True only with certainty: processes of other machines cannot be observed."""
         if not self.is_here():
             return False
         try:
@@ -51,7 +49,7 @@ class Owner:
 
     @staticmethod
     def from_json(body: dict[str, Any]) -> Owner:
-        """Raises ValueError for what no process could have written."""
+        """Raise ValueError for a body that no process wrote."""
         pid, names = body["pid"], (body["host"], body["started"], body["nonce"])
         if not isinstance(pid, int) or not 0 < pid <= _PID_MAX:
             raise ValueError(f"{pid!r} is no process id")
@@ -61,24 +59,24 @@ class Owner:
 
 
 def current_owner() -> Owner:
-    """This process."""
+    """Return this process as an owner."""
     pid = os.getpid()
     return Owner(_this_host(), pid, _own_start(pid), new_short_id())
 
 
 @cache
 def _own_start(pid: int) -> str:
-    """Asked twice by every write; a process is born once."""
+    """Cache the start of this process; every write needs it twice."""
     return _start_of(pid)
 
 
-# A child may get the number of an ancestor that is gone.
+# A child may get the process id of an ancestor that has ended.
 os.register_at_fork(after_in_child=_own_start.cache_clear)
 
 
 @cache
 def _this_host() -> str:
-    """The machine since its last start, and the process namespace: containers share the first."""
+    """Return the boot id of the machine and the process namespace; containers share the former."""
     boot = Path("/proc/sys/kernel/random/boot_id")
     namespace = Path("/proc/self/ns/pid")
     try:
@@ -88,7 +86,7 @@ def _this_host() -> str:
 
 
 def _start_of(pid: int) -> str:
-    """When a process started, as the kernel counts it; empty where it does not tell."""
+    """Return the start of a process in kernel ticks; empty where it is not available."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

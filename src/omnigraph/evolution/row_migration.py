@@ -21,7 +21,7 @@ from omnigraph.datatypes.arrow import arrow_type, table_schema
 from omnigraph.datatypes.types import DataType, spell_type
 from omnigraph.errors import SchemaFailure
 from omnigraph.frozen import frozen
-from omnigraph.ports.tables import Filling
+from omnigraph.ports.tables import ColumnFill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -136,7 +136,7 @@ class RowMigration:
         fill = self.fills.get(prop.id)
         return kept if fill is None else pc.coalesce(kept, self._value(fill, prop, rows))
 
-    def filling(self) -> Filling | None:
+    def filling(self) -> ColumnFill | None:
         """The same as a table is reshaped by: a few rows at a time, only what has to be written."""
         if not self.written:
             return None
@@ -146,7 +146,7 @@ class RowMigration:
             columns = [self.column(prop, batch) for prop in self.written]
             return pa.RecordBatch.from_arrays(columns, list(names))
 
-        return Filling(names, self.reads(self.written), compute)
+        return ColumnFill(names, self.reads(self.written), compute)
 
     def _predecessor(self, prop: Property) -> Property | None:
         return self.before.by_id.get(prop.id)

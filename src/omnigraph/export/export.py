@@ -127,7 +127,7 @@ def write_rows(
 ) -> None:
     """Write the rows of one type, or of some parts of its table."""
     if kind == "ndjson":
-        for batch in table.batches(parts=parts):
+        for batch in table.batches(fragments=parts):
             check_cancelled()
             file.write(json_lines(entity, batch))
         return
@@ -138,7 +138,7 @@ def write_rows(
     if kind == "csv":
         schema = pa.schema([_csv_field(field) for field in schema])
     with _writer(kind, file, schema) as writer:
-        for batch in table.batches([column for column, _ in columns], parts=parts):
+        for batch in table.batches([column for column, _ in columns], fragments=parts):
             check_cancelled()
             arrays = [batch.column(column) for column, _ in columns]
             if kind == "csv":

@@ -67,7 +67,7 @@ def locate(table: Table, ids: pa.Array | pa.ChunkedArray) -> pa.Table:
     """Which of the ids exist, and where: ``id``, row address."""
     if 0 < len(ids) <= PUSHED_MAX and table.pin.rows:
         # Most ids of most writes are new, and that is often known without a look.
-        ids = table.may_hold(ID.column, pc.unique(ids))
+        ids = table.might_contain(ID.column, pc.unique(ids))
         if not len(ids):
             return _NOWHERE
     found = find_rows(table, ID.column, ids, [ID.column], addresses=True)

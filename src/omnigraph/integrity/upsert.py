@@ -34,7 +34,7 @@ def find_stored(
     likely = pc.unique(ids)
     if len(likely) and table.pin.rows:
         # A new id is usually recognised from memory, without a scan.
-        likely = table.may_hold(ID.column, likely)
+        likely = table.might_contain(ID.column, likely)
     return find_rows(table, ID.column, likely, wanted, addresses=True)
 
 

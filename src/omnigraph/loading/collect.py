@@ -158,7 +158,7 @@ class _Gathering:
     def _read_file(self, source: Any, entity: EntityType | None) -> None:
         name = stream_name(source)
         if formats.is_lance(source, self._request.format):
-            rows = self._tables.open_outside(str(source)).batches()
+            rows = self._tables.open_external(str(source)).batches()
             self._read_tables(rows, _require_type(entity, f"{name} is lance: it"), name)
             return
         with open_stream(source, self.digest) as (tap, stream):

@@ -25,7 +25,7 @@ __all__ = ["UNCOVERED_ROWS_FAR", "maintain_slice"]
 # Far past what is no reason to work: so many rows are worth a commit of their own.
 UNCOVERED_ROWS_FAR = 20_000
 _SLICE_ROWS_MAX = 500_000
-_LOOKUPS = frozenset({IndexKind.ORDER, IndexKind.MEMBERS})
+_LOOKUPS = frozenset({IndexKind.BTREE, IndexKind.BITMAP})
 
 
 def maintain_slice(engine: Engine, branch: str = MAIN) -> EnsureResult | None:

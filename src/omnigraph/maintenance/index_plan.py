@@ -57,7 +57,7 @@ def declared_indexes(entity: EntityType) -> tuple[DeclaredIndex, ...]:
 
 def _declared(entity: EntityType) -> Iterator[DeclaredIndex]:
     for prop in (ID, SRC, DST) if isinstance(entity, EdgeType) else (ID,):
-        yield DeclaredIndex(prop, IndexSpec(prop.column, IndexKind.ORDER))
+        yield DeclaredIndex(prop, IndexSpec(prop.column, IndexKind.BTREE))
     # Uniqueness is checked by looking values up, as keys are.
     for members in (entity.key or (), *entity.uniques):
         for prop in (entity.by_id[member] for member in members):
@@ -74,15 +74,15 @@ def _kinds_of(dtype: DataType) -> tuple[IndexKind, ...]:
     match dtype:
         case ScalarType(Scalar.STRING):
             # No NGRAM beside it: of the scalar indexes of a column Lance asks the first one only.
-            return (IndexKind.ORDER, IndexKind.WORDS)
+            return (IndexKind.BTREE, IndexKind.INVERTED)
         case ScalarType(Scalar.BOOL):
-            return (IndexKind.MEMBERS,)
+            return (IndexKind.BITMAP,)
         case ScalarType(Scalar.BLOB):
             return ()
         case ScalarType() | EnumType():
-            return (IndexKind.ORDER,)
+            return (IndexKind.BTREE,)
         case VectorType():
-            return (IndexKind.VECTOR,)
+            return (IndexKind.IVF,)
         case _:
             return ()
 

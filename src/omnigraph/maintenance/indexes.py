@@ -142,7 +142,7 @@ def plan_table(
 ) -> list[tuple[DeclaredIndex, IndexStep]]:
     """What each declared index of a type needs."""
     present = {index.spec: index for index in table.indexes()}
-    parts = table.parts()
+    parts = table.fragments()
     steps = []
     for declared in declared_indexes(entity):
         if declared.spec.kind not in kinds:
@@ -180,7 +180,7 @@ def _chosen(view: WriteSnapshot, names: frozenset[str] | None) -> list[EntityTyp
 def _outcome(
     entity: EntityType, table: Table, declared: DeclaredIndex, step: IndexStep
 ) -> IndexOutcome:
-    parts = table.parts()
+    parts = table.fragments()
     return IndexOutcome(
         entity.name,
         declared.prop.name,
@@ -197,12 +197,10 @@ def _checked(
     """The step, as far as the rows themselves allow or demand it."""
     works = step.action is not IndexAction.SKIP
     match declared.spec.kind:
-        case IndexKind.VECTOR if works and not _count_vectors(
-            table, declared.spec.column, step.parts
-        ):
+        case IndexKind.IVF if works and not _count_vectors(table, declared.spec.column, step.parts):
             return IndexStep(IndexAction.SKIP, "there is no vector with a direction")
-        case IndexKind.WORDS if index is not None and not works and _lacks_notes(table, index):
-            everything = tuple(place for place, part in enumerate(table.parts()) if part.rows)
+        case IndexKind.INVERTED if index is not None and not works and _lacks_notes(table, index):
+            everything = tuple(place for place, part in enumerate(table.fragments()) if part.rows)
             return IndexStep(IndexAction.REBUILD, "rows have moved since it was built", everything)
         case _:
             return step
@@ -210,11 +208,11 @@ def _checked(
 
 def _lacks_notes(table: Table, index: IndexInfo) -> bool:
     """Whether relevance could not be computed through the index: compaction writes new parts."""
-    parts = table.parts()
+    parts = table.fragments()
     noted: set[str] = set()
     for segment in index.segments:
         noted |= read_notes(table.index_notes(segment) or b"").keys()
-    covered = {place for segment in index.segments for place in segment.parts}
+    covered = {place for segment in index.segments for place in segment.fragments}
     return any(parts[place].rows and parts[place].key not in noted for place in covered)
 
 
@@ -224,22 +222,22 @@ def _segment(table: Table, declared: DeclaredIndex, step: IndexStep) -> NewSegme
         declared.spec,
         step.parts,
         replaces=step.action is IndexAction.REBUILD,
-        values=_count_vectors(table, column, step.parts) if kind is IndexKind.VECTOR else None,
-        notes=_count_words(table, column, step.parts) if kind is IndexKind.WORDS else None,
+        values=_count_vectors(table, column, step.parts) if kind is IndexKind.IVF else None,
+        notes=_count_words(table, column, step.parts) if kind is IndexKind.INVERTED else None,
     )
 
 
 def _count_vectors(table: Table, column: str, parts: Sequence[int]) -> int:
-    batches = table.batches([column], parts=parts)
+    batches = table.batches([column], fragments=parts)
     return sum(count_indexable(batch.column(column)) for batch in batches)
 
 
 def _count_words(table: Table, column: str, parts: Sequence[int]) -> bytes:
     """The lengths of the texts, to be noted with the index."""
-    every = table.parts()
+    every = table.fragments()
     lengths = []
     for place in parts:
-        rows = table.scan([column], row_addresses=True, parts=[place])
+        rows = table.scan([column], row_addresses=True, fragments=[place])
         texts, offsets = joined_array(rows.column(column)), offsets_of(rows)
         lengths.append(
             (every[place].key, FragmentTextLengths.of(texts, offsets, every[place].written))

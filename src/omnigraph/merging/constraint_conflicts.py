@@ -147,7 +147,7 @@ def edges_at(merge: TypeMerge, source: str) -> list[str]:
     three = merge.three
     base, ours, _ = three.pins(merge.id)
     if base is not None and ours is not None and base != ours:
-        left, written = three.ours.root.tables.unshared(base, ours)
+        left, written = three.ours.root.tables.differing_rows(base, ours)
         for snapshot, part in ((three.base, left), (three.ours, written)):
             batches = snapshot.table(merge.id).read(part, list(columns.values()))
             found += [pa.Table.from_batches([batch]) for batch in batches]

@@ -108,7 +108,7 @@ class _Removed:
         base, ours, _ = three.pins(merge.id)
         if base is None or ours is None or base == ours:
             return _NO_IDS
-        left, written = three.ours.root.tables.unshared(base, ours)
+        left, written = three.ours.root.tables.differing_rows(base, ours)
         before = _read(Side(three.base.table(merge.id), {ID.id: ID.column}), left)
         after = _read(Side(three.ours.table(merge.id), {ID.id: ID.column}), written)
         lost = without(before, ID.column, after.column(ID.column)).column(ID.column)
@@ -147,7 +147,7 @@ def _written_by_ours(merge: TypeMerge) -> pa.Table:
     elif ours is None or base == ours:
         return pa.table(dict.fromkeys(_ENDS.values(), _NO_IDS))
     else:
-        rows = _read(side, three.ours.root.tables.unshared(base, ours)[1])
+        rows = _read(side, three.ours.root.tables.differing_rows(base, ours)[1])
     decided = pa.array([key for key, _, _ in merge.outcomes()], pa.string())
     return without(rows, ID.column, merge.changed.ids, decided)
 

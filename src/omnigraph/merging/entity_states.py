@@ -57,7 +57,7 @@ def find_entity_states(
         return _search(changed, ours, None, ~nowhere)
     if ours.table.pin == base.table.pin:
         return EntityStates(changed.before_at, existed, nowhere)
-    left, written = tables.unshared(base.table.pin, ours.table.pin)
+    left, written = tables.differing_rows(base.table.pin, ours.table.pin)
     moved = ~existed | _is_in(changed.before_at, left)
     return _search(changed, ours, written, moved)
 

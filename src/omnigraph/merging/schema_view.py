@@ -183,7 +183,7 @@ class _ShapedTable:
         for batch in self._table.read(rows, self._sources(columns), row_ids=row_ids):
             yield pa.RecordBatch.from_pydict(self._columns(batch, columns))
 
-    def may_hold(self, _column: str, values: pa.Array) -> pa.Array:
+    def might_contain(self, _column: str, values: pa.Array) -> pa.Array:
         """Any of them: a value may be made when it is read."""
         return values
 

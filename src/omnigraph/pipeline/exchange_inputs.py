@@ -43,7 +43,7 @@ def key_feed(name: str, part: TypeChunk, columns: Columns, left_out: tuple[str, 
 def branch_feeds(name: str, table: Table, columns: Columns, *, answers: bool) -> list[Feed]:
     """Return the rows of a table at its pin; ``ADDRESS`` and ``IDENTITY`` may be among the
     columns."""
-    parts = enumerate(table.parts())
+    parts = enumerate(table.fragments())
     feeds = []
     for group in grouped(parts, lambda part: part[1].rows, _ROWS_PER_FEED):
         read = partial(_read_branch, table.pin, dict(columns), tuple(place for place, _ in group))
@@ -80,7 +80,7 @@ def _read_branch(
     places = [column for column in wanted if column in _PLACES]
     batches = site.tables.open(pin).batches(
         [column for column in wanted if column not in _PLACES],
-        parts=parts,
+        fragments=parts,
         row_ids=IDENTITY in places,
         row_addresses=ADDRESS in places,
     )

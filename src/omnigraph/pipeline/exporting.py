@@ -127,7 +127,7 @@ def _slices(snapshot: Snapshot, entity: EntityType) -> Iterator[Slice]:
     table = snapshot.table(entity.id)
     waiting: list[int] = []
     weight = number = 0
-    for place, part in enumerate(table.parts()):
+    for place, part in enumerate(table.fragments()):
         if waiting and weight + part.rows > _ROWS_PER_FILE:
             yield Slice(entity, table.pin, number, tuple(waiting))
             waiting, weight, number = [], 0, number + 1

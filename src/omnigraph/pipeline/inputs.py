@@ -236,7 +236,7 @@ def _cut_row_groups(whole: Section, split_bytes: int) -> Iterator[Section]:
 
 
 def _cut_fragments(file: str, split_bytes: int, tables: TableStore) -> Iterator[Section]:
-    sizes = tables.open_outside(file).sizes
+    sizes = tables.open_external(file).sizes
     total = size_of(Path(file))
     per_row = total / max(sum(sizes), 1)
     whole = Section(file, "lance", total)
@@ -256,7 +256,7 @@ def _open_row_groups(section: Section) -> pa.RecordBatchReader:
 
 
 def _open_fragments(section: Section, tables: TableStore) -> pa.RecordBatchReader:
-    batches = tables.open_outside(section.file).batches(section.parts)
+    batches = tables.open_external(section.file).batches(section.parts)
     first = next(batches, None)
     if first is None:
         return pa.RecordBatchReader.from_batches(pa.schema([]), [])

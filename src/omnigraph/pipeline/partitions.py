@@ -32,7 +32,7 @@ def plan_partitions(
     table: Table, columns: Collection[str], where: Condition | None = None
 ) -> list[tuple[int, ...]]:
     """Return the positions of the parts that each task reads, for some columns."""
-    sizes = [part.rows for part in table.parts()]
+    sizes = [part.rows for part in table.fragments()]
     places = range(len(sizes)) if where is None else _matching(table, sizes, where)
     if where is not None:
         return _balanced(places, sizes, _ROWS_LOOKED_THROUGH)
@@ -73,7 +73,7 @@ def _is_indexed(table: Table, columns: Collection[str]) -> bool:
         index.spec.column
         for index in table.indexes()
         if index.spec is not None
-        and index.spec.kind in (IndexKind.ORDER, IndexKind.MEMBERS)
+        and index.spec.kind in (IndexKind.BTREE, IndexKind.BITMAP)
         and index.uncovered_rows <= _ROWS_LOOKED_THROUGH
     }
     return bool(columns) and covered.issuperset(columns)

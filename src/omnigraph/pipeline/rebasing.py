@@ -108,7 +108,7 @@ def _difference(
         before, after = old.manifest.pins[key], new.manifest.pins[key]
         if before.fingerprint == after.fingerprint:
             continue
-        gone, came = new.root.tables.unshared(before, after)
+        gone, came = new.root.tables.differing_rows(before, after)
         left -= gone.count + came.count
         if left < 0:
             return None

@@ -295,7 +295,7 @@ class TableReader(DataSourceReader):
             return
         order = self._order
         table = self._site.tables.open(order.pin)
-        found = table.batches(order.columns, filter=order.where, parts=partition.value)
+        found = table.batches(order.columns, filter=order.where, fragments=partition.value)
         for batch in _gathered(found):
             yield for_spark(batch.select(order.columns), order.schema)
 

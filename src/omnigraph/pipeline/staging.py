@@ -112,7 +112,7 @@ def _stage_bundle(site: GraphLocation, item: tuple[int, StagedBundle]) -> dict[s
     else:
         replaced = pa.concat_tables([rows for _, rows, _ in read])
         row_ids = np.concatenate([ids for _, _, ids in read])
-        staged = table.stage_part(insert=insert, replace=(row_ids, replaced))
+        staged = table.stage_partition(insert=insert, replace=(row_ids, replaced))
     return {"bundle": number, "staged": None if staged is None else staged.to_json()}
 
 
@@ -153,6 +153,6 @@ def _hide(
     types = rows.column("t").to_numpy()
     addresses = rows.column("address").to_numpy().astype(np.uint64)
     for t in np.unique(types).tolist():
-        staged = site.tables.open(pins[t]).stage_part(hide=addresses[types == t])
+        staged = site.tables.open(pins[t]).stage_partition(delete=addresses[types == t])
         if staged is not None:
             yield encode_result({"t": t, "staged": staged.to_json()})

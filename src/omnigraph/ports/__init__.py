@@ -1,4 +1,9 @@
-"""What the engine needs from the world, as protocols: small objects and versioned tables.
+"""Protocols of everything that the engine needs from outside.
+
+- ``objects``: small objects and whole files below one root;
+- ``tables``: versioned tables;
+- ``indexes``: indexes of a table;
+- ``embeddings``: embedding models.
 
 Every adapter passes the suite of its port in ``tests/contract``.
 """

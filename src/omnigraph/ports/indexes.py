@@ -1,7 +1,7 @@
-"""Indexes of a table: what is wanted, what is there, and how much of the table it covers.
+"""Indexes of a table: wanted ones, existing ones, and their coverage.
 
-An index covers parts of a table, each wholly. Rows of other parts are found by scanning them, so an
-index never decides what the answer is.
+A segment covers whole fragments of a table. Rows of other fragments are found by scans, so an index
+never changes a result.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ __all__ = ["IndexInfo", "IndexKind", "IndexSegment", "IndexSpec", "NewSegment"]
 
 
 class IndexKind(StrEnum):
-    """What an index is good for."""
+    """The structure of an index; its value is part of the index's name in storage."""
 
-    ORDER = "order"  # equality, ranges, prefixes
-    MEMBERS = "members"  # equality, where there are few different values
-    WORDS = "words"  # texts that have words
-    VECTOR = "vector"  # vectors near to a vector
+    BTREE = "order"  # equality, ranges, prefixes
+    BITMAP = "members"  # equality on columns with few distinct values
+    INVERTED = "words"  # words of texts
+    IVF = "vector"  # nearest neighbours of a vector
 
 
 @frozen
 class IndexSpec:
-    """An index that should be there."""
+    """A declared index."""
 
     column: str
     kind: IndexKind
@@ -36,15 +36,14 @@ class IndexSpec:
 
 @frozen
 class NewSegment:
-    """A segment to build: an index over some parts, by their places in ``Table.parts()``.
+    """A segment to build over some fragments, given by position in ``Table.fragments()``.
 
-    It replaces all segments that the index has when ``replaces`` is set. ``values`` is how many
-    values it will hold, where that is known. ``notes`` is kept with it, for whoever reads the
-    index; it lives exactly as long as the segment.
+    With ``replaces`` it replaces all segments of the index. ``values`` is the number of values that
+    it will hold, where known. ``notes`` are stored with the segment, for readers of the index.
     """
 
     spec: IndexSpec
-    parts: tuple[int, ...]
+    fragments: tuple[int, ...]
     replaces: bool = False
     values: int | None = None
     notes: bytes | None = None
@@ -52,18 +51,18 @@ class NewSegment:
 
 @frozen
 class IndexSegment:
-    """One segment of an index; ``parts`` are the places of what it covers."""
+    """One segment of an index; ``fragments`` are the positions of the fragments that it covers."""
 
     key: str
-    parts: tuple[int, ...]
+    fragments: tuple[int, ...]
 
 
 @frozen
 class IndexInfo:
-    """An index that is there.
+    """An existing index.
 
-    ``uncovered`` are the places of the parts that no segment covers. ``spec`` is None for an index
-    that this system did not make.
+    ``uncovered`` are the positions of fragments without a segment. ``spec`` is None for an index of
+    another system.
     """
 
     name: str

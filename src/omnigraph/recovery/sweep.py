@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.api.status import AuditRow, PendingIntent, RecoveryOutcome
-from omnigraph.coordination.heartbeat import HEART
+from omnigraph.coordination.heartbeat import HEARTBEATS
 from omnigraph.errors import Conflict, GraphError, NotFound, OperationVoid, StorageFault
 from omnigraph.recovery.audit import Audit
 from omnigraph.recovery.fence import OperationStatus, fence, operation_status, recovery_commit_of
@@ -104,7 +104,7 @@ class Recovery:
         return found
 
     def _resolve(self, keys: IntentKeys) -> AuditRow | None:
-        if HEART.is_living(keys.id):
+        if HEARTBEATS.is_active(keys.id):
             return None
         if not (keys.armed or keys.staging):
             # A heartbeat or a confirmation whose intent is gone: the last crumbs of a settled one.
@@ -177,7 +177,7 @@ class Recovery:
             return True
         if intent.owner.is_this_process():
             # Nobody knows better than we do whether we are still at work on it.
-            return not HEART.is_living(keys.id)
+            return not HEARTBEATS.is_active(keys.id)
         limits, clock = self._root.limits, self._root.clock
         age = (clock.now_micros() - intent.created_at_micros) / 1_000_000
         if age > limits.void_memory_seconds:

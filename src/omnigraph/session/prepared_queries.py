@@ -90,7 +90,7 @@ class SnapshotMemory:
         return any(
             index.spec is not None
             and index.spec.column == column
-            and index.spec.kind in (IndexKind.ORDER, IndexKind.MEMBERS)
+            and index.spec.kind in (IndexKind.BTREE, IndexKind.BITMAP)
             and index.uncovered_rows <= index.covered_rows
             for index in self._snapshot.table(TypeId(type_id)).indexes()
         )

@@ -206,7 +206,7 @@ def _wait(stage: _Stage) -> None:
 
 def _unguarded(stage: _Stage) -> None:
     """Switch off what only saves wasted work."""
-    stage.engine.attempts.gates.enabled = False
+    stage.engine.attempts.locks.enabled = False
     stage.engine.attempts.lease.enabled = False
 
 

@@ -47,7 +47,7 @@ class MemoryTable:
             return found
         return found.append_column(ROW_ADDRESS, pa.array(range(found.num_rows), pa.uint64()))
 
-    def parts(self) -> tuple[Fragment, ...]:
+    def fragments(self) -> tuple[Fragment, ...]:
         count = self._rows.num_rows
         return (Fragment(self.pin.path, count, count),) if count else ()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from omnigraph.adapters.lance.imports import load_lance
+from omnigraph.adapters.lance.handles.imports import load_lance
 from omnigraph.testing.processes import ProcessGroup
 
 # Loading it loads everything that a child needs.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from omnigraph.coordination.heartbeat import HEART
+from omnigraph.coordination.heartbeat import HEARTBEATS
 from omnigraph.coordination.lease import Lease
 from omnigraph.coordination.locks import lock_manager_of
 from omnigraph.coordination.owner import current_owner
@@ -78,7 +78,7 @@ class WriteTransactions:
         self._heads = heads
         self._lineage = lineage
         self._recovery = recovery
-        self.gates = lock_manager_of(root.objects.uri)
+        self.locks = lock_manager_of(root.objects.uri)
         self.lease = Lease(root)
 
     def run(self, request: WriteRequest, writer: Writer) -> Manifest | None:
@@ -99,7 +99,7 @@ class WriteTransactions:
         self._recovery.sweep()
         intents, limits = self._recovery.intents, self._root.limits
         job = self._announcement(request, writer)
-        with HEART.beating(intents, job.id, limits.heartbeat_seconds):
+        with HEARTBEATS.renewing(intents, job.id, limits.heartbeat_seconds):
             try:
                 intents.announce(job)
                 reach("attempt.announced")
@@ -208,7 +208,7 @@ class WriteTransactions:
             # The threads of one process wait for each other without asking storage.
             wait = self._root.limits.lease_wait_seconds
             stack.enter_context(
-                self.gates.held(branch=request.branch, tables=(), wait_seconds=wait)
+                self.locks.held(branch=request.branch, tables=(), wait_seconds=wait)
             )
         stack.enter_context(self.lease.held(long=not pace.is_quick))
 
@@ -216,7 +216,7 @@ class WriteTransactions:
         """Take gates and lease for what was prepared. Whoever has the lease already takes no gate:
         others wait for it inside theirs."""
         stack.enter_context(
-            self.gates.held(
+            self.locks.held(
                 branch=request.branch,
                 tables=[effect.type_id for effect in prepared.effects],
                 wait_seconds=self._root.limits.lease_wait_seconds,
@@ -321,7 +321,7 @@ class WriteTransactions:
             hoped or {},
         )
         with (
-            HEART.beating(intents, operation, limits.heartbeat_seconds),
+            HEARTBEATS.renewing(intents, operation, limits.heartbeat_seconds),
             alongside(ahead, apart=hoped is not None) as drafted,
         ):
             confirmed = False

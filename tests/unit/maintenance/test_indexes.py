@@ -50,7 +50,7 @@ def declared(name: str) -> list[tuple[str, IndexKind]]:
 
 
 def test_a_node_type_declares_an_index_per_use_of_its_properties() -> None:
-    order, words = IndexKind.ORDER, IndexKind.WORDS
+    order, words = IndexKind.BTREE, IndexKind.INVERTED
     assert declared("Doc") == [
         ("id", order),
         ("slug", order),
@@ -58,10 +58,10 @@ def test_a_node_type_declares_an_index_per_use_of_its_properties() -> None:
         ("body", order),
         ("body", words),
         ("kind", order),
-        ("read", IndexKind.MEMBERS),
+        ("read", IndexKind.BITMAP),
         ("pages", order),
         ("published", order),
-        ("vec", IndexKind.VECTOR),
+        ("vec", IndexKind.IVF),
     ]
 
 
@@ -74,7 +74,7 @@ def test_an_edge_type_declares_its_endpoints() -> None:
 
 def body_words() -> DeclaredIndex:
     [doc] = catalog_of(SCHEMA).nodes
-    return next(each for each in declared_indexes(doc) if each.spec.kind is IndexKind.WORDS)
+    return next(each for each in declared_indexes(doc) if each.spec.kind is IndexKind.INVERTED)
 
 
 def planned(parts: list[int], covered: int | None, *, force: bool = False) -> IndexStep:
@@ -139,7 +139,7 @@ def test_all_indexes_are_one_commit_of_maintenance(graph: Graph) -> None:
     built = {
         (each.property, each.kind) for each in done.outcomes if each.action is IndexAction.BUILD
     }
-    assert ("body", IndexKind.WORDS) in built
+    assert ("body", IndexKind.INVERTED) in built
     covered = {each.property: each.covered_rows for each in graph.indexes() if each.lance_type}
     assert set(covered.values()) == {2}
 
@@ -154,7 +154,7 @@ def test_there_is_no_commit_when_there_is_nothing_to_do(graph: Graph) -> None:
 
 def test_a_vector_index_waits_for_a_vector(graph: Graph) -> None:
     [vector] = [
-        each for each in graph.ensure_indices(force=True).outcomes if each.kind is IndexKind.VECTOR
+        each for each in graph.ensure_indices(force=True).outcomes if each.kind is IndexKind.IVF
     ]
     assert (vector.action, vector.reason) == (
         IndexAction.SKIP,
@@ -166,7 +166,7 @@ def test_new_rows_are_covered_by_the_next_run(graph: Graph) -> None:
     graph.ensure_indices(force=True)
     graph.mutate(ADD, {"s": "c", "b": "new fox"})
     words = {each.kind: each for each in graph.indexes() if each.property == "body"}
-    assert words[IndexKind.WORDS].uncovered_rows > 0
+    assert words[IndexKind.INVERTED].uncovered_rows > 0
     done = graph.ensure_indices(force=True)
     assert done.commit is not None
     assert all(not each.uncovered_rows for each in graph.indexes() if each.lance_type)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.api.commits import WriterKind
 from omnigraph.api.merges import MergeOutcome, MergeRequest
 from omnigraph.errors import Conflict, InvalidInput, MergeConflict, NotFound

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.server.conftest import G
 
 import omnigraph
-from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.cli.program import run
 from omnigraph.client import connect
 from omnigraph.errors import StorageFault

@@ -14,7 +14,7 @@ import pytest
 from tests.unit.server.conftest import TOKENS, G, Serve, bearer
 
 import omnigraph
-from omnigraph.adapters.lance.blobs import LanceBlob
+from omnigraph.adapters.lance.reading.blobs import LanceBlob
 from omnigraph.server.serve import ServeRequest, make_server, serving
 from omnigraph.server.settings import ServerLimits
 

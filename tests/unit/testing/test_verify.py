@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.adapters.lance.versions import manifest_name
+from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.api.refs import TagRef
 from omnigraph.api.status import AuditRow, RecoveryOutcome
 from omnigraph.runtime.ids import new_ulid

@@ -1,7 +1,12 @@
 """Tables on Lance.
 
-``tables`` is the adapter. It opens pins through ``handles``, reads through ``read``, writes through
-``staging`` (the only module that does), moves versions through ``commit``, syncs through ``sync``.
+In reading order:
+
+- ``handles``: opened versions and their identity;
+- ``reading``: scans, lookups, indexes, differences;
+- ``staging``: data files and descriptions of changes;
+- ``commits``: new versions, and their durability;
+- ``table``: one version, ``tables``: the adapter.
 """
 
 from omnigraph.adapters.lance.tables import LanceTables

@@ -1,21 +1,28 @@
-"""A table at one version: what can be read from it and staged on it."""
+"""A table at one version: reading it and staging changes of it."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.adapters.lance import staging
-from omnigraph.adapters.lance.blobs import decode_schema, encode_schema, has_blobs, open_blob
-from omnigraph.adapters.lance.failures import reading
-from omnigraph.adapters.lance.files import staged_files
-from omnigraph.adapters.lance.handle_metadata import fragments_of, schema_of
-from omnigraph.adapters.lance.indexes import describe_indexes, notes_key
-from omnigraph.adapters.lance.membership import PRESENCE
-from omnigraph.adapters.lance.operations import OperationKind, TableOperation
-from omnigraph.adapters.lance.search import find, search_vector, search_words
-from omnigraph.adapters.lance.shared_files import read_rows
-from omnigraph.adapters.lance.staged_parts import combine
+from omnigraph.adapters.lance.handles.failures import reading
+from omnigraph.adapters.lance.handles.metadata import fragments_of, schema_of
+from omnigraph.adapters.lance.reading.blobs import (
+    decode_schema,
+    encode_schema,
+    has_blobs,
+    open_blob,
+)
+from omnigraph.adapters.lance.reading.indexes import describe_indexes, notes_key
+from omnigraph.adapters.lance.reading.membership import MEMBERSHIP
+from omnigraph.adapters.lance.reading.row_sets import read_rows
+from omnigraph.adapters.lance.reading.search import find, search_vector, search_words
+from omnigraph.adapters.lance.staging import changes as staging
+from omnigraph.adapters.lance.staging.combination import combine
+from omnigraph.adapters.lance.staging.files import staged_files
+from omnigraph.adapters.lance.staging.index_segments import stage_indexes
+from omnigraph.adapters.lance.staging.operations import OperationKind, TableOperation
+from omnigraph.adapters.lance.staging.reshape import stage_reshape
 from omnigraph.errors import NotFound
 from omnigraph.ports.tables import Fragment, Staged
 
@@ -25,10 +32,10 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from omnigraph.adapters.lance.blobs import LanceBlob
-    from omnigraph.adapters.lance.root import LanceRoot
+    from omnigraph.adapters.lance.handles.root import LanceRoot
+    from omnigraph.adapters.lance.reading.blobs import LanceBlob
     from omnigraph.ports.indexes import IndexInfo, IndexSegment, NewSegment
-    from omnigraph.ports.tables import Filling, Pin, RowSet
+    from omnigraph.ports.tables import ColumnFill, Pin, RowSet
 
 __all__ = ["LanceTable"]
 
@@ -66,7 +73,7 @@ class LanceTable:
         limit: int | None = None,
         row_ids: bool = False,
         row_addresses: bool = False,
-        parts: Sequence[int] | None = None,
+        fragments: Sequence[int] | None = None,
     ) -> pa.Table:
         with reading(self._pin.path):
             return self._scanner(
@@ -75,10 +82,10 @@ class LanceTable:
                 limit=limit,
                 with_row_id=row_ids,
                 with_row_address=row_addresses,
-                fragments=self._fragments(parts),
+                fragments=self._chosen(fragments),
             ).to_table()
 
-    def parts(self) -> tuple[Fragment, ...]:
+    def fragments(self) -> tuple[Fragment, ...]:
         with reading(self._pin.path):
             return tuple(
                 Fragment(each.name, each.rows, each.physical_rows)
@@ -92,7 +99,7 @@ class LanceTable:
         filter: Any = None,  # noqa: A002 - as above
         row_ids: bool = False,
         row_addresses: bool = False,
-        parts: Sequence[int] | None = None,
+        fragments: Sequence[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
         with reading(self._pin.path):
             yield from self._scanner(
@@ -100,7 +107,7 @@ class LanceTable:
                 filter=filter,
                 with_row_id=row_ids,
                 with_row_address=row_addresses,
-                fragments=self._fragments(parts),
+                fragments=self._chosen(fragments),
             ).to_batches()
 
     def take(self, positions: np.ndarray, columns: Sequence[str]) -> pa.Table:
@@ -129,14 +136,14 @@ class LanceTable:
         with reading(self._pin.path):
             return find(self._dataset, filter)
 
-    def may_hold(self, column: str, values: pa.Array) -> pa.Array:
+    def might_contain(self, column: str, values: pa.Array) -> pa.Array:
         with reading(self._pin.path):
-            return PRESENCE.may_hold(self._dataset, column, values)
+            return MEMBERSHIP.might_contain(self._dataset, column, values)
 
     def indexes(self) -> tuple[IndexInfo, ...]:
-        parts = self.parts()
+        fragments = self.fragments()
         with reading(self._pin.path):
-            return describe_indexes(self._dataset, parts)
+            return describe_indexes(self._dataset, fragments)
 
     def index_notes(self, segment: IndexSegment) -> bytes | None:
         try:
@@ -188,33 +195,33 @@ class LanceTable:
         )
         return None if operation is None else self._staged(operation)
 
-    def stage_part(
+    def stage_partition(
         self,
         *,
-        hide: np.ndarray | None = None,
+        delete: np.ndarray | None = None,
         replace: tuple[np.ndarray, pa.Table] | None = None,
         insert: pa.Table | None = None,
     ) -> Staged | None:
         self._root.require_present()
-        operation = staging.stage_part(
+        operation = staging.stage_partition(
             self._dataset,
             path=self._pin.path,
             fingerprint=self._pin.fingerprint,
-            hide=hide,
+            delete=delete,
             replace=replace,
             insert=insert,
         )
         return None if operation is None else self._staged(operation)
 
-    def combine(self, parts: Iterable[Staged]) -> Staged | None:
-        return combine(self._pin, parts)
+    def combine(self, partitions: Iterable[Staged]) -> Staged | None:
+        return combine(self._pin, partitions)
 
-    def stage_reshape(self, schema: pa.Schema, filling: Filling | None = None) -> Staged | None:
+    def stage_reshape(self, schema: pa.Schema, fill: ColumnFill | None = None) -> Staged | None:
         self._root.require_present()
-        operation = staging.stage_reshape(
+        operation = stage_reshape(
             self._dataset,
             encode_schema(schema),
-            filling,
+            fill,
             path=self._pin.path,
             fingerprint=self._pin.fingerprint,
         )
@@ -224,7 +231,7 @@ class LanceTable:
         if not segments:
             return None
         self._root.require_present()
-        change = staging.stage_indexes(self._dataset, segments, path=self._pin.path)
+        change = stage_indexes(self._dataset, segments, path=self._pin.path)
         for wanted, made in zip(segments, change.new, strict=True):
             if wanted.notes is not None:
                 key = notes_key(self._pin.path, made["uuid"])
@@ -233,11 +240,11 @@ class LanceTable:
             TableOperation(OperationKind.INDEX, self._pin.fingerprint, indexes=change)
         )
 
-    def _fragments(self, parts: Sequence[int] | None) -> list[Any] | None:
-        if parts is None:
+    def _chosen(self, positions: Sequence[int] | None) -> list[Any] | None:
+        if positions is None:
             return None
-        fragments = self._dataset.get_fragments()
-        return [fragments[place] for place in parts]
+        every = self._dataset.get_fragments()
+        return [every[position] for position in positions]
 
     def _scanner(self, columns: Sequence[str] | None, **options: Any) -> Any:
         if self._blobs:

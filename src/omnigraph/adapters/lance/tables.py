@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.adapters.lance import staging
-from omnigraph.adapters.lance.blobs import encode_schema, has_blobs
-from omnigraph.adapters.lance.commit import Committed, Committer
-from omnigraph.adapters.lance.external import LanceInput
-from omnigraph.adapters.lance.failures import reading, table_missing, table_raced
-from omnigraph.adapters.lance.files import fragment_files, require_files
-from omnigraph.adapters.lance.fingerprint import new_fingerprint, operation_of
-from omnigraph.adapters.lance.handle_metadata import field_names, inherit
-from omnigraph.adapters.lance.handles import HandleCache
-from omnigraph.adapters.lance.imports import load_lance
-from omnigraph.adapters.lance.indexes import segment_directory
-from omnigraph.adapters.lance.operations import (
+from omnigraph.adapters.lance.commits.committer import Committed, Committer
+from omnigraph.adapters.lance.commits.quarantine import quarantine_torn
+from omnigraph.adapters.lance.commits.sync import NoSync, TableSync
+from omnigraph.adapters.lance.handles.cache import HandleCache
+from omnigraph.adapters.lance.handles.failures import reading, table_missing, table_raced
+from omnigraph.adapters.lance.handles.fingerprint import new_fingerprint, operation_of
+from omnigraph.adapters.lance.handles.imports import load_lance
+from omnigraph.adapters.lance.handles.metadata import field_names, inherit
+from omnigraph.adapters.lance.handles.root import LanceRoot
+from omnigraph.adapters.lance.handles.versions import VersionHistory
+from omnigraph.adapters.lance.reading.blobs import encode_schema, has_blobs
+from omnigraph.adapters.lance.reading.external import LanceInput
+from omnigraph.adapters.lance.reading.indexes import segment_directory
+from omnigraph.adapters.lance.reading.row_sets import all_rows, differing_rows
+from omnigraph.adapters.lance.staging.files import fragment_files, require_files
+from omnigraph.adapters.lance.staging.operations import (
     OperationKind,
     TableOperation,
     require_applicable,
     rows_after,
     with_plain_paths,
 )
-from omnigraph.adapters.lance.quarantine import quarantine_torn
-from omnigraph.adapters.lance.root import LanceRoot
-from omnigraph.adapters.lance.shared_files import all_rows, unshared_rows
-from omnigraph.adapters.lance.sync import NoSync, TableSync
+from omnigraph.adapters.lance.staging.writing import write_first_rows, write_rows
 from omnigraph.adapters.lance.table import LanceTable
-from omnigraph.adapters.lance.versions import VersionHistory
 from omnigraph.adapters.objects import open_objects
 from omnigraph.adapters.objects.options import bucket_options
 from omnigraph.adapters.objects.uris import Scheme, parse_uri
@@ -92,15 +92,15 @@ class LanceTables:
     def open(self, pin: Pin) -> LanceTable:
         return LanceTable(pin, self._handles.pinned(pin), self._root)
 
-    def open_outside(self, path: str) -> LanceInput:
+    def open_external(self, path: str) -> LanceInput:
         return LanceInput(path)
 
-    def unshared(self, before: Pin, after: Pin) -> tuple[RowSet, RowSet]:
+    def differing_rows(self, before: Pin, after: Pin) -> tuple[RowSet, RowSet]:
         old, new = self._handles.pinned(before), self._handles.pinned(after)
         with reading(after.path):
             if before.path != after.path:
                 return all_rows(old), all_rows(new)
-            return unshared_rows(self._objects, after.path, old, new)
+            return differing_rows(self._objects, after.path, old, new)
 
     def latest(self, path: str) -> Pin:
         return self._handles.pin(path, self._handles.at(path, self.latest_version(path)))
@@ -129,7 +129,7 @@ class LanceTables:
     def append(self, path: str, rows: pa.Table, *, operation_id: str) -> None:
         self._root.require_present()
         base = self.latest_version(path)
-        fragments = staging.write_rows(self._handles.at(path, base), rows, path=path)
+        fragments = write_rows(self._handles.at(path, base), rows, path=path)
         appended = load_lance().LanceOperation.Append(fragments)
         self._committer.append(path, base, appended, operation_id)
 
@@ -224,14 +224,14 @@ class LanceTables:
         """Data files for a manifest, and the handle that they were written through, if any."""
         if expected == 0:
             url, options = self._handles.url(path), self._handles.storage_options
-            return staging.write_first_rows(url, rows, path=path, storage_options=options), None
+            return write_first_rows(url, rows, path=path, storage_options=options), None
         version, handle = self._swapped.get(path) or (0, None)
         if version != expected:
             # A writer syncs the head that it builds on.
             handle = self._handles.at(path, expected)
             self._sync.files(self._contents(path, expected))
             self._sync_manifest(path, expected)
-        return staging.write_rows(handle, rows, path=path, mode="overwrite"), handle
+        return write_rows(handle, rows, path=path, mode="overwrite"), handle
 
     def _remember(self, path: str, version: int, dataset: Any) -> None:
         self._swapped.put(path, (version, dataset))

@@ -42,7 +42,7 @@ _NAMED_SHARE = 8
 
 def find_index(table: Table, column: str) -> IndexInfo | None:
     """The index of words of a column."""
-    wanted = IndexSpec(column, IndexKind.WORDS)
+    wanted = IndexSpec(column, IndexKind.INVERTED)
     return next((index for index in table.indexes() if index.spec == wanted), None)
 
 

@@ -64,7 +64,7 @@ def _layout(table: Table, cache: ByteCache) -> _Layout:
 
     def ask() -> _Layout:
         properties = {field.name: (field.metadata or {}).get(PROPERTY) for field in table.schema}
-        return _Layout(table.parts(), properties)
+        return _Layout(table.fragments(), properties)
 
     return cache.get_or_make((*pin_key(table.pin), "layout"), ask)
 
@@ -223,7 +223,7 @@ class _Reader(Generic[S]):
     def passing(self, place: int, start: int) -> Iterator[SearchSegment[S]]:
         """A part that is too large to be held, read through piece by piece."""
         size = max(1, _PASSING_BYTES // self._row_bytes())
-        for batch in self._table.batches([self._column], parts=[place]):
+        for batch in self._table.batches([self._column], fragments=[place]):
             for first in range(0, batch.num_rows, size):
                 self._meter.check()
                 values = batch.column(self._column).slice(first, size)
@@ -263,7 +263,7 @@ class _Reader(Generic[S]):
         places = [place for place, _ in runs]
 
         def make() -> S:
-            found = self._table.scan([self._column], parts=places)
+            found = self._table.scan([self._column], fragments=places)
             return self._make(joined_array(found.column(self._column)))
 
         key = _small_key(self._table, self._column, self._maker, places)
@@ -273,7 +273,7 @@ class _Reader(Generic[S]):
 
     def _read(self, place: int) -> _Kept[S]:
         part = self.parts[place]
-        found = self._table.scan([self._column], row_addresses=True, parts=[place])
+        found = self._table.scan([self._column], row_addresses=True, fragments=[place])
         offsets = None if part.rows == part.written else offsets_of(found)
         return _Kept(self._make(joined_array(found.column(self._column))), found.num_rows, offsets)
 
@@ -286,7 +286,7 @@ class _Reader(Generic[S]):
 
 def read_offsets(table: Table, place: int) -> Ints:
     """Which of the rows that were written are left of a part, by their offsets; ascending."""
-    return offsets_of(table.scan([], row_addresses=True, parts=[place]))
+    return offsets_of(table.scan([], row_addresses=True, fragments=[place]))
 
 
 def offsets_of(rows: pa.Table) -> Ints:

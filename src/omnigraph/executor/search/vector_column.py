@@ -245,7 +245,7 @@ class VectorColumn:
 
     def _by_index(self, query: Floats, count: int) -> Ranked | None:
         """The candidates of a vector index; None where there is no use of one."""
-        wanted = IndexSpec(self._column, IndexKind.VECTOR)
+        wanted = IndexSpec(self._column, IndexKind.IVF)
         if all(index.spec != wanted for index in self._table.indexes()):
             return None
         rows = self._table.search_vector(self._column, query, count + _INDEX_EXTRA, probes=_PROBES)
@@ -262,7 +262,7 @@ def describe_vector_search(table: Table, column: str, *, of_all: bool) -> str:
         return "no index: every row that is left is compared"
     if table.pin.rows * dim <= EXACT_VALUES:
         return f"no index: an exact search of {table.pin.rows} vectors is as fast"
-    wanted = IndexSpec(column, IndexKind.VECTOR)
+    wanted = IndexSpec(column, IndexKind.IVF)
     index = next((each for each in table.indexes() if each.spec == wanted), None)
     if index is None:
         return f"no index: there is none of vectors; all {table.pin.rows} are compared"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from omnigraph.adapters.lance.failures import reading, writing
+from omnigraph.adapters.lance.handles.failures import reading, writing
 from omnigraph.errors import StorageFault
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omnigraph.adapters.lance.membership import MembershipFilter
+from omnigraph.adapters.lance.reading.membership import MembershipFilter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def dataset(tmp_path: Path) -> Any:
 
 
 def asked(presence: MembershipFilter, dataset: Any, *ids: str) -> list[str]:
-    return presence.may_hold(dataset, "id", pa.array(ids, pa.string())).to_pylist()
+    return presence.might_contain(dataset, "id", pa.array(ids, pa.string())).to_pylist()
 
 
 def test_a_few_rows_are_read_at_the_first_question(dataset: Any) -> None:
@@ -38,7 +38,7 @@ def test_a_few_rows_are_read_at_the_first_question(dataset: Any) -> None:
 def test_a_table_that_is_asked_once_is_not_read(
     dataset: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omnigraph.adapters.lance.membership._READ_TOGETHER_ROWS", 2)
+    monkeypatch.setattr("omnigraph.adapters.lance.reading.membership._READ_TOGETHER_ROWS", 2)
     presence = MembershipFilter()
     assert asked(presence, dataset, "x", "a") == ["x", "a"]
     assert asked(presence, dataset, "x", "a") == ["x", "a"]
@@ -85,8 +85,8 @@ def test_a_file_that_was_crowded_out_is_unknown_again(dataset: Any) -> None:
 def test_a_large_file_is_read_beside_the_writes_that_ask(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omnigraph.adapters.lance.membership._READ_AT_ONCE_ROWS", 2)
-    monkeypatch.setattr("omnigraph.adapters.lance.membership._READ_TOGETHER_ROWS", 2)
+    monkeypatch.setattr("omnigraph.adapters.lance.reading.membership._READ_AT_ONCE_ROWS", 2)
+    monkeypatch.setattr("omnigraph.adapters.lance.reading.membership._READ_TOGETHER_ROWS", 2)
     large: Any = lance.write_dataset(rows("a", "b", "c"), tmp_path / "t")
     presence = MembershipFilter()
     for _ in range(2):
@@ -97,7 +97,7 @@ def test_a_large_file_is_read_beside_the_writes_that_ask(
 
 
 def _presence_threads() -> Any:
-    return (each for each in threading.enumerate() if each.name == "omnigraph-presence")
+    return (each for each in threading.enumerate() if each.name == "omnigraph-membership")
 
 
 @settings(max_examples=30, deadline=None)

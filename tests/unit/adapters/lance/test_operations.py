@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import lance
 import pyarrow as pa
 
-from omnigraph.adapters.lance.operations import fragment_body
+from omnigraph.adapters.lance.staging.operations import fragment_body
 
 if TYPE_CHECKING:
     from pathlib import Path

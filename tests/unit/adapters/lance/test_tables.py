@@ -10,14 +10,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from omnigraph.adapters.lance import LanceTables, fingerprint, handles
-from omnigraph.adapters.lance.handle_metadata import (
+from omnigraph.adapters.lance import LanceTables
+from omnigraph.adapters.lance.handles import cache as handles
+from omnigraph.adapters.lance.handles import fingerprint
+from omnigraph.adapters.lance.handles.metadata import (
     field_names,
     fragments_of,
     plain_fields,
     schema_of,
 )
-from omnigraph.adapters.lance.versions import VersionNaming, manifest_name, parse_manifest_name
+from omnigraph.adapters.lance.handles.versions import (
+    VersionNaming,
+    manifest_name,
+    parse_manifest_name,
+)
 from omnigraph.errors import Conflict, StorageFault, Unsupported
 
 if TYPE_CHECKING:
