@@ -347,7 +347,7 @@ def test_writing_what_breaks_a_rule_changes_nothing(spark: SparkSession, target:
 
     with pytest.raises(PySparkException, match=r"'ann'.* exists already"):
         write(people(spark, ("ann", 3)))
-    with pytest.raises(PySparkException, match="stands in record"):
+    with pytest.raises(PySparkException, match="repeated in record"):
         write(people(spark, ("zoe", 3), ("zoe", 4)))
     with pytest.raises(PySparkException, match="nme"):
         write(people(spark, ("zoe", 3)).withColumnRenamed("name", "nme"))

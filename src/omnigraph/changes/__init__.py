@@ -1,6 +1,11 @@
-"""What changed: between two states of a table, between two snapshots, along a branch.
+"""Comparison of tables and snapshots.
 
-``digest`` reduces rows to comparable words; ``compare`` finds the entities of a type that differ;
-``model`` is what a change looks like from outside; ``schema`` compares definitions; ``stream``
-tells all changes between two snapshots; ``tokens`` are the opaque places at which a reader goes on.
+Modules in reading order:
+
+* ``row_digests``: reduces rows to comparable digests.
+* ``compare``: finds the differing entities of one type.
+* ``model``: filters of changes.
+* ``schema``: compares definitions.
+* ``comparison``: streams all changes between two snapshots.
+* ``tokens``: opaque positions of a reader.
 """

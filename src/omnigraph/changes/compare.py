@@ -1,13 +1,12 @@
-"""Which entities of one type differ between two states, and how.
+"""The differing entities of one type between two states.
 
-First the files are asked: rows that lie in the same place in both versions are the same, and nobody
-reads them. What is left are candidates, of which many may be equal all the same: a compaction or
-the rewriting of a small tail moves rows without changing them. Candidates are read once as a
-stream, reduced to id, digest and address, and joined by id. Only rows that differ are read again,
-when somebody asks for them.
+Files come first: rows at the same place in both versions are equal and never read. The others are
+candidates, and many may be equal nevertheless: compaction and small rewrites move rows without
+changing them. Candidates are read once as a stream, reduced to id, digest and address, and joined
+by id. Only differing rows are read again, on demand.
 
-Memory: the ids, digests and addresses of at most ``_ROWS_PER_PASS`` candidates a side, and the
-differences themselves. Of more candidates each pass looks at a share, chosen by the digest of the
+Memory: the ids, digests and addresses of at most ``_ROWS_PER_PASS`` candidates per side, and the
+differences themselves. With more candidates, each pass processes a partition by the digest of the
 id.
 """
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["NOTHING", "Differences", "Images", "Side", "compare"]
 
 _ROWS_PER_PASS = 4_000_000
-# So many bytes of candidates stay in memory, so that a small difference is read once.
+# Up to so many bytes of candidates stay in memory, so that a small difference is read once.
 _KEPT_BYTES_MAX = 16 * 2**20
 
 
@@ -47,13 +46,13 @@ class Side:
 
 @frozen
 class Images:
-    """Rows of one side by address: from memory where they were kept, else from the table."""
+    """Rows of one side by address: from memory if retained, else from the table."""
 
     side: Side
     kept: pa.Table | None = None
 
     def at(self, addresses: np.ndarray, *, row_ids: bool = False) -> pa.Table:
-        """The rows at some addresses, in the order asked for, with their addresses."""
+        """Return the rows at some addresses, in that order, with their addresses."""
         found = self.kept
         if found is None or row_ids:
             wanted = RowSet(len(addresses), (), np.sort(addresses))
@@ -66,7 +65,7 @@ class Images:
 
 @frozen
 class Differences:
-    """Entities that differ, by id. An address is 0 on the side where the entity is not there."""
+    """Differing entities, by id. An address is 0 on the side that lacks the entity."""
 
     ids: pa.Array
     ops: np.ndarray
@@ -82,7 +81,7 @@ class Differences:
         return int(np.count_nonzero(self.ops == op))
 
     def select(self, chosen: np.ndarray) -> Differences:
-        """Some of them: a mask or positions."""
+        """Select some of them by a mask or by positions."""
         at = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         return Differences(
             self.ids.take(pa.array(at)),
@@ -95,7 +94,7 @@ class Differences:
 
 
 def compare(tables: TableStore, before: Side | None, after: Side | None) -> Differences:
-    """The differences between two states of a type; None: the type was not there."""
+    """Compute the differences between two states of a type; None: the type did not exist."""
     if before is None or after is None:
         return _one_sided(before, after)
     old, new = before.table.pin, after.table.pin
@@ -117,7 +116,7 @@ def compare(tables: TableStore, before: Side | None, after: Side | None) -> Diff
 
 @frozen
 class _Candidates:
-    """What is known of the rows of one side."""
+    """The candidates of one side."""
 
     side: Side
     ids: pa.Array
@@ -162,7 +161,7 @@ def _digest(side: Side, batch: pa.RecordBatch) -> np.ndarray:
 
 
 def _join(old: _Candidates, new: _Candidates) -> Differences:
-    """Join by id: what only one side has, and what both have with another digest."""
+    """Join by id: keep ids of one side, and ids with differing digests."""
     partner = pc.index_in(new.ids, value_set=old.ids)
     is_new = partner.is_null().to_numpy(zero_copy_only=False)
     new_at = np.flatnonzero(~is_new)
@@ -210,9 +209,10 @@ def _one_sided(before: Side | None, after: Side | None) -> Differences:
 
 
 def _hides_columns(before: Side, after: Side) -> bool:
-    """Whether rows that both versions hold in the same place may differ all the same: a column that
-    is there on both sides and belongs to a property on one of them only. A column that one side
-    lacks is no matter: a file that both sides share cannot hold it."""
+    """Return whether rows at the same place in both versions may differ nevertheless.
+
+    They may if a column exists on both sides but belongs to a property on only one of them. A
+    column that one side lacks is harmless: a shared file cannot contain it."""
     old, new = dict(before.columns), dict(after.columns)
     suspects = {name for _, name in old.items() ^ new.items()}
     return not suspects.isdisjoint(set(before.table.schema.names) & set(after.table.schema.names))
@@ -247,7 +247,7 @@ def _zeros(like: np.ndarray) -> np.ndarray:
 
 
 def _table(side: Side, batches: Iterator[pa.RecordBatch]) -> pa.Table:
-    """Batches as one table, also of none."""
+    """Combine batches into one table, also without batches."""
     found = list(batches)
     if found:
         return pa.Table.from_batches(found)

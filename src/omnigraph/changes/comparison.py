@@ -1,4 +1,4 @@
-"""All changes between two snapshots, type by type, as a stream in the frozen order."""
+"""All changes between two snapshots, by type, as a stream in canonical order."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = ["SnapshotComparison", "TypePair", "side_of"]
 
-# So many changes are fetched and decoded at once.
+# The number of changes that are read and decoded at once.
 _CHUNK_ROWS = 1_024
 
 
 @frozen
 class TypePair:
-    """A type as two snapshots know it; None where one of them does not."""
+    """A type in two snapshots; None where one of them lacks it."""
 
     before: EntityType | None
     after: EntityType | None
@@ -37,16 +37,16 @@ class TypePair:
     @property
     def entity(self) -> EntityType:
         found = self.after or self.before
-        assert found is not None  # noqa: S101 - a pair is made of what at least one side has
+        assert found is not None  # noqa: S101 - at least one side has the type
         return found
 
 
 @dataclass(frozen=True)
 class SnapshotComparison:
-    """Two snapshots side by side. ``before`` is None for what precedes the first commit.
+    """The comparison of two snapshots. ``before`` is None before the first commit.
 
-    ``known`` remembers differences between pins, so that the next page of a long answer need not
-    find them again.
+    ``known`` caches differences between pins, so that the next page of a long result does not
+    compute them again.
     """
 
     before: Snapshot | None
@@ -55,7 +55,7 @@ class SnapshotComparison:
     known: LruCache[Any, Differences] | None = None
 
     def pairs(self) -> list[TypePair]:
-        """The types whose entities may differ, in the frozen order. Reads nothing."""
+        """Return the types that may differ, in canonical order. Reads nothing."""
         old = self.before.catalog.types if self.before else {}
         new = self.after.catalog.types
         pairs = [TypePair(old.get(key), new.get(key)) for key in old.keys() | new.keys()]
@@ -67,7 +67,7 @@ class SnapshotComparison:
         )
 
     def changes(self, *, after: ChangePosition | None = None) -> Iterator[EntityChange]:
-        """The changes behind a position, each with its images."""
+        """Yield the changes after a position, each with its images."""
         for pair in self.pairs():
             if after is None or _place(pair) > (after.is_edge, after.type_id):
                 yield from self._of_type(pair, 0)
@@ -75,12 +75,12 @@ class SnapshotComparison:
                 yield from self._of_type(pair, after.number + 1)
 
     def summary(self) -> list[TypeSummary]:
-        """Counts per type that has any. A type that only one snapshot has is counted by its pin."""
+        """Count changes per type. A type that only one snapshot has is counted by its pin."""
         counted = [self._count(pair) for pair in self.pairs()]
         return [found for found in counted if found.total]
 
     def differences(self, pair: TypePair) -> Differences:
-        """What differs in one type, whatever the operation."""
+        """Compute the differences in one type, for all operations."""
         key = (self._state(self.before, pair.before), self._state(self.after, pair.after))
         if self.known is None:
             return self._compare(pair)
@@ -96,7 +96,7 @@ class SnapshotComparison:
 
     @staticmethod
     def _state(snapshot: Snapshot | None, entity: EntityType | None) -> tuple[Any, ...] | None:
-        """What the entities of a type are told by: a pin, and which columns are theirs."""
+        """Return what determines the entities of a type: its pin and its columns."""
         if snapshot is None or entity is None:
             return None
         return snapshot.manifest.pins[entity.id], tuple(_columns(entity).items())
@@ -126,7 +126,7 @@ def _place(pair: TypePair) -> tuple[bool, str]:
 
 
 def side_of(snapshot: Snapshot, entity: EntityType) -> Side:
-    """A type's table at a snapshot, and its columns in the schema of that snapshot."""
+    """Return a type's table at a snapshot, and its columns in the schema of that snapshot."""
     return Side(snapshot.table(entity.id), _columns(entity))
 
 
@@ -145,7 +145,7 @@ def _decode(
         op = ChangeOp(rank)
         old = next(before) if op is not ChangeOp.INSERT else None
         new = next(after) if op is not ChangeOp.DELETE else None
-        # The later schema names the type, of deleted entities too: a commit may rename it as well.
+        # The later schema names the type, also of deleted entities, since a commit may rename it.
         yield EntityChange(pair.entity, entity_id, op, old, new, number)
 
 

@@ -1,4 +1,4 @@
-"""Changes of entities, in the words of the graph: no table, version or row address shows."""
+"""Filters of entity changes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = [
 
 @frozen
 class ChangeFilter:
-    """Which changes are wanted; nothing said about a dimension means all of it.
+    """A filter of changes; an empty dimension accepts everything.
 
-    Types are identities: a filter follows a renamed type.
+    Types are identities, so a filter follows a renamed type.
     """
 
     kinds: frozenset[EntityKind] = frozenset()

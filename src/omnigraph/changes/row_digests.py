@@ -1,13 +1,12 @@
-"""Digests of rows, a column at a time.
+"""Columnar digests of rows.
 
-The digest of a row is the sum, over its properties, of what a mixing function makes of the
-property's identity and value. So it depends neither on the order of the columns nor on what they
-are called, and a property without a value adds nothing: a row that lacks a property and a row that
-has NULL there have the same digest. Equal numbers are equal whatever type they are stored in, whole
-or floating, wide or narrow, and both zeros are one.
+The digest of a row is the sum over its properties of a mix of the property's identity and value. It
+does not depend on the order or the names of columns, and a property without a value adds nothing: a
+missing property and NULL give the same digest. Equal numbers have equal digests in any type,
+integer or floating, wide or narrow, and both zeros are equal.
 
-Digests are two words of 64 bits, keyed with randomness of this process: they are compared with each
-other and never kept, and nobody can prepare two rows that collide.
+Digests are two words of 64 bits, keyed with a secret of this process: they are never stored, and
+nobody can prepare two rows that collide.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ _SECRET = secrets.token_bytes(16)
 _LANES = 2
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _WORD = 8
-# So many numbers of vectors are mixed at once; more would only take memory.
+# The number of vector items that are mixed at once; more would only take memory.
 _VECTOR_ITEMS_MAX = 2**20
-# Below it every whole number is a float of 64 bits, so that both can be told by one word.
+# Below this, every integer equals a 64-bit float, so both have the same word.
 _WHOLE_MAX = 2.0**53
 
 
 def digest_rows(columns: Mapping[str, pa.Array], count: int) -> np.ndarray:
-    """The digests of ``count`` rows, an array of shape (count, 2); columns by property identity."""
+    """Return the digests of ``count`` rows, of shape (count, 2); columns by property identity."""
     digests = np.zeros((count, _LANES), np.uint64)
     if not count:
         return digests
@@ -52,7 +51,7 @@ def _key_of(property_id: str, lane: int) -> np.uint64:
 
 
 def _mix_values(column: pa.Array, key: np.uint64) -> np.ndarray:
-    """One word per value; 0 for NULL."""
+    """Return one word per value; 0 for NULL."""
     if not len(column):
         return np.empty(0, np.uint64)
     kind = column.type
@@ -72,7 +71,7 @@ def _mix_values(column: pa.Array, key: np.uint64) -> np.ndarray:
 
 
 def _mix(words: np.ndarray) -> np.ndarray:
-    """A bijection on 64 bits in which every bit of the result depends on every bit given."""
+    """Mix 64 bits bijectively, so that every result bit depends on every input bit."""
     with np.errstate(over="ignore"):
         words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -81,13 +80,13 @@ def _mix(words: np.ndarray) -> np.ndarray:
 
 
 def _at_places(key: np.uint64, places: np.ndarray) -> np.ndarray:
-    """A key for each place within a value, so that "ab" and "ba" differ."""
+    """Derive a key for each position within a value, so that "ab" and "ba" differ."""
     with np.errstate(over="ignore"):
         return _mix(places.astype(np.uint64) * _GOLDEN + key)
 
 
 def _words(column: pa.Array) -> np.ndarray:
-    """Values of a fixed width, NULLs as anything."""
+    """Return values of a fixed width as words; NULLs are arbitrary."""
     kind = column.type
     if pa.types.is_date(kind):
         column = column.view(pa.int32())
@@ -104,7 +103,7 @@ def _words(column: pa.Array) -> np.ndarray:
 
 
 def _mix_floats(column: pa.Array, key: np.uint64) -> np.ndarray:
-    """Whole numbers as if they were integers, the others by their bits under a key of their own."""
+    """Mix integral values like integers, others by their bits under a separate key."""
     numbers = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64)
     whole = (np.abs(numbers) < _WHOLE_MAX) & (np.floor(numbers) == numbers)
     with np.errstate(over="ignore"):
@@ -114,7 +113,7 @@ def _mix_floats(column: pa.Array, key: np.uint64) -> np.ndarray:
 
 
 def _mix_texts(column: pa.Array, key: np.uint64) -> np.ndarray:
-    """Texts and bytes, eight at a time."""
+    """Mix texts and bytes, eight at a time."""
     wide = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
     _, offsets_buffer, data = column.buffers()
     count = len(column)
@@ -124,7 +123,7 @@ def _mix_texts(column: pa.Array, key: np.uint64) -> np.ndarray:
     text = np.zeros(end - begin + _WORD, np.uint8)
     if end > begin:
         text[: end - begin] = np.frombuffer(data, np.uint8, end - begin, begin)
-    # One word at every byte: the last ones read into the padding.
+    # An unaligned word at every byte: the last ones extend into the padding.
     unaligned = np.ndarray((len(text) - _WORD + 1,), "<u8", text, strides=(1,))
     starts = offsets.astype(np.int64) - begin
     lengths = np.diff(starts)
@@ -160,21 +159,21 @@ def _mix_vectors(column: pa.Array, key: np.uint64) -> np.ndarray:
 
 
 class _Groups:
-    """Words that belong to values: so many to each, one after the other."""
+    """Consecutive words that belong to values."""
 
     def __init__(self, sizes: np.ndarray) -> None:
         self._sizes = sizes
         self._ends = np.cumsum(sizes)
         total = int(self._ends[-1]) if len(sizes) else 0
-        # Which word of its value each word is.
+        # The index of each word within its value.
         self.places = np.arange(total) - self.spread(self._ends - sizes)
 
     def spread(self, per_value: np.ndarray) -> np.ndarray:
-        """What is said of values, said of each of their words."""
+        """Repeat an item per value for each of its words."""
         return np.repeat(per_value, self._sizes)
 
     def mix(self, words: np.ndarray, lengths: np.ndarray, key: np.uint64) -> np.ndarray:
-        """One word per value, of all its words and its length."""
+        """Combine the words and the length of each value to one word."""
         summed = np.zeros(len(words) + 1, np.uint64)
         np.cumsum(_mix(words ^ _at_places(key, self.places)), out=summed[1:])
         with np.errstate(over="ignore"):

@@ -1,6 +1,6 @@
-"""Changes of definitions between two schemas: types and properties created, renamed and dropped.
+"""Schema changes between two schemas: types and properties created, renamed and dropped.
 
-Identities are stable, names are not: a replica that keeps entities by name follows these events.
+Identities are stable, names are not: a replica keyed by name applies these events.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["schema_changes"]
 def schema_changes(
     before: Catalog | None, after: Catalog, wanted: ChangeFilter
 ) -> tuple[SchemaChange, ...]:
-    """The events between two schemas: nodes before edges, then by identity of the type.
+    """Return the events between two schemas: nodes before edges, then by identity of the type.
 
-    A type comes before its properties, which are ordered by identity. All events of one commit take
+    A type precedes its properties, which are ordered by identity. All events of one commit take
     effect at once: two types may exchange their names.
     """
     old = before.types if before else {}

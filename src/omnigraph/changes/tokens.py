@@ -1,7 +1,7 @@
-"""Tokens: opaque places at which the reader of a long answer goes on.
+"""Tokens: opaque positions at which a reader of a long result continues.
 
-A token says what it is for and binds everything that must not change meanwhile. It is no secret and
-no promise: the graph keeps no state for anybody, and a token that does not fit is rejected.
+A token encodes its purpose and everything that must not change meanwhile. It is neither secret nor
+a promise: the graph keeps no state about readers, and rejects a token that does not match.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class CommitToken:
 
 @frozen
 class FeedCursor:
-    """Everything up to and including a commit of a branch has been read."""
+    """The position after a complete commit of a branch."""
 
     graph: str
     incarnation: str
@@ -72,8 +72,9 @@ class FeedCursor:
 
 @frozen
 class FeedToken:
-    """The next page of one poll: within the commit that follows ``done``, up to ``cut``, the head
-    when the poll began. ``commits`` were told whole before."""
+    """The next page of a poll: within the commit after ``done``, up to ``cut``.
+
+    ``cut`` is the head at the start of the poll, ``commits`` counts complete commits before."""
 
     graph: str
     incarnation: str
@@ -96,13 +97,13 @@ class FeedToken:
 
 
 def filter_digest(wanted: ChangeFilter) -> str:
-    """A filter in one word: what a token is bound to."""
+    """Return a short digest of a filter, for binding tokens."""
     parts = [sorted(wanted.kinds), sorted(wanted.types), sorted(int(op) for op in wanted.ops)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def rejected(why: str) -> InvalidInput:
-    """What to say of a token that does not fit."""
+    """Build the error for a token that does not match."""
     return InvalidInput(
         "change_cursor.rejected",
         f"change cursor rejected: {why}",
@@ -120,9 +121,9 @@ def _to_text(raw: bytes) -> str:
 
 
 def _decode(text: object, purpose: str, kinds: tuple[Any, ...]) -> list[Any]:
-    """The parts of a token. What its checksum lets through may have been made by anybody."""
+    """Decode the parts of a token. The checksum detects damage, not forgery."""
     if not isinstance(text, str):
-        raise rejected("it is not a text")
+        raise rejected("it is not text")
     if len(text) > TOKEN_BYTES_MAX:
         raise rejected(f"it is longer than {TOKEN_BYTES_MAX} bytes")
     try:
@@ -135,11 +136,11 @@ def _decode(text: object, purpose: str, kinds: tuple[Any, ...]) -> list[Any]:
     except (ValueError, TypeError, zlib.error, binascii.Error):
         raise rejected("it is not a token, or was changed") from None
     if version != _FORMAT:
-        raise rejected("it was made by another release")
+        raise rejected("it comes from another release")
     if found != purpose:
         raise rejected(f"it is a token for {_PURPOSES.get(str(found), 'something else')}")
     if len(parts) != len(kinds) or not all(map(isinstance, parts, kinds)):
-        raise rejected("it is not whole")
+        raise rejected("it is incomplete")
     return parts
 
 
@@ -159,10 +160,10 @@ def _read_position(parts: list[Any]) -> ChangePosition:
         case [0 | 1 as is_edge, str(type_id), number]:
             return ChangePosition(bool(is_edge), type_id, _read_number(number))
         case _:
-            raise rejected("it is not whole")
+            raise rejected("it is incomplete")
 
 
 def _read_number(found: object) -> int:
     if isinstance(found, int) and 0 <= found <= _NUMBER_MAX:
         return found
-    raise rejected("it is not whole")
+    raise rejected("it is incomplete")

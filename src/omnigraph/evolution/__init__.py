@@ -1,6 +1,11 @@
-"""Changing the schema of a branch: an ordinary commit, with the rewrites that it needs.
+"""Schema evolution: a new schema for a branch, with the rewrites that it needs, as one commit.
 
-``backfill`` reads where rows that exist get new values from; ``plan`` compares the schemas;
-``rows`` says how rows of one state of a type become rows of another, and does it; ``checks`` holds
-the data against what the new schema demands; ``apply`` stages all of it as one attempt.
+Modules in reading order:
+
+* ``plan``: compares the accepted schema with the desired one.
+* ``expressions``: parses backfill expressions.
+* ``backfill``: determines the values of a new property in existing rows.
+* ``row_migration``: converts rows of one state of a type to another.
+* ``checks``: validates existing rows against the new schema.
+* ``apply``: runs all steps in one transaction.
 """

@@ -1,4 +1,4 @@
-"""Applying a schema to a branch: checks, rewrites and the new catalog in one commit."""
+"""Application of a schema to a branch: checks, rewrites and the new catalog in one commit."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ __all__ = ["apply_schema"]
 def apply_schema(engine: Engine, request: SchemaRequest) -> SchemaResult:
     """Make a schema that of a branch, or raise and change nothing.
 
-    A refused step is ``schema.refused``; rows that break what the new schema demands are a
-    ``ValidationFailure`` that names them. Applying a schema again has no effect.
+    A refused step raises ``schema.refused``; rows that violate the new schema raise a
+    ``ValidationFailure`` that names them. Applying the same schema again has no effect.
     """
     writer = _SchemaWriter(engine, request.wanted)
     if request.dry_run:
@@ -54,10 +54,10 @@ def apply_schema(engine: Engine, request: SchemaRequest) -> SchemaResult:
 
 
 class _SchemaWriter:
-    """Plans, checks and stages on whatever view the attempt captured."""
+    """Plans, checks and stages against the snapshot that a transaction captured."""
 
     kind = WriterKind.SCHEMA
-    # Data that moved is looked at again. A schema that moved is not: see ``_plan``.
+    # Moved data is checked again. A moved schema is a conflict: see ``_plan``.
     reprepares = True
 
     def __init__(self, engine: Engine, wanted: DesiredSchema) -> None:
@@ -99,7 +99,8 @@ class _SchemaWriter:
         if self._desired is None or self._accepted is None:
             self._accepted, self._desired = accepted, self._wanted.build(snapshot.catalog)
         elif accepted != self._accepted:
-            # Its author has not seen this schema: going on would take back what somebody else did.
+            # The author has not seen the new schema: continuing would revert the change of another
+            # writer.
             raise Conflict(
                 "schema.changed",
                 "another schema was applied to the branch meanwhile; nothing was changed",
@@ -112,7 +113,7 @@ class _SchemaWriter:
         return change
 
     def _create(self, change: SchemaChange) -> dict[TypeId, Pin]:
-        """Tables for new types; they are made once, however often the attempt is prepared."""
+        """Create tables of new types, once for all attempts to prepare."""
         missing = [entity for entity in change.added if entity.id not in self._created]
         nodes = tuple(entity for entity in missing if isinstance(entity, NodeType))
         edges = tuple(entity for entity in missing if isinstance(entity, EdgeType))
@@ -134,7 +135,7 @@ def _stage(change: SchemaChange, snapshot: Snapshot) -> Iterator[TableEffect]:
 
 
 def _count(change: SchemaChange, snapshot: Snapshot) -> Counts:
-    """Entities that get a value, and entities that go with their type."""
+    """Count entities that get a value, and entities deleted with their type."""
     pins = snapshot.manifest.pins
     updated = dict.fromkeys(EntityKind, 0)
     deleted = dict.fromkeys(EntityKind, 0)

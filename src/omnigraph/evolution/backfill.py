@@ -1,8 +1,8 @@
-"""Where rows that exist get their values of a property from.
+"""Backfills: the values of a new or required property in existing rows.
 
-``{"Person.full_name": 'first + " " + last'}``: a word is another property of the same type, as it
-was before the change; a constant is JSON, so a text needs its quotes (``'"unknown"'``); see
-``expressions`` for the rest. Values that are no text are constants as they are.
+In ``{"Person.full_name": 'first + " " + last'}`` a word is another property of the same type,
+before the change; a constant is JSON, so text needs quotes (``'"unknown"'``); ``expressions``
+defines the rest. A value that is not text is a constant itself.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ _TEXT = ScalarType(Scalar.STRING)
 
 @dataclass(frozen=True)
 class Backfill:
-    """The entries that the change asks for, as values and as they were spelled; and the places of
-    the others: their rows have values already, or there are none."""
+    """Parsed entries for properties that need values; ``unwanted`` lists the other entries.
+
+    ``spelled`` holds the original text of each entry."""
 
     fills: Mapping[PropertyId, Fill]
     spelled: Mapping[PropertyId, str]
@@ -56,7 +57,7 @@ class Backfill:
             raise SchemaFailure(
                 "schema.backfill_unwanted",
                 f"backfill of {place}: no row lacks a value",
-                remedy="it is for a property that comes or becomes required: leave it out",
+                remedy="leave it out: only new and newly required properties need one",
             )
 
 
@@ -84,8 +85,8 @@ def _parse_fill(place: str, value: Any, prop: Property, before: EntityType) -> F
         raise SchemaFailure(
             "schema.backfill_expression",
             f"backfill of {place}: {value!r:.200} is not an expression",
-            remedy="name a property, write a constant as JSON (a text needs its own quotes), join "
-            'texts (first + " " + last), or take the first that is there: coalesce(nick, name)',
+            remedy="name a property, write a constant as JSON (text needs its own quotes), join "
+            'texts (first + " " + last), or take the first value that exists: coalesce(nick, name)',
         ) from None
     return _fill(place, expression, prop, before)
 
@@ -98,7 +99,7 @@ def _fill(place: str, expression: Expression, prop: Property, before: EntityType
             return _constant(place, value, prop)
         case Joined(parts):
             if prop.dtype != _TEXT:
-                raise _misfit(place, f"only texts are joined, and it is {spell_type(prop.dtype)}")
+                raise _misfit(place, f"`+` joins texts only, and it is {spell_type(prop.dtype)}")
             return ConcatFill(tuple(_fill(place, part, prop, before) for part in parts))
         case FirstOf(options):
             return CoalesceFill(tuple(_fill(place, option, prop, before) for option in options))
@@ -120,8 +121,8 @@ def _copy(place: str, name: str, prop: Property, before: EntityType) -> CopyFill
     if source is None:
         raise SchemaFailure(
             "schema.backfill_source",
-            f"backfill of {place}: {before.name} has no property {name!r} now",
-            remedy="name a property of the type as it is before the change",
+            f"backfill of {place}: {before.name} has no property {name!r} before the change",
+            remedy="name a property that the type has before the change",
         )
     if not fits(source.dtype, prop.dtype):
         old, new = spell_type(source.dtype), spell_type(prop.dtype)

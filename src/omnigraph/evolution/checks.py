@@ -1,8 +1,8 @@
-"""Holding the rows that exist against what a new schema demands of them.
+"""Validation of existing rows against a new schema.
 
-A plan says which types and properties are concerned. Their rows are judged as they will be after
-the change, by the same rules that every writer obeys; values a few rows at a time, uniqueness and
-cardinality on the columns that they need.
+The plan determines which types and properties need a check. The rows are validated in the state
+after the change, by the rules of every writer: values batch by batch, uniqueness and cardinality on
+the columns that they need.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["check_data"]
 
 @dataclass
 class _Demands:
-    """What has to be looked at of one type."""
+    """The required checks on one type."""
 
     values: set[PropertyId] = field(default_factory=set)
     uniques: dict[tuple[PropertyId, ...], None] = field(default_factory=dict)
@@ -46,15 +46,15 @@ class _Demands:
     emptiness: bool = False
 
 
-# Whether values are missing among what is wrong.
+# By whether required values are missing.
 _REMEDIES = {
-    False: "correct the data on this branch first, or leave the rule out",
+    False: "correct the data on this branch first, or leave out the rule",
     True: "fill the gaps with a backfill (Type.property=…), or correct the data first",
 }
 
 
 def check_data(change: SchemaChange, snapshot: Snapshot) -> frozenset[TypeId]:
-    """Raise every violation at once; else the types whose rows the answer depends on."""
+    """Raise all violations at once; otherwise return the types whose rows were read."""
     report, reads = Report(), set[TypeId]()
     demands = _demands_of(change)
     for passage in change.passages():
@@ -78,7 +78,7 @@ def _demands_of(change: SchemaChange) -> dict[TypeId, _Demands]:
         if filled:
             demand = found.setdefault(entity.id, _Demands())
             demand.values |= filled
-            # The plan knows what a default obeys; of an expression it knows nothing.
+            # The plan validates defaults; expressions can produce any value.
             demand.uniques |= {group: None for group in entity.uniques if filled & set(group)}
     return found
 
@@ -103,7 +103,7 @@ def _check_type(
     if not table.pin.rows:
         return
     if demand.emptiness:
-        raise InvariantBroken(3, f"{entity.name} was planned as empty and has rows")
+        raise InvariantBroken(3, f"{entity.name} was planned as empty but has rows")
     if demand.values:
         narrow = _narrowed(entity, demand.values)
         for batch in table.batches(_reads(passage, narrow.properties)):
@@ -118,7 +118,7 @@ def _check_type(
 
 
 def _narrowed(entity: EntityType, wanted: set[PropertyId]) -> EntityType:
-    """A type with some of its properties and the rules about single ones of them."""
+    """Reduce a type to some properties and the rules on them."""
     return replace(
         entity,
         properties=tuple(prop for prop in entity.properties if prop.id in wanted),
@@ -137,7 +137,7 @@ def _reads(passage: RowMigration, props: Iterable[Property]) -> list[str]:
 def _rows(
     passage: RowMigration, props: Iterable[Property], rows: pa.Table | pa.RecordBatch
 ) -> pa.Table:
-    """The ids and some properties of rows, as they will be."""
+    """Return the ids and some properties of rows in the state after the change."""
     named = {prop.column: prop for prop in (ID, *props)}
     return pa.table(
         {
@@ -148,7 +148,7 @@ def _rows(
 
 
 def _check_cardinality(edge: EdgeType, snapshot: Snapshot, report: Report) -> set[TypeId]:
-    """All edges of a type against all nodes; a type that is new has no edges yet."""
+    """Check all edges of a type against all nodes; a new type has no edges yet."""
     pins = snapshot.manifest.pins
     sources = pa.chunked_array([], pa.string())
     if edge.id in pins:

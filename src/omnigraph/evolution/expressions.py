@@ -1,7 +1,7 @@
-"""The small language of backfills: properties, constants, texts joined, the first that is there.
+"""The expression language of backfills: properties, constants, ``+`` and ``coalesce``.
 
 ``first + " " + last`` joins texts; ``coalesce(nick, name, "nobody")`` is the first of several that
-has a value. A word is a property, anything else a constant in JSON.
+has a value. A word is a property, anything else a JSON constant.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DEPTH_MAX = 16
 
 
 class NotAnExpression(Exception):
-    """The text means nothing."""
+    """The text is not an expression."""
 
 
 @frozen
@@ -48,7 +48,7 @@ Expression = Word | Json | Joined | FirstOf
 
 
 def parse_expression(text: str) -> Expression:
-    """What a text means, or ``NotAnExpression``."""
+    """Parse an expression, or raise ``NotAnExpression``."""
     return _Parser(text).run()
 
 

@@ -1,4 +1,4 @@
-"""What a new schema would change about a snapshot. Reads the catalog and the pins, no rows."""
+"""The plan of a schema change on a snapshot. Reads the catalog and the pins, no rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["SchemaChange", "plan_change", "require_supported"]
 
 @dataclass(frozen=True)
 class SchemaChange:
-    """The way from an accepted catalog to a desired one."""
+    """The transition from an accepted catalog to a desired one."""
 
     accepted: Catalog
     desired: Catalog
@@ -43,7 +43,7 @@ class SchemaChange:
         return tuple(each for each in self.accepted.types.values() if each.id not in kept)
 
     def passages(self) -> Iterator[RowMigration]:
-        """How the rows of each type that stays get to its new state."""
+        """Yield the row migration of each type that remains."""
         for before in self.accepted.types.values():
             after = self.desired.types.get(before.id)
             if after is not None:
@@ -53,11 +53,11 @@ class SchemaChange:
 def plan_change(
     snapshot: Snapshot, wanted: DesiredSchema, desired: Catalog | None = None
 ) -> SchemaChange:
-    """Compare. ``desired`` is what ``wanted`` builds on the snapshot's catalog, if it was built."""
+    """Compare schemas. ``desired`` is the result of ``wanted.build``, if it is already known."""
     accepted = snapshot.catalog
     desired = desired or wanted.build(accepted)
     if accepted.types and not desired.types and not wanted.allow_data_loss:
-        # Somebody who wants this says so; an empty file is mostly the wrong one.
+        # Dropping everything needs explicit consent; an empty file is usually a mistake.
         raise SchemaFailure(
             "schema.empty",
             "the schema declares no type: applying it would drop everything",
@@ -72,13 +72,13 @@ def plan_change(
         backfill=given.spelled,
     )
     if plan.steps:
-        # Where nothing changes at all, the whole request was made before: repeating it is fine.
+        # Without any change the request is a repetition, and repeating it is allowed.
         given.require_wanted()
     return SchemaChange(accepted, desired, plan, given.fills)
 
 
 def require_supported(plan: MigrationPlan) -> None:
-    """Raise what is refused, with the way out of each."""
+    """Raise the refused steps, each with its remedy."""
     if plan.supported:
         return
     first = plan.refusals[0]

@@ -1,8 +1,7 @@
-"""How rows of one state of a type become rows of another state of it. Pure.
+"""Pure conversion of rows from one state of a type to another.
 
-A property that both states have keeps its value, in its new type where that changed. One that is
-new is filled: from an expression where one is given, from its default where a value is required,
-else with NULL.
+A property in both states keeps its value, cast if its type changed. A new property is filled: from
+an expression if one is given, from its default if a value is required, else with NULL.
 """
 
 from __future__ import annotations
@@ -50,21 +49,21 @@ class ConstantFill:
 
 @frozen
 class CopyFill:
-    """The value of another property, as the rows had it before."""
+    """The value of another property before the change."""
 
     source: Property
 
 
 @frozen
 class ConcatFill:
-    """Texts, one behind the other; none where one of them is missing."""
+    """Concatenated texts; NULL if one of them is NULL."""
 
     parts: tuple[Fill, ...]
 
 
 @frozen
 class CoalesceFill:
-    """The first of several that has a value."""
+    """The first of several that is not NULL."""
 
     options: tuple[Fill, ...]
 
@@ -80,26 +79,27 @@ def migrate_table(
     after: EntityType,
     fills: Mapping[PropertyId, Fill] = _NO_FILLS,
 ) -> pa.Table:
-    """Whole rows of one state of a type as whole rows of another; ``before`` and ``after`` have the
-    same identity. Raises ``schema.type_change`` where a value might not survive."""
+    """Convert whole rows between two states of a type with the same identity.
+
+    Raises ``schema.type_change`` where a value may not fit."""
     passage = RowMigration(before, after, fills)
     columns = [passage.column(prop, rows) for prop in stored_properties(after)]
     return pa.Table.from_arrays(columns, schema=table_schema(after))
 
 
 def default_fill(prop: Property) -> ConstantFill:
-    """What rows that exist get where nobody says more."""
+    """Return the fill of existing rows without a backfill."""
     return ConstantFill(None if prop.nullable else default_value(prop))
 
 
 def fits(old: DataType, new: DataType) -> bool:
-    """Whether values of one type can be stored as values of another; enums are checked later."""
+    """Return whether values of one type can be stored as another; enums are checked later."""
     return arrow_type(old).equals(arrow_type(new)) or is_lossless(old, new)
 
 
 @dataclass(frozen=True)
 class RowMigration:
-    """The way of rows from one state of a type to another."""
+    """The conversion of rows from one state of a type to another."""
 
     before: EntityType
     after: EntityType
@@ -107,28 +107,28 @@ class RowMigration:
 
     @cached_property
     def written(self) -> tuple[Property, ...]:
-        """The properties whose values have to be written: neither kept as they are nor NULL."""
+        """The properties with values to write: neither unchanged nor NULL."""
         return tuple(prop for prop in self.after.properties if self._is_written(prop))
 
     @property
     def moves_columns(self) -> bool:
-        """Whether the table needs another version at all."""
+        """Whether the table needs a new version."""
         before, after = table_schema(self.before), table_schema(self.after)
         return bool(self.written) or not before.equals(after, check_metadata=True)
 
     @property
     def gives_values(self) -> bool:
-        """Whether rows get a value that they did not have; another type of it is none."""
+        """Whether rows get a value that they did not have; a cast alone does not count."""
         return any(
             prop.id in self.fills or self._predecessor(prop) is None for prop in self.written
         )
 
     def reads(self, props: Iterable[Property]) -> tuple[str, ...]:
-        """The columns that the values of some properties are made from."""
+        """Return the columns that determine the values of some properties."""
         return tuple(dict.fromkeys(name for prop in props for name in self._sources(prop)))
 
     def column(self, prop: Property, rows: pa.Table | pa.RecordBatch) -> pa.ChunkedArray | pa.Array:
-        """The values of a property of ``after``, for rows in the columns of ``before``."""
+        """Return the values of a property of ``after``, for rows in the columns of ``before``."""
         old = self._predecessor(prop)
         if old is None:
             return self._value(self._fill_of(prop), prop, rows)
@@ -137,7 +137,7 @@ class RowMigration:
         return kept if fill is None else pc.coalesce(kept, self._value(fill, prop, rows))
 
     def filling(self) -> ColumnFill | None:
-        """The same as a table is reshaped by: a few rows at a time, only what has to be written."""
+        """Return the batchwise computation of the written columns, for reshaping a table."""
         if not self.written:
             return None
         names = tuple(prop.column for prop in self.written)

@@ -1,4 +1,4 @@
-"""One blob of one entity, read when and as far as it is wanted."""
+"""Lazy reading of one blob of one entity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["read_blob"]
 
 
 def read_blob(engine: Engine, request: BlobRequest) -> Blob:
-    """A blob, or an error that says which part of its address is wrong."""
+    """Return a blob, or raise an error that names the wrong part of its address."""
     snapshot = engine.snapshot(request.target)
     entity = _find_type(snapshot.catalog, request)
     prop = _find_property(entity, request.property)

@@ -1,4 +1,4 @@
-"""The entities of a target as tables in memory, and as a NetworkX graph."""
+"""Entities of a target as in-memory tables, and as a NetworkX graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["entity_table", "to_networkx", "write_entities"]
 
 
 def entity_table(engine: Engine, target: str, kind: EntityKind, name: str) -> pa.Table:
-    """All entities of one type: ``id``, for edges ``src`` and ``dst``, and the properties."""
+    """Return all entities of one type: ``id``, for edges ``src`` and ``dst``, and properties."""
     snapshot = engine.snapshot(target)
     return _table(snapshot, _require(snapshot.catalog, kind, name))
 
@@ -30,7 +30,7 @@ def entity_table(engine: Engine, target: str, kind: EntityKind, name: str) -> pa
 def write_entities(
     engine: Engine, target: str, kind: EntityKind, name: str, out: RawIOBase
 ) -> None:
-    """The same as an Arrow stream, batch by batch."""
+    """Write the same table as an Arrow stream, batch by batch."""
     snapshot = engine.snapshot(target)
     schema, batches = _batches(snapshot, _require(snapshot.catalog, kind, name))
     with pa.ipc.new_stream(out, schema) as writer:
@@ -40,7 +40,7 @@ def write_entities(
 
 
 def to_networkx(engine: Engine, target: str, names: Sequence[str]) -> Any:
-    """The entities of a target, or of some types of it, for NetworkX."""
+    """Return the entities of a target, or of some of its types, for NetworkX."""
     snapshot = engine.snapshot(target)
     return build_networkx(snapshot.catalog, names, lambda entity: _rows(snapshot, entity))
 

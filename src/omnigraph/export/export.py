@@ -1,6 +1,6 @@
-"""Writing a snapshot out: JSON lines of everything, or a table per type.
+"""Export of a snapshot: JSON lines of all types, or a table per type.
 
-What is exported can be loaded again, and gives the same graph.
+Loading an export reproduces the graph.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FORMATS = ("ndjson", "csv", "parquet", "arrow")
 
 
 def export(engine: Engine, request: ExportRequest) -> ExportResult:
-    """Write a target out, batch by batch."""
+    """Export a target, batch by batch."""
     if request.format not in FORMATS:
         raise InvalidInput(
             "export.bad_format",
@@ -65,7 +65,7 @@ def export(engine: Engine, request: ExportRequest) -> ExportResult:
 
 
 def choose_types(catalog: Catalog, names: Sequence[str]) -> list[EntityType]:
-    """The types to write: nodes first, so that a reader of lines meets them before their edges."""
+    """Return the types to write: nodes first, because a sequential reader needs them first."""
     everything = list(catalog.types.values())
     if not names:
         return everything
@@ -98,7 +98,7 @@ def _write_tables(
     if not is_path:
         raise InvalidInput(
             "export.one_type",
-            f"a {request.format} file holds one type",
+            f"a {request.format} file can contain only one type",
             remedy="name one type, write ndjson, or give a directory",
         )
     directory = Path(request.out)
@@ -107,7 +107,7 @@ def _write_tables(
     except FileExistsError as error:
         raise InvalidInput(
             "export.unwritable",
-            f"{directory} is a file, and a {request.format} file holds one type",
+            f"{directory} is a file, and a {request.format} file can contain only one type",
             remedy="name one type, or give a directory",
         ) from error
     except OSError as error:
@@ -147,7 +147,7 @@ def write_rows(
 
 
 def _columns(entity: EntityType) -> list[tuple[str, str]]:
-    """Columns of the table and what they are called outside; a keyed id is told by the key."""
+    """Map columns of the table to external names; an id with a key is left out, as redundant."""
     ids = [(ID.column, ID.name)] if entity.key is None else []
     ends = [(SRC.column, "from"), (DST.column, "to")] if isinstance(entity, EdgeType) else []
     return [*ids, *ends, *((prop.column, prop.name) for prop in entity.properties)]
@@ -168,7 +168,7 @@ def _csv_field(field: pa.Field) -> pa.Field:
 
 
 def _csv_column(column: pa.Array) -> pa.Array:
-    """What CSV has no form of its own for is written as in JSON."""
+    """Write values without a CSV form as JSON."""
     if not _is_spelled(column.type):
         return column
     if pa.types.is_timestamp(column.type):

@@ -1,4 +1,4 @@
-"""Rows as JSON text, whole columns at a time: the inverse of loading them."""
+"""Columnar conversion of rows to JSON text: the inverse of a load."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _ESCAPED = r'[\x00-\x1f"\\]'
 
 
 def json_lines(entity: EntityType, rows: pa.RecordBatch) -> bytes:
-    """One envelope per row, each on its line.
+    """Return one envelope per row, each on its line.
 
-    NULL is written out, because a property that is left out gets its default. The id is written
-    where it cannot be told from the key.
+    NULL is written, because a property that is left out gets its default. The id is written unless
+    the key determines it.
     """
     is_edge = isinstance(entity, EdgeType)
     pieces: list[pa.Array | str] = [
@@ -47,7 +47,7 @@ def json_lines(entity: EntityType, rows: pa.RecordBatch) -> bytes:
 
 
 def json_values(column: pa.Array) -> pa.Array:
-    """Every value as its JSON text; ``null`` for NULL."""
+    """Return the JSON text of every value; ``null`` for NULL."""
     return pc.fill_null(_texts(column), "null")
 
 
@@ -70,7 +70,7 @@ def _texts(column: pa.Array) -> pa.Array:
         )
     if pa.types.is_list(found) or pa.types.is_fixed_size_list(found):
         return _bracketed(column)
-    # Integers and booleans; floats come in the shortest spelling that reads back the same.
+    # Integers and booleans; floats have their shortest form that reads back exactly.
     return column.cast(pa.string())
 
 
@@ -85,7 +85,7 @@ def _bracketed(column: pa.Array) -> pa.Array:
 
 
 def _escaped(column: pa.Array) -> pa.Array:
-    """Strings as they stand between quotes; most need no escape."""
+    """Escape strings for JSON; most need no escape."""
     mask = pc.fill_null(pc.match_substring_regex(column, _ESCAPED), False)  # noqa: FBT003
     if not pc.any(mask).as_py():
         return column
@@ -100,13 +100,13 @@ def _quoted(column: pa.Array) -> pa.Array:
 
 
 def _joined(pieces: list[pa.Array | str], rows: int) -> pa.Array:
-    # Constants are columns as well, so that a row of constants alone has its length.
+    # Constants become columns too, so that a row without values has the right length.
     columns = [pa.repeat(piece, rows) if isinstance(piece, str) else piece for piece in pieces]
     return pc.binary_join_element_wise(*columns, "")
 
 
 def _bytes(lines: pa.Array) -> bytes:
-    """The bytes of strings that follow each other, without a step for each."""
+    """Return the bytes of consecutive strings without iterating over them."""
     if not len(lines):
         return b""
     offsets = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset :]

@@ -1,4 +1,4 @@
-"""A baseline: one snapshot, whole, and the cursor with which the feed goes on behind it.
+"""A baseline: one full snapshot, and the cursor at which the feed continues after it.
 
 A consumer that lost the thread of a feed takes a baseline, makes it durable, and only then keeps
 the cursor. The cursor is given with the last record: a baseline that broke off has none.
@@ -42,14 +42,14 @@ class SnapshotBaseline:
         return self.snapshot.commit_id
 
     def records(self) -> Iterator[bytes]:
-        """The entities, many lines at a time, nodes before edges."""
+        """Yield the entities, many lines at a time, nodes before edges."""
         for entity in self.snapshot.catalog.types.values():
             if self.wanted.wants(entity):
                 for batch in self.snapshot.table(entity.id).batches():
                     yield json_lines(entity, batch)
 
     def lines(self) -> Iterator[bytes]:
-        """The entities, then the one record that has the cursor."""
+        """Yield the entities, then the one record with the cursor."""
         yield from self.records()
         yield json.dumps({"baseline": self.to_json()}).encode() + b"\n"
 
@@ -58,7 +58,7 @@ class SnapshotBaseline:
 
 
 def take_baseline(engine: Engine, request: BaselineRequest) -> SnapshotBaseline:
-    """Capture the head of a branch; it is read when the lines are."""
+    """Capture the head of a branch; rows are read lazily."""
     ref, head = engine.heads.of_branch(request.branch)
     snapshot = open_snapshot(engine.root, head)
     wanted = parse_filter(request.kinds, request.types, request.ops, [snapshot.catalog])

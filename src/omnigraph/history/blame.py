@@ -1,6 +1,6 @@
 """The history of one entity: the commits that its state comes from, through merges.
 
-Merges simplify the history, as in ``git log -- path``. Where a merge left the entity as one of its
+Merges simplify the history, as in ``git log -- path``. Where a merge kept the entity as one of its
 parents had it, only that parent is followed. Where it combined both, each parent is followed for
 the properties that come from it. A commit whose changes a merge discarded is not listed.
 """
@@ -39,8 +39,8 @@ def blame(engine: Engine, request: BlameRequest) -> EntityHistory:
     if not isinstance(limit, int) or not 1 <= limit <= LIMIT_MAX:
         raise InvalidInput(
             "changes.bad_limit",
-            f"a limit of {limit!r:.100} commits is not possible",
-            remedy=f"a limit is a number from 1 to {LIMIT_MAX}",
+            f"the limit {limit!r:.100} is out of range",
+            remedy=f"use a limit from 1 to {LIMIT_MAX}",
         )
     _require_text(request.id)
     snapshot = engine.snapshot(request.target)
@@ -61,12 +61,12 @@ def _require_text(entity_id: object) -> None:
         raise InvalidInput(
             "entity.bad_id",
             f"{entity_id!r:.100} is not the id of an entity",
-            remedy="ids are texts; that of an entity with a key is its key as a text",
+            remedy="an id is text; that of an entity with a key is its key as text",
         )
 
 
 class _Walk:
-    """Walks from a commit to those ancestors that the state of one entity comes from."""
+    """Walks from a commit to the ancestors that determine the state of one entity."""
 
     def __init__(self, engine: Engine, reader: _EntityReader) -> None:
         self._lineage = engine.lineage
@@ -76,8 +76,9 @@ class _Walk:
         self.reaches_back_to: str | None = None
 
     def changes(self, newest: Commit) -> Iterator[tuple[Commit, EntityChange]]:
-        """The changes that count, the latest first. A commit is later than its parents, so all of
-        its children are visited before it."""
+        """Yield the effective changes, latest first.
+
+        A commit is later than its parents, so all of its children are visited before it."""
         waiting, known = [(-newest.time_micros, newest.id)], {newest.id: newest}
         self._discarded[newest.id] = frozenset()
         while waiting:
@@ -104,7 +105,7 @@ class _Walk:
             return None
 
     def _sources(self, commit: Commit) -> list[tuple[Commit, frozenset[str]]]:
-        """The parents that the entity comes from, each with the properties that do not."""
+        """Return the parents that the entity comes from, each with the properties that do not."""
         parents = self._lineage.parents(commit)
         if len(parents) < 2:
             return [(parent, frozenset()) for parent in parents]
@@ -126,30 +127,30 @@ class _Walk:
 
 
 def _touched(change: EntityChange) -> frozenset[str]:
-    """The identities of the properties that a change set, and ``ID`` of an insert or delete."""
+    """Return the identities of changed properties, with ``ID`` for an insert or delete."""
     old, new = _values(change.before), _values(change.after)
     return frozenset(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
 
 
 def _values(image: Image | None) -> dict[str, Any]:
-    """The values of an entity by property identity, without NULLs; empty if it does not exist."""
+    """Return the values of an entity by property identity, without NULLs; empty if it is absent."""
     if image is None:
         return {}
     return {name: value for name, value in image.row.items() if value is not None}
 
 
 class _EntityReader:
-    """Reads one entity at one commit after the other."""
+    """Reads one entity at a sequence of commits."""
 
     def __init__(self, engine: Engine, type_id: TypeId, key: str) -> None:
         self._engine = engine
         self._type_id = type_id
         self._key = key
-        # A commit begins with the state that its parent ended with.
+        # A commit starts from the state of its parent, so states are reused.
         self._images: dict[tuple[Pin | None, str], Image | None] = {}
 
     def change(self, commit: Commit) -> EntityChange | None:
-        """The change of a commit to the entity, if any. Reads only where the pin moved."""
+        """Return the change of a commit to the entity, if any. Reads only if the pin differs."""
         if commit.kind.is_physical:
             return None
         with readable(commit):
@@ -160,14 +161,14 @@ class _EntityReader:
         known = new or old
         if known is None:
             return None
-        # The schema after the commit names the type, also where the commit deletes the entity.
+        # The schema after the commit names the type, even if the commit deletes the entity.
         entity = after.catalog.types.get(self._type_id) or known.entity
         op = ChangeOp.INSERT if old is None else ChangeOp.DELETE if new is None else ChangeOp.UPDATE
         change = EntityChange(entity, self._key, op, old, new)
         return None if op is ChangeOp.UPDATE and not change.changed else change
 
     def values(self, commit: Commit) -> dict[str, Any]:
-        """The values of the entity at a commit, without NULLs; empty if it does not exist."""
+        """Return the values of the entity at a commit, without NULLs; empty if it is absent."""
         with readable(commit):
             return _values(self._image(snapshot_of(self._engine, commit)))
 

@@ -34,7 +34,7 @@ _GONE = frozenset({"table.missing", "table.version_missing", "table.pin_mismatch
 
 
 def commit_changes(engine: Engine, request: CommitChangesRequest) -> CommitChanges:
-    """A page of what a commit changed."""
+    """Return a page of the changes of a commit."""
     room = page_budget(request.limit)
     commit = engine.lineage.get(request.commit)
     with readable(commit):
@@ -60,7 +60,7 @@ def commit_changes(engine: Engine, request: CommitChangesRequest) -> CommitChang
 def changes_of(
     engine: Engine, commit: Commit, wanted: ChangeFilter, *, after: ChangePosition | None = None
 ) -> Iterator[EntityChange]:
-    """The changes of a commit behind a position; none for one that only moved files."""
+    """Return the changes of a commit after a position; none for a physical commit."""
     if commit.kind.is_physical:
         return iter(())
     old, new = snapshots_of(engine, commit)
@@ -70,7 +70,7 @@ def changes_of(
 def schema_changes_of(
     engine: Engine, commit: Commit, wanted: ChangeFilter
 ) -> tuple[SchemaChange, ...]:
-    """The changes of definitions that a commit made; reads a parent and two schemas at most."""
+    """Return the schema changes of a commit; reads at most a parent and two schemas."""
     if commit.kind.is_physical:
         return ()
     schema = None
@@ -83,7 +83,7 @@ def schema_changes_of(
 
 
 def snapshots_of(engine: Engine, commit: Commit) -> tuple[Snapshot | None, Snapshot]:
-    """The first parent, None before the first commit, and the commit itself."""
+    """Return the snapshots of the first parent, if any, and of the commit."""
     before = _open(engine, commit.parent) if commit.parent else None
     return before, snapshot_of(engine, commit)
 
@@ -105,12 +105,12 @@ def readable(commit: Commit, cursor: str | None = None) -> Iterator[None]:
 
 
 def change_gap(commit_id: str, cursor: str | None) -> NotFound:
-    """History that is needed is not there any more."""
+    """Build the error for history that cleanup has removed."""
     gap = {"first_unreadable_commit_id": commit_id}
     return NotFound(
         "change_feed.gap",
-        f"the changes of commit {commit_id} cannot be told: cleanup has removed its data",
-        remedy="take a new baseline and go on from its cursor",
+        f"the changes of commit {commit_id} are unavailable: cleanup has removed its data",
+        remedy="take a new baseline and continue from its cursor",
         details={"change_feed_gap": {**gap, "cursor": cursor} if cursor else gap},
     )
 
@@ -122,5 +122,5 @@ def _open(engine: Engine, ref: CommitRef) -> Snapshot:
 def _manifest(engine: Engine, ref: CommitRef) -> Manifest:
     manifest = engine.root.manifest(ref.incarnation, ref.version)
     if manifest.commit.id != ref.id:
-        raise NotFound("snapshot.reclaimed", f"commit {ref.id} is not there any more")
+        raise NotFound("snapshot.reclaimed", f"commit {ref.id} no longer exists")
     return manifest

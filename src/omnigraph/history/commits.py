@@ -31,7 +31,7 @@ _FOREVER = 2**63
 
 
 def commit_graph(engine: Engine, limit: int) -> CommitGraph:
-    """The last commits of all branches, with their parents, newest first."""
+    """Return the last commits of all branches, with their parents, newest first."""
     branches = list_branches(engine.root, engine.heads)
     names: dict[str, list[str]] = {}
     for info in branches:
@@ -43,7 +43,7 @@ def commit_graph(engine: Engine, limit: int) -> CommitGraph:
 
 
 def _weave(engine: Engine, heads: Iterable[Commit]) -> Iterator[Commit]:
-    """Commits with their ancestors: a commit is always later than its parents."""
+    """Merge the histories of heads by time: a commit is always later than its parents."""
     known = {commit.id: commit for commit in heads}
     waiting = [(-commit.time_micros, commit.id) for commit in known.values()]
     heapq.heapify(waiting)
@@ -55,14 +55,14 @@ def _weave(engine: Engine, heads: Iterable[Commit]) -> Iterator[Commit]:
                 continue
             try:
                 parent = engine.lineage.get(parent_id)
-            except NotFound:  # cleanup has removed it without a trace
+            except NotFound:  # cleanup has removed it
                 continue
             known[parent.id] = parent
             heapq.heappush(waiting, (-parent.time_micros, parent.id))
 
 
 def list_commits(engine: Engine, wanted: CommitFilter) -> CommitPage:
-    """Newest first, along first parents."""
+    """List commits, newest first, along first parents."""
     _require_valid(wanted)
     matching = _matching(engine, wanted)
     if wanted.limit is None:
@@ -130,17 +130,17 @@ def _require_valid(wanted: CommitFilter) -> None:
     if wanted.kind is not None and wanted.kind not in kinds:
         raise InvalidInput(
             "commits.bad_kind",
-            f"there is no kind of commit called {wanted.kind!r}",
+            f"there is no commit kind {wanted.kind!r}",
             remedy=f"one of: {', '.join(kinds)}",
         )
     if wanted.limit is not None and not _is_number(wanted.limit, 1, _PAGE_MAX):
-        raise InvalidInput("commits.bad_limit", f"a limit is between 1 and {_PAGE_MAX}")
+        raise InvalidInput("commits.bad_limit", f"the limit must be between 1 and {_PAGE_MAX}")
     for moment in (wanted.since_micros, wanted.until_micros):
         if moment is not None and not _is_number(moment, -_FOREVER, _FOREVER):
             raise InvalidInput(
                 "commits.bad_time",
-                f"a time is a number of microseconds, not {type(moment).__name__}",
-                remedy="omnigraph.runtime.clock.datetime_to_micros makes one of a datetime",
+                f"a time must be a number of microseconds, not {type(moment).__name__}",
+                remedy="convert a datetime with omnigraph.runtime.clock.datetime_to_micros",
             )
     if wanted.page_token is not None and not is_ulid(str(wanted.page_token)):
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""The difference between two targets, whatever lies between them."""
+"""The difference between two arbitrary targets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SnapshotDiff", "diff"]
 
-# So many changes are one piece of a long answer.
+# The number of changes per chunk of a streamed result.
 _PIECE_CHANGES = 256
 
 
@@ -29,8 +29,8 @@ _PIECE_CHANGES = 256
 class SnapshotDiff:
     """The changes that turn the first target into the second one.
 
-    Nothing is read before it is asked for. Iterating goes through the changes in their order: nodes
-    before edges, by identity of the type, by id.
+    Reading is lazy. Iteration yields the changes in order: nodes before edges, by identity of the
+    type, by id.
     """
 
     request: DiffRequest
@@ -52,13 +52,13 @@ class SnapshotDiff:
         return self.comparison.changes()
 
     def summary(self) -> list[TypeSummary]:
-        """How many entities of which type differ."""
+        """Count the differing entities of each type."""
         return self.comparison.summary()
 
     def head_json(self) -> dict[str, Any]:
         """The requested comparison."""
         before, after = self.comparison.before, self.comparison.after
-        assert before is not None  # noqa: S101 - a diff is made of two targets
+        assert before is not None  # noqa: S101 - a diff always has two targets
         return {
             "from": {"target": self.request.before, "graph_commit_id": before.commit_id},
             "to": {"target": self.request.after, "graph_commit_id": after.commit_id},
@@ -77,12 +77,12 @@ class SnapshotDiff:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """All of it at once: for small differences."""
+        """Return the whole difference; for small ones."""
         changes = [change_to_json(change) for change in self]
         return {**self.head_json(), "summary": self.summary_json(), "changes": changes}
 
     def json_pieces(self) -> Iterator[bytes]:
-        """The text of the same, piece by piece: for differences of any size."""
+        """Yield the same JSON in chunks; for differences of any size."""
         head = _json({**self.head_json(), "summary": self.summary_json()})
         yield head[:-1] + b',"changes":['
         changes, separator = iter(self), b""

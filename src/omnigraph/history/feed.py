@@ -40,7 +40,7 @@ class _Place:
 
 
 def poll(engine: Engine, request: PollRequest) -> FeedPage:
-    """The next page of a branch's feed."""
+    """Return the next page of a branch's feed."""
     return _Poll(engine, request).run()
 
 
@@ -120,12 +120,12 @@ class _Poll:
             return start.removeprefix(_AFTER).upper()
         raise InvalidInput(
             "changes.bad_start",
-            f"{start!r} is no place to start",
+            f"{start!r} is not a valid start",
             remedy="now, beginning or after:<commit id>",
         )
 
     def _pending(self, place: _Place) -> list[Commit]:
-        """The commits behind what is done, up to the cut, oldest first."""
+        """Return the commits after ``done``, up to the cut, oldest first."""
         found: list[Commit] = []
         for commit in self._engine.lineage.line(place.cut):
             if commit.id == place.done:
@@ -145,8 +145,9 @@ class _Poll:
             raise rejected("it belongs to another branch, or to one that was deleted since")
 
     def _choose_filter(self, since: str | None, scope: str | None = None) -> None:
-        """A type may be called what it is called now, or what it was called where the reader
-        stands: whoever follows a feed need not know that it was renamed or dropped since."""
+        """Resolve types by their current names, or by those at the reader's position.
+
+        A reader of a feed need not know that a type was renamed or dropped since."""
         request = self._request
         catalogs = [self._engine.root.catalog(self._head.commit.schema)]
         if since is not None and request.types:
@@ -166,13 +167,13 @@ class _Poll:
         if len(given) > 1:
             raise InvalidInput(
                 "changes.two_starts",
-                "a poll goes on at one place",
+                "cursor, start and page_token exclude each other",
                 remedy="give one of cursor, start and page_token",
             )
         commits: object = request.commits
         if not isinstance(commits, int) or not 1 <= commits <= COMMITS_MAX:
             raise InvalidInput(
                 "changes.bad_limit",
-                f"a poll of {commits!r:.100} commits is not possible",
-                remedy=f"ask for 1 to {COMMITS_MAX}",
+                f"a poll of {commits!r:.100} commits is out of range",
+                remedy=f"use 1 to {COMMITS_MAX}",
             )

@@ -1,4 +1,4 @@
-"""Which changes somebody wants to hear of."""
+"""Filters of changes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ OPS = {op.name.lower(): op for op in ChangeOp}
 def parse_filter(
     kinds: Sequence[str], types: Sequence[str], ops: Sequence[str], catalogs: Iterable[Catalog]
 ) -> ChangeFilter:
-    """A filter from names. A type is looked up in the schemas given, the first that has it wins;
-    from then on it is known by its identity."""
+    """Build a filter from names; the first schema with a type of that name resolves it."""
     known = list(catalogs)
     return ChangeFilter(
         frozenset(EntityKind(_member("kind", kind, tuple(EntityKind))) for kind in _each(kinds)),
@@ -34,7 +33,7 @@ def parse_filter(
 
 
 def _each(names: str | Sequence[str]) -> Sequence[str]:
-    """One name may stand by itself; a text is a sequence as well, but of letters."""
+    """Accept a single name: a text is a sequence too, but of letters."""
     return (names,) if isinstance(names, str) else names
 
 

@@ -1,4 +1,4 @@
-"""Answers in pages: bounded in changes and in bytes, whoever asks for how much."""
+"""Pages of changes, bounded in number and in bytes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PageBudget:
         return self._changes <= 0 or self._bytes <= 0
 
     def fill(self, source: Iterator[EntityChange]) -> tuple[list[EntityChange], bool]:
-        """Take changes until the page is full; they, and whether that was all."""
+        """Take changes until the page is full; also return whether the source is exhausted."""
         taken: list[EntityChange] = []
         for change in source:
             size = len(json.dumps(change_to_json(change), ensure_ascii=False))
@@ -54,18 +54,18 @@ class PageBudget:
 
 
 def page_budget(limit: int | None) -> PageBudget:
-    """An empty page for so many changes; more changes may take more bytes."""
+    """Create an empty page of a size; more changes may take more bytes."""
     wanted: object = CHANGES_DEFAULT if limit is None else limit
     if not isinstance(wanted, int) or wanted < 1:
         raise InvalidInput(
             "changes.bad_limit",
-            f"a page has at least one change, not {wanted!r}",
-            remedy=f"a limit is a number from 1 to {CHANGES_MAX}",
+            f"the page size must be at least 1, not {wanted!r}",
+            remedy=f"use a limit from 1 to {CHANGES_MAX}",
         )
     if wanted > CHANGES_MAX:
         raise LimitExceeded(
             "changes.bad_limit",
-            f"a page has at most {CHANGES_MAX} changes",
+            f"the page size must be at most {CHANGES_MAX}",
             remedy="ask for less and follow the page tokens",
             details={"resource_limit": {"name": "changes", "limit": CHANGES_MAX, "actual": wanted}},
         )

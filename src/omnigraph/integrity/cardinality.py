@@ -1,4 +1,4 @@
-"""``@card``: how many edges of a type leave one node, after the change."""
+"""``@card``: the number of edges of a type that leave one node, after the change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_IDS = pa.array([], pa.string())
 def check_cardinality(
     edge: EdgeType, changes: ChangeSet, reader: SnapshotReader, report: Report
 ) -> frozenset[TypeId]:
-    """Count again for every source node whose edges, or whose existence, the change touches."""
+    """Count edges of every source node whose edges or existence the change affects."""
     rule = next((rule for rule in rules_of(edge) if isinstance(rule, Cardinality)), None)
     if rule is None:
         return frozenset()
@@ -43,8 +43,9 @@ def check_cardinality(
 def check_every_source(
     edge: EdgeType, sources: pa.ChunkedArray, nodes: pa.ChunkedArray, report: Report
 ) -> None:
-    """Count for all nodes: what a schema asks of data that exists. ``sources`` has one item for
-    each edge, ``nodes`` one for each node that edges may leave."""
+    """Count edges of all nodes, to validate existing data against a new schema.
+
+    ``sources`` has one item per edge, ``nodes`` one per node that edges may leave."""
     for rule in rules_of(edge):
         if isinstance(rule, Cardinality):
             none = pa.table({"source": nodes, "one": np.zeros(len(nodes), np.int64)})
@@ -70,7 +71,7 @@ def _report(
 def _affected(
     edge: EdgeType, rule: Cardinality, changes: ChangeSet, reader: SnapshotReader
 ) -> pa.Array:
-    """Sources of new edges, of edges that go, and, with a minimum, nodes that are new."""
+    """Return sources of new and deleted edges and, with a minimum, new nodes."""
     change, nodes = changes.get(edge.id), changes.get(edge.source)
     sources = []
     if change is not None:
@@ -82,7 +83,7 @@ def _affected(
     if nodes is not None:
         affected = without(pa.table({"id": affected}), "id", nodes.deletes).column("id")
         if nodes.mode is Mode.OVERWRITE:
-            # Nobody asks for the edges of a node that is replaced by others.
+            # Edges of replaced nodes do not matter.
             affected = affected.filter(is_among(affected, nodes.ids))
     return affected.combine_chunks() if isinstance(affected, pa.ChunkedArray) else affected
 
@@ -100,7 +101,7 @@ def _sources_of_removed(change: TypeChange, reader: SnapshotReader) -> pa.Chunke
 def _count(
     edge: EdgeType, affected: pa.Array, change: TypeChange | None, reader: SnapshotReader
 ) -> pa.Table:
-    """How many edges each affected source has after the change; zero included."""
+    """Count the edges of each affected source after the change; zero included."""
     parts = [pa.table({"source": affected, "one": np.zeros(len(affected), np.int64)})]
     if change is None or change.mode is not Mode.OVERWRITE:
         staying = find_rows(reader.table(edge.id), SRC.column, affected, [ID.column, SRC.column])
@@ -140,7 +141,7 @@ def _violations(
             rule=rule.name,
             message=f"{source!r} would have {count} of them, allowed are {allowed}",
             type=edge.name,
-            # Where no edge of the change is to blame, the node is all there is to point at.
+            # Without an edge of the change to blame, refer to the node.
             id=source if change is None or row is None else change.ids[row].as_py(),
             property="from",
             value=source,

@@ -1,4 +1,4 @@
-"""What a writer wants to do to the entities of a graph."""
+"""The changes of a writer to the entities of a graph."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["ChangeSet", "SnapshotReader", "TypeChange"]
 
 
 class SnapshotReader(Protocol):
-    """Where the evaluator looks: the one snapshot that the attempt captured."""
+    """Access to the one snapshot that a transaction captured."""
 
     @property
     def catalog(self) -> Catalog: ...
@@ -33,27 +33,29 @@ class SnapshotReader(Protocol):
 
 @dataclass(frozen=True)
 class TypeChange:
-    """The change of one type. After it, the type holds ``rows``, and what existed before without
-    the ids of ``rows`` and ``deletes`` (with ``OVERWRITE``, nothing of that)."""
+    """The change of one type.
+
+    After it, the type has ``rows`` and the previous entities except the ids of ``rows`` and
+    ``deletes``; with ``OVERWRITE``, none of the previous ones."""
 
     entity: EntityType
     mode: Mode
     # Whole rows in the columns of the type's table, ids unique.
     rows: pa.Table
-    # Ids of entities that go.
+    # Ids of deleted entities.
     deletes: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
-    # The record number of each row, where rows came from records.
+    # The record number of each row, if rows come from records.
     records: np.ndarray | None = None
-    # Freshly minted ids cannot exist yet: nobody looks for them.
+    # Generated ids cannot exist yet and need no lookup.
     fresh_ids: bool = False
-    # Where the rows are that are replaced (``id`` and address), and the addresses of those that go,
-    # where the writer has come across them: nobody looks for them again.
+    # Known locations, which need no lookup: of replaced rows (``id`` and address), and the
+    # addresses of deleted rows.
     located: pa.Table | None = None
     deleted_at: np.ndarray | None = None
-    # Where a value comes from an earlier record or from the stored row, by column: the rules about
-    # values were checked there.
+    # By column, the rows whose value comes from an earlier record or from the stored row, where it
+    # was validated already.
     inherited: Mapping[str, np.ndarray] = field(default_factory=dict)
-    # Ids of rows that must be new, whatever the mode: an existing one is a conflict.
+    # Ids of rows that must be new in any mode: an existing one is a conflict.
     strict: pa.Array | None = None
 
     @property
@@ -61,7 +63,7 @@ class TypeChange:
         return self.rows.column(ID.column)
 
     def deleting(self, gone: pa.Table) -> TypeChange:
-        """The same, and these entities go: their ids and addresses."""
+        """Return the same change that also deletes these entities (ids and addresses)."""
         ids = gone.column(ID.column).combine_chunks()
         return replace(self, deletes=ids, deleted_at=gone.column(ROW_ADDRESS).to_numpy())
 
@@ -71,10 +73,10 @@ class TypeChange:
 
 @dataclass(frozen=True)
 class ChangeSet:
-    """The whole change of one commit, by type."""
+    """The changes of one commit, by type."""
 
     by_type: Mapping[TypeId, TypeChange]
-    # Some records could not be read, so rows are missing here: what does not exist proves nothing.
+    # Some records were unreadable and their rows are missing, so an absent entity proves nothing.
     partial: bool = False
 
     def get(self, type_id: TypeId) -> TypeChange | None:

@@ -1,4 +1,4 @@
-"""The rules that look at one value at a time, run over whole columns."""
+"""Column-wise evaluation of the rules on single values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _VALUE_RULES = (Required, Member, InRange, Matches, Finite, NoNullItems, WholeVe
 
 
 def check_columns(change: TypeChange, report: Report) -> None:
-    """Run every value rule of the type over the rows of a change."""
+    """Evaluate every value rule of the type on the rows of a change."""
     if not change.rows.num_rows:
         return
     unnamed = unnamed_masks(change.entity, change.rows)
@@ -42,7 +42,7 @@ def check_columns(change: TypeChange, report: Report) -> None:
             find = _FINDERS[type(rule)]
             broken = find(change.rows.column(rule.prop.column), rule)
             if isinstance(rule, Required) and rule.prop.column in unnamed:
-                # The row may keep a stored value, which is known once the row is completed.
+                # The row may keep a stored value, which is checked once the row is completed.
                 broken = broken[~unnamed[rule.prop.column][broken]]
             if rule.prop.column in change.inherited:
                 broken = broken[~change.inherited[rule.prop.column][broken]]
@@ -90,12 +90,11 @@ def _message(rule: ValueRule, value: Any) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """A value as a report shows it; vectors and lists are left out."""
+    """Return a value for a report; vectors and lists are left out."""
     return None if isinstance(value, list) else format_value(value)
 
 
-# --- one finder per rule: the positions of the rows that break it
-# ----------------------------------
+# --- one finder per rule: the positions of rows that violate it ----------------------------------
 
 
 def _nulls(column: pa.ChunkedArray, _: Required) -> np.ndarray:
@@ -138,7 +137,7 @@ def _null_items(column: pa.ChunkedArray, _: NoNullItems) -> np.ndarray:
 
 
 def _parents(column: pa.ChunkedArray, broken: Callable[[pa.Array], pa.Array]) -> np.ndarray:
-    """The positions of the lists that hold a broken item."""
+    """Return the positions of lists with a broken item."""
     lists = pa.concat_arrays(column.chunks) if column.num_chunks else column.combine_chunks()
     at = _where(broken(pc.list_flatten(lists)))
     if not len(at):
@@ -151,7 +150,7 @@ def _broken_vectors(column: pa.ChunkedArray, _: WholeVector) -> np.ndarray:
     if not len(array):
         return _NONE
     dim = array.type.list_size
-    # Null vectors have undefined items: look at the valid ones only.
+    # Null vectors have undefined items: check only the valid ones.
     valid = np.flatnonzero(array.is_valid().to_numpy(zero_copy_only=False))
     items = array.drop_null().flatten()
     if items.null_count:
@@ -166,7 +165,7 @@ _NONE = np.empty(0, np.int64)
 
 
 def _where(mask: pa.ChunkedArray | pa.Array) -> np.ndarray:
-    """The positions at which a mask is true; NULL is not."""
+    """Return the positions at which a mask is true; NULL is not."""
     return np.flatnonzero(mask.fill_null(False).to_numpy(zero_copy_only=False))  # noqa: FBT003
 
 

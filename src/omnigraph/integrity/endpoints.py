@@ -1,4 +1,4 @@
-"""Edges end at nodes that exist, after the change."""
+"""Endpoints: edges end at nodes that exist after the change."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["check_endpoints", "check_losses"]
 def check_endpoints(
     change: TypeChange, changes: ChangeSet, reader: SnapshotReader, report: Report
 ) -> frozenset[TypeId]:
-    """The new edges of one type; the node types that were looked at."""
+    """Check the new edges of one type; return the node types read."""
     edge = change.entity
     if not isinstance(edge, EdgeType) or not change.rows.num_rows:
         return frozenset()
     ends = {SRC: edge.source, DST: edge.target}
     for node_type in dict.fromkeys(ends.values()):
-        # Both ends of an edge between nodes of one type are looked for at once.
+        # Look up both ends of an edge between nodes of one type at once.
         here = [end for end, wanted in ends.items() if wanted == node_type]
         named = [chunk for end in here for chunk in change.rows.column(end.column).chunks]
         missing = _missing(
@@ -44,9 +44,9 @@ def check_endpoints(
 def check_losses(
     change: TypeChange, changes: ChangeSet, reader: SnapshotReader, report: Report
 ) -> frozenset[TypeId]:
-    """The edges that stay when nodes go: an overwrite that drops a node some edge needs is refused.
+    """Check remaining edges for nodes that an overwrite drops.
 
-    Deletes need no look: whoever deletes nodes deletes their edges in the same change.
+    Deletes need no check: deleting nodes deletes their edges in the same change.
     """
     node = change.entity
     if not isinstance(node, NodeType) or change.mode is not Mode.OVERWRITE:
@@ -72,7 +72,7 @@ def check_losses(
 def _missing(
     named: pa.Array, node_type: TypeId, changes: ChangeSet, reader: SnapshotReader
 ) -> pa.Array:
-    """The ids that no node will have."""
+    """Return the ids of which no node exists after the change."""
     nodes = changes.get(node_type)
     if nodes is not None and nodes.rows.num_rows:
         named = named.filter(pc.invert(is_among(named, nodes.ids)))

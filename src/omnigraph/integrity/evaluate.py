@@ -1,4 +1,4 @@
-"""Every rule, over one change, against one snapshot."""
+"""Evaluation of all rules on one change against one snapshot."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ IDS_NAMED_MAX = 100
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was found: where existing ids are, which tables were looked at, and what is wrong."""
+    """The result: locations of existing ids, tables read, violations and conflicts."""
 
     report: Report
     located: Mapping[TypeId, pa.Table]
     reads: frozenset[TypeId]
-    # Types with the ids of them that a strict insert met.
+    # By type, the ids of a strict insert that exist.
     conflicts: Sequence[tuple[EntityType, list[str]]]
 
     def raise_if_broken(self) -> None:
-        """Violations first: they would remain when the conflict is gone."""
+        """Raise violations before conflicts: they would remain when the conflict is gone."""
         self.report.raise_if_any()
         if self.conflicts:
             raise ids_exist(*self.conflicts[0])
 
 
 def ids_exist(entity: EntityType, ids: list[str]) -> KeyConflict:
-    """What a strict insert is told that met entities of a type."""
+    """Build the error for a strict insert of existing ids."""
     return KeyConflict(
         "key.exists",
         f"{entity.name} {', '.join(repr(i) for i in ids[:5])} exists already",
@@ -63,10 +63,10 @@ def ids_exist(entity: EntityType, ids: list[str]) -> KeyConflict:
 def evaluate_changes(
     changes: ChangeSet, reader: SnapshotReader, report: Report | None = None
 ) -> Evaluation:
-    """Check a change. Nothing is written, and nothing outside the change's reach is read.
+    """Validate a change. Writes nothing, and reads only what the change affects.
 
-    Of a partial change only what more rows could not mend is told: an edge whose node is missing
-    may be nothing but the consequence of a node that could not be read.
+    For a partial change, violations that more rows could repair are not reported: a missing node
+    may be one whose record was unreadable.
     """
     report = Report() if report is None else report
     reads: set[TypeId] = set()
@@ -85,7 +85,7 @@ def evaluate_changes(
 
 
 def _existing(change: TypeChange, located: pa.Table) -> list[str]:
-    """The ids that exist and must not, in the order of the change."""
+    """Return existing ids that must be new, in the order of the change."""
     strict = change.ids if change.mode is Mode.APPEND else change.strict
     if strict is None or not located.num_rows:
         return []
@@ -94,7 +94,7 @@ def _existing(change: TypeChange, located: pa.Table) -> list[str]:
 
 
 def _check_existence(changes: ChangeSet, reader: SnapshotReader, report: Report) -> set[TypeId]:
-    """The rules about what must be there; the tables that were looked at."""
+    """Check the existence rules; return the tables read."""
     reads: set[TypeId] = set()
     for change in changes.by_type.values():
         reads |= check_endpoints(change, changes, reader, report)
@@ -105,7 +105,7 @@ def _check_existence(changes: ChangeSet, reader: SnapshotReader, report: Report)
 
 
 def _locate(change: TypeChange, reader: SnapshotReader) -> pa.Table:
-    """Where the rows are that this change replaces."""
+    """Return the locations of the rows that this change replaces."""
     if change.located is not None:
         return change.located
     table = reader.table(change.entity.id)

@@ -1,4 +1,4 @@
-"""Ids: unique in the batch, and what it means when they exist already."""
+"""Uniqueness of ids within a batch."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def settle_repeats(
     mode: Mode,
     report: Report,
 ) -> tuple[pa.Table, np.ndarray, int]:
-    """Rows with unique ids, their records, and how many were superseded.
+    """Remove repeated ids; return rows, records and the number of superseded records.
 
     The last record of an id counts; unless the mode is ``merge``, an earlier one is a violation.
-    What is wrong with a record by itself is told also of one that is superseded.
+    The values of superseded records are validated as well.
     """
     earlier, winners = repeated(rows.select([ID.column]))
     if not len(earlier):
@@ -59,26 +59,26 @@ def settle_repeats(
 
 
 def repeats(entity_id: str, record: int) -> str:
-    """What a record is told whose id comes again where it may not."""
-    return f"the same id, {format_value(entity_id)!r}, stands in record {record} as well"
+    """Build the message for a record whose id is repeated."""
+    return f"duplicate id {format_value(entity_id)!r}, repeated in record {record}"
 
 
 def drop_superseded(
     entity: EntityType, rows: pa.Table, records: np.ndarray, keep: np.ndarray, report: Report
 ) -> tuple[pa.Table, np.ndarray]:
-    """The rows to keep and their records, once the others were looked at."""
+    """Return the rows to keep and their records, after validating the others."""
     gone = TypeChange(entity, Mode.MERGE, rows.filter(pa.array(~keep)), records=records[~keep])
     check_columns(gone, report)
     return rows.filter(pa.array(keep)), records[keep]
 
 
 def repeated(keys: pa.Table) -> tuple[np.ndarray, np.ndarray]:
-    """The positions of rows whose key comes again later, and for each the last such position.
+    """Return the positions of rows whose key occurs again later, each with the last such position.
 
-    Rows with a NULL among their keys repeat nothing.
+    A row with a NULL in its key never repeats.
     """
     names = keys.column_names
-    # Most batches repeat nothing: a distinct count tells it without a table of positions.
+    # Most batches have no repetition: a distinct count proves it without a join.
     if len(names) == 1 and len(pc.unique(keys.column(0))) == keys.num_rows:
         return _NONE, _NONE
     rows = keys.append_column("_row", pa.array(np.arange(keys.num_rows)))

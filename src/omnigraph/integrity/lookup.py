@@ -1,4 +1,4 @@
-"""Finding what the branch already holds: by sets, never row by row."""
+"""Set-based lookup of stored rows, never row by row."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["PUSHED_MAX", "comparable", "find_rows", "is_among", "locate", "without"]
 
-# Up to here a lookup by value is pushed down, where an index can answer it; beyond, one scan of the
-# column and one hash probe are cheaper (measured: the crossover of a BTREE lies at about a
-# thousand).
+# Up to so many values, a lookup is pushed down to an index; above, one column scan and a hash probe
+# are cheaper (measured: the crossover of a BTREE is at about a thousand).
 PUSHED_MAX = 1_000
 
-# What ``locate`` says of ids that nobody has.
+# The result of ``locate`` for unknown ids.
 _NOWHERE = pa.schema(
     [pa.field(ID.column, pa.string(), nullable=False), (ROW_ADDRESS, pa.uint64())]
 ).empty_table()
@@ -36,7 +35,7 @@ def find_rows(
     *,
     addresses: bool = False,
 ) -> pa.Table:
-    """The rows whose ``column`` is among ``values``."""
+    """Return the rows whose ``column`` is among ``values``."""
     wanted = pc.unique(comparable(values)).drop_null()
     if not table.pin.rows or not len(wanted):
         return _empty(table, columns, addresses=addresses)
@@ -52,21 +51,21 @@ def find_rows(
 
 
 def comparable(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The values as a hash tells them apart: both zeros are one value."""
+    """Normalise values for hashing: both zeros are one value."""
     return pc.add(values, 0.0) if pa.types.is_floating(values.type) else values
 
 
 def _among(column: str, wanted: pa.Array) -> Any:
     if pa.types.is_unsigned_integer(wanted.type):
-        # The structured form of a filter knows no unsigned numbers.
+        # The structured form of a filter does not support unsigned numbers.
         return f"`{column}` IN ({', '.join(map(str, wanted.to_pylist()))})"
     return pc.field(column).isin(wanted)
 
 
 def locate(table: Table, ids: pa.Array | pa.ChunkedArray) -> pa.Table:
-    """Which of the ids exist, and where: ``id``, row address."""
+    """Return the existing ids with their row addresses."""
     if 0 < len(ids) <= PUSHED_MAX and table.pin.rows:
-        # Most ids of most writes are new, and that is often known without a look.
+        # Most ids are new, and a membership filter often proves it without a scan.
         ids = table.might_contain(ID.column, pc.unique(ids))
         if not len(ids):
             return _NOWHERE
@@ -77,14 +76,14 @@ def locate(table: Table, ids: pa.Array | pa.ChunkedArray) -> pa.Table:
 def is_among(
     values: pa.Array | pa.ChunkedArray, wanted: pa.Array | pa.ChunkedArray
 ) -> pa.Array | pa.ChunkedArray:
-    """A mask; NULL is never among anything."""
+    """Return a membership mask; NULL is never a member."""
     if isinstance(wanted, pa.ChunkedArray):
         wanted = wanted.combine_chunks()
     return pc.is_in(values, value_set=wanted, skip_nulls=True)
 
 
 def without(rows: pa.Table, column: str, *gone: pa.Array | pa.ChunkedArray) -> pa.Table:
-    """The rows whose ``column`` is in none of the sets."""
+    """Return the rows whose ``column`` is in none of the sets."""
     for values in gone:
         if len(values) and rows.num_rows:
             rows = rows.filter(pc.invert(is_among(rows.column(column), values)))

@@ -1,4 +1,4 @@
-"""The rules of a type, derived from the catalog. Data only: executors give them meaning."""
+"""The rules of a type, derived from the catalog, as data that evaluators interpret."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Member:
 
 @frozen
 class InRange:
-    """The value lies between the bounds, both included; a missing bound is open."""
+    """The value lies between the bounds, inclusive; a missing bound is open."""
 
     prop: Property
     low: int | float | None
@@ -67,7 +67,7 @@ class Matches:
 
 @frozen
 class Finite:
-    """A float, or every item of a list of floats, is a number: neither NaN nor infinite."""
+    """A float, or every item of a list of floats, is neither NaN nor infinite."""
 
     prop: Property
     name = "finite"
@@ -75,7 +75,7 @@ class Finite:
 
 @frozen
 class NoNullItems:
-    """A list holds no NULL."""
+    """A list contains no NULL."""
 
     prop: Property
     name = "list"
@@ -91,7 +91,7 @@ class WholeVector:
 
 @frozen
 class Key:
-    """Ids are unique, in the batch and in the branch; the mode says what a clash means."""
+    """Ids are unique in the batch and on the branch; the mode determines the effect of a clash."""
 
     members: tuple[Property, ...]
     name = "key"
@@ -107,7 +107,7 @@ class Unique:
 
 @frozen
 class Endpoint:
-    """The node that an edge names exists."""
+    """The node that an edge refers to exists."""
 
     prop: Property
     node_type: TypeId
@@ -116,7 +116,7 @@ class Endpoint:
 
 @frozen
 class Cardinality:
-    """How many edges of the type may leave one source node."""
+    """The number of edges of the type that may leave one source node."""
 
     low: int
     high: int | None
@@ -141,7 +141,7 @@ Rule = (
 
 @memoized
 def rules_of(entity: EntityType) -> tuple[Rule, ...]:
-    """Every rule of a type, the cheap ones first."""
+    """Return every rule of a type, cheap ones first."""
     rules: list[Rule] = []
     for prop in entity.properties:
         if not prop.nullable:

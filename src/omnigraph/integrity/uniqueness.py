@@ -1,4 +1,4 @@
-"""``@unique``: no two entities of a type share the values, after the change."""
+"""``@unique``: no two entities of a type share the values after the change."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def has_unique(change: TypeChange) -> bool:
 
 
 def check_uniqueness(change: TypeChange, reader: SnapshotReader, report: Report) -> None:
-    """Inside the batch, then against the entities that stay."""
+    """Check within the batch, then against the remaining entities."""
     for rule in rules_of(change.entity):
         if isinstance(rule, Unique) and change.rows.num_rows:
             _within(change, rule, report)

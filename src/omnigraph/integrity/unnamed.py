@@ -1,7 +1,7 @@
-"""The properties that an incoming row does not name, as one bit set per row.
+"""The properties that an incoming row leaves out, as one bit set per row.
 
-The bits travel with the rows as a column, so that every filter and every file keeps them together.
-A row of an upsert takes the stored value of a property whose bit is set.
+The bits are a column of the rows, so that every filter and every file keeps them together. A row of
+an upsert keeps the stored value of a property whose bit is set.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _BYTE_BITS = 8
 
 
 def unnamed_type(entity: EntityType) -> pa.DataType:
-    """One bit per property, in the order of the type."""
+    """Return the type of the bit sets: one bit per property, in order."""
     return pa.binary(-(-len(entity.properties) // _BYTE_BITS))
 
 
 def pack_unnamed(entity: EntityType, masks: np.ndarray) -> pa.Array | None:
-    """Bit sets from an array of rows by properties; None where every row names everything."""
+    """Pack an array of rows by properties into bit sets; None if every row names all properties."""
     if not masks.any():
         return None
     kind = unnamed_type(entity)
@@ -46,19 +46,19 @@ def pack_unnamed(entity: EntityType, masks: np.ndarray) -> pa.Array | None:
 
 
 def same_unnamed(entity: EntityType, names: Collection[str], count: int) -> pa.Array | None:
-    """Bit sets of rows that all leave out the same properties."""
+    """Build bit sets of rows that all leave out the same properties."""
     one = np.array([[prop.name in names for prop in entity.properties]], dtype=bool)
     return pack_unnamed(entity, np.repeat(one, count, axis=0))
 
 
 def all_named(entity: EntityType, count: int) -> pa.Array:
-    """Bit sets of rows that name everything."""
+    """Build bit sets of rows that name all properties."""
     kind = unnamed_type(entity)
     return pa.Array.from_buffers(kind, count, [None, pa.py_buffer(bytes(kind.byte_width * count))])
 
 
 def unnamed_masks(entity: EntityType, rows: pa.Table) -> dict[str, np.ndarray]:
-    """Where each column of a property is not named; rows without bits name everything."""
+    """Return a mask of unnamed rows per column; empty if rows have no bits."""
     if UNNAMED not in rows.column_names:
         return {}
     count = rows.num_rows
@@ -70,7 +70,7 @@ def unnamed_masks(entity: EntityType, rows: pa.Table) -> dict[str, np.ndarray]:
 
 
 def with_unnamed(entity: EntityType, rows: pa.Table, masks: Mapping[str, np.ndarray]) -> pa.Table:
-    """Rows with other bit sets, given by a mask per column."""
+    """Replace the bit sets of rows, given a mask per column."""
     at = rows.schema.get_field_index(UNNAMED)
     bits = np.stack([masks[prop.column] for prop in entity.properties], axis=1)
     packed = pack_unnamed(entity, bits)

@@ -1,4 +1,4 @@
-"""Upserts: an existing row keeps the stored value of every property that a writer does not name."""
+"""Upserts: an existing row keeps the stored values of properties that a writer does not name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["complete_rows", "find_stored", "fold_records", "inherit", "keep_unna
 def find_stored(
     table: Table, ids: pa.Array | pa.ChunkedArray, columns: Sequence[str] = ()
 ) -> pa.Table:
-    """The stored rows with these ids: ``id``, the given columns, row address; in any order."""
+    """Return the stored rows with these ids: ``id``, columns, row address; in any order."""
     wanted = [ID.column, *(name for name in columns if name != ID.column)]
     if len(wanted) == 1:
         return locate(table, ids)
@@ -33,7 +33,7 @@ def find_stored(
         return _read(table, locate(table, ids), wanted)
     likely = pc.unique(ids)
     if len(likely) and table.pin.rows:
-        # A new id is usually recognised from memory, without a scan.
+        # A membership filter usually proves that a new id is new, without a scan.
         likely = table.might_contain(ID.column, likely)
     return find_rows(table, ID.column, likely, wanted, addresses=True)
 
@@ -43,9 +43,9 @@ def keep_unnamed(
 ) -> tuple[pa.Table, pa.Table]:
     """Complete partial rows, and locate those that exist (``id`` and row address).
 
-    ``rows`` are whole rows with unique ids, defaults filled in for what was not named. ``named``
-    has a mask for each column that some row does not name; a column without a mask is named by all
-    rows. Where an id exists, the stored value takes the place of one that was not named.
+    ``rows`` are whole rows with unique ids and defaults for unnamed properties. ``named`` has a
+    mask for each column that some row leaves out; all rows name a column without a mask. For an
+    existing id, the stored value replaces an unnamed one.
     """
     stored = find_stored(table, rows.column(ID.column), list(named))
     located = stored.select([ID.column, ROW_ADDRESS])
@@ -63,10 +63,9 @@ def keep_unnamed(
 def complete_rows(
     table: Table, entity: EntityType, rows: pa.Table
 ) -> tuple[pa.Table, pa.Table | None, dict[str, np.ndarray]]:
-    """Whole rows from rows with unique ids and a column ``UNNAMED``, the location of those that
-    exist, and a mask per column of the values that are kept.
+    """Complete rows with unique ids; also locate existing ones, and mask kept values per column.
 
-    Rows without that column are whole; they are not located.
+    Rows without a column ``UNNAMED`` are already complete; they are not located.
     """
     if UNNAMED not in rows.column_names:
         return rows, None, {}
@@ -81,11 +80,11 @@ def complete_rows(
 def fold_records(
     entity: EntityType, rows: pa.Table, earlier: pa.Table, owner: np.ndarray
 ) -> tuple[pa.Table, dict[str, np.ndarray]]:
-    """Give rows the values that they do not name and that an earlier record names.
+    """Complete rows with values of earlier records that name the property.
 
-    ``earlier`` are records in the order of the input, and ``owner`` is the position of the row
-    about the same entity; both tables have a column ``UNNAMED``. The last record that names a
-    property counts. Returns the rows, and a mask per column of the values that were inherited.
+    ``earlier`` are records in input order, and ``owner`` is the position of the row about the same
+    entity; both tables have a column ``UNNAMED``. The last record that names a property wins.
+    Returns the rows, and a mask of inherited values per column.
     """
     absent, lacking = unnamed_masks(entity, rows), unnamed_masks(entity, earlier)
     inherited: dict[str, np.ndarray] = {}
@@ -102,7 +101,7 @@ def fold_records(
 
 
 def inherit(rows: pa.Table, name: str, values: pa.ChunkedArray, at: np.ndarray) -> pa.Table:
-    """Rows whose column has the value at a position of ``values``, where that is not negative."""
+    """Replace a column by values at positions ``at``; negative positions keep the row's value."""
     place = rows.schema.get_field_index(name)
     field = rows.schema.field(place)
     takes = at >= 0
@@ -112,7 +111,7 @@ def inherit(rows: pa.Table, name: str, values: pa.ChunkedArray, at: np.ndarray) 
 
 
 def _read(table: Table, located: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Rows by address: a scan of all columns by id would read the whole table."""
+    """Read rows by address: a scan of all columns by id would read the whole table."""
     fields = [table.schema.field(name) for name in columns]
     schema = pa.schema([*fields, pa.field(ROW_ADDRESS, pa.uint64())])
     addresses = np.sort(located.column(ROW_ADDRESS).to_numpy())

@@ -1,4 +1,4 @@
-"""What is wrong with a change, entity by entity."""
+"""Violations of rules by a change, and the report that collects them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN_VALUE_MAX = 120
 
 @frozen
 class Violation:
-    """One rule broken by one entity. ``record`` counts from 1 in the input; None: not from one."""
+    """One rule violated by one entity. ``record`` counts from 1 in the input, if any."""
 
     rule: str
     message: str
@@ -37,9 +37,9 @@ class Violation:
     record: int | None = None
     line: int | None = None
     file: str | None = None
-    # Who has the unique value already: for whoever has to choose between the two.
+    # The entity that already has the unique value, for resolving the conflict.
     holder: str | None = field(default=None, compare=False)
-    # The record as it came, where it did not become an entity: for whoever puts it aside.
+    # The original text of an unreadable record, for quarantine.
     text: str | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Violation:
         return said | ({"value": format_value(self.value)} if "value" in said else {})
 
     def describe(self) -> str:
-        """One line for a person."""
+        """Describe the violation in one line."""
         stands = [self.file] if self.file else []
         stands += [f"line {self.line}"] if self.line is not None else []
         if self.record is not None or self.id:
@@ -63,7 +63,7 @@ class Violation:
 
 
 def format_value(value: Any) -> Any:
-    """A value as a report tells it: something that JSON has, and not without end."""
+    """Format a value for a report: as JSON, and truncated."""
     match value:
         case None | bool() | int():
             return value
@@ -80,7 +80,7 @@ def format_value(value: Any) -> Any:
 
 
 class Report:
-    """Violations as they are found: the first ones whole, all of them counted."""
+    """A collector of violations: all are counted, the first ones are kept."""
 
     def __init__(self, limit: int = VIOLATIONS_SHOWN_MAX) -> None:
         self._limit = limit
@@ -96,7 +96,7 @@ class Report:
 
     @property
     def room(self) -> int:
-        """How many more violations will be kept: nobody needs to describe the others."""
+        """How many more violations will be kept; the others need no description."""
         return max(0, self._limit - len(self.violations))
 
     def add(self, violation: Violation) -> None:
@@ -105,7 +105,7 @@ class Report:
             self.violations.append(violation)
 
     def add_many(self, rule: str, total: int, shown: Iterable[Violation]) -> None:
-        """Many of one rule, of which only some are described."""
+        """Add many violations of one rule, of which only some are described."""
         if total:
             self.counts[rule] += total
         for violation in shown:
@@ -114,12 +114,12 @@ class Report:
             self.violations.append(violation)
 
     def extend(self, other: Report) -> None:
-        """Everything that another report has found."""
+        """Add all violations of another report."""
         self.counts.update(other.counts)
         self.violations += other.violations[: self.room]
 
     def place(self, where: Callable[[int], tuple[str | None, int | None]]) -> None:
-        """Say of every record in which file and on which line it stands."""
+        """Set file and line of every violation by its record."""
         self.violations = [
             replace(found, file=place[0], line=place[1])
             if found.record is not None and (place := where(found.record))
@@ -128,11 +128,11 @@ class Report:
         ]
 
     def hide(self, is_seen: Callable[[Violation], bool]) -> None:
-        """Keep the violations that somebody may not see, and tell nothing of them but the rule."""
+        """Reduce violations to their rule, unless the author may see their details."""
         self.violations = [
             found
             if is_seen(found)
-            else Violation(found.rule, "breaks a rule about something that you may not see")
+            else Violation(found.rule, "violates a rule on data that you may not read")
             for found in self.violations
         ]
 
@@ -144,7 +144,7 @@ class Report:
         }
 
     def raise_if_any(self, remedy: str = "correct the data, or change the schema") -> None:
-        """Turn what was found into one error."""
+        """Raise all violations as one error."""
         if not self:
             return
         ordered = self._ordered()
@@ -167,8 +167,7 @@ class Report:
 
 
 def hide_unseen(report: Report, whole: Catalog, seen: Catalog) -> None:
-    """Keep of violations only the rule, where they are about a part of the schema that is hidden
-    from the author of a change."""
+    """Reduce violations to their rule where they concern hidden parts of the schema."""
     report.hide(lambda found: _is_seen(found, whole, seen))
 
 

@@ -1,4 +1,4 @@
-"""Making a graph: everything first, the stamp last.
+"""Creation of a graph: all objects first, the stamp last.
 
 A claim keeps two creators apart. Until the stamp stands, nothing can be opened; what a killed
 creator left is swept away by the next one that is asked to (``force``), never by accident.
@@ -33,7 +33,7 @@ __all__ = ["create_graph"]
 def create_graph(
     root: GraphRoot, catalog: Catalog, *, actor: str | None = None, force: bool = False
 ) -> None:
-    """Create the graph that ``root`` describes, or raise without leaving anything openable."""
+    """Create the graph that ``root`` describes, or raise and leave nothing that can be opened."""
     require_actor(actor)
     root.objects.create_root()
     with claimed(root.objects, force=force):
@@ -76,7 +76,7 @@ def _make(root: GraphRoot, catalog: Catalog, actor: str | None) -> None:
         )
     )
     if not main:
-        raise AlreadyExists("graph.exists", f"{root.objects.uri} has a main branch already")
+        raise AlreadyExists("graph.exists", f"{root.objects.uri} already has a main branch")
     reach("init.ref_written")
     write_stamp(root.objects, root.stamp)
     reach("init.stamped")

@@ -1,8 +1,8 @@
-"""A bounded slice of maintenance: what a short-lived command tidies up after its answer.
+"""A bounded slice of maintenance, which a short-lived command runs after its result.
 
-Whoever never runs ``index ensure`` still gets keys and endpoints looked up instead of scanned for.
-One table at a time, only indexes for looking up, and only as many rows as take about a second:
-everything else is left to ``index ensure`` and to processes that live longer.
+Users who never run ``index ensure`` still get index lookups of keys and endpoints. A slice covers
+one table, only lookup indexes, and only as many rows as take about a second: everything else is
+left to ``index ensure`` and to long-lived processes.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = ["UNCOVERED_ROWS_FAR", "maintain_slice"]
 
-# Far past what is no reason to work: so many rows are worth a commit of their own.
+# Well above the threshold of useful work: so many rows justify a commit.
 UNCOVERED_ROWS_FAR = 20_000
 _SLICE_ROWS_MAX = 500_000
 _LOOKUPS = frozenset({IndexKind.BTREE, IndexKind.BITMAP})
 
 
 def maintain_slice(engine: Engine, branch: str = MAIN) -> EnsureResult | None:
-    """Index the table of a branch that needs it most; None when none is far from being covered."""
+    """Index the table of a branch with the most uncovered rows; None if none has many."""
     snapshot = engine.snapshot(branch)
     waiting = [
         (rows, entity.name)
@@ -44,7 +44,7 @@ def maintain_slice(engine: Engine, branch: str = MAIN) -> EnsureResult | None:
 
 
 def _uncovered(entity: EntityType, table: Table) -> int:
-    """The rows that the worst of a table's indexes for looking up does not know."""
+    """Return the uncovered rows of the table's worst lookup index."""
     present = {index.spec: index.uncovered_rows for index in table.indexes()}
     return max(
         present.get(declared.spec, table.pin.rows)

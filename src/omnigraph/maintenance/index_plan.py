@@ -1,4 +1,4 @@
-"""Which indexes a schema declares, and which segments a table lacks. Pure: nothing is read."""
+"""The indexes that a schema declares, and the segments that a table lacks. Pure, without I/O."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 __all__ = ["DeclaredIndex", "IndexStep", "declared_indexes", "plan_step"]
 
-# So few rows are scanned as fast as they are looked up.
+# Scanning so few rows is as fast as a lookup.
 _ROWS_MIN = 4_096
-# What an index does not cover is scanned; so much of it is no reason to work.
+# Uncovered rows are scanned; up to so many need no work.
 _UNCOVERED_ROWS = 1_024
 _UNCOVERED_PARTS = 16
-# Every segment is searched, so they are built anew as one when they have become many.
+# Every segment is searched, so many segments are rebuilt as one.
 _SEGMENTS_MAX = 8
 
 
 @frozen
 class DeclaredIndex:
-    """An index that follows from the schema; ``prop`` is the property that it is for."""
+    """An index that follows from the schema; ``prop`` is the indexed property."""
 
     prop: Property
     spec: IndexSpec
@@ -40,7 +40,7 @@ class DeclaredIndex:
 
 @frozen
 class IndexStep:
-    """What to do about one index: with which parts, and why."""
+    """The action on one index, with its parts and its reason."""
 
     action: IndexAction
     reason: str
@@ -48,7 +48,7 @@ class IndexStep:
 
 
 def declared_indexes(entity: EntityType) -> tuple[DeclaredIndex, ...]:
-    """The indexes of a type: of its ids and endpoints, of keys, and of what says ``@index``."""
+    """Return the indexes of a type: for ids, endpoints, keys, and declared with ``@index``."""
     found: dict[IndexSpec, DeclaredIndex] = {}
     for declared in _declared(entity):
         found.setdefault(declared.spec, declared)
@@ -58,7 +58,7 @@ def declared_indexes(entity: EntityType) -> tuple[DeclaredIndex, ...]:
 def _declared(entity: EntityType) -> Iterator[DeclaredIndex]:
     for prop in (ID, SRC, DST) if isinstance(entity, EdgeType) else (ID,):
         yield DeclaredIndex(prop, IndexSpec(prop.column, IndexKind.BTREE))
-    # Uniqueness is checked by looking values up, as keys are.
+    # Uniqueness checks look values up, as keys do.
     for members in (entity.key or (), *entity.uniques):
         for prop in (entity.by_id[member] for member in members):
             for kind in _kinds_of(prop.dtype)[:1]:
@@ -70,10 +70,10 @@ def _declared(entity: EntityType) -> Iterator[DeclaredIndex]:
 
 
 def _kinds_of(dtype: DataType) -> tuple[IndexKind, ...]:
-    """What an index on a type consists of; that for equality first."""
+    """Return the kinds of index for a type, the one for equality first."""
     match dtype:
         case ScalarType(Scalar.STRING):
-            # No NGRAM beside it: of the scalar indexes of a column Lance asks the first one only.
+            # No NGRAM besides: Lance uses only the first scalar index of a column.
             return (IndexKind.BTREE, IndexKind.INVERTED)
         case ScalarType(Scalar.BOOL):
             return (IndexKind.BITMAP,)
@@ -90,7 +90,7 @@ def _kinds_of(dtype: DataType) -> tuple[IndexKind, ...]:
 def plan_step(
     declared: DeclaredIndex, present: IndexInfo | None, parts: Sequence[Fragment], *, force: bool
 ) -> IndexStep:
-    """What one index needs. ``force`` does all that can be done."""
+    """Plan the step for one index. ``force`` disables the thresholds."""
     rows = sum(part.rows for part in parts)
     everything = tuple(place for place, part in enumerate(parts) if part.rows)
     if not rows:
@@ -117,7 +117,7 @@ def plan_step(
 
 
 def _why_not(declared: DeclaredIndex, rows: int) -> str | None:
-    """Why an index would not help."""
+    """Return the reason why an index would not help, if any."""
     if rows < _ROWS_MIN:
         return f"{rows} rows are scanned as fast"
     dtype = declared.prop.dtype

@@ -1,7 +1,6 @@
-"""Building indexes and extending them, as one commit that changes no row.
+"""Building and extending of indexes, as one commit that changes no row.
 
-No write waits for an index and no answer needs one: this is maintenance, run by whoever has the
-time.
+No write waits for an index and no result depends on one: this is maintenance for idle time.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ MAINTENANCE = "omnigraph:maintenance"
 
 
 def list_indexes(engine: Engine, target: str = MAIN) -> tuple[IndexStatus, ...]:
-    """Every declared index of a target, built or not."""
+    """List every declared index of a target, built or not."""
     snapshot = engine.snapshot(target)
     found = []
     for entity in snapshot.catalog.types.values():
@@ -81,8 +80,8 @@ def ensure_indices(
 ) -> EnsureResult:
     """Build the indexes that a branch lacks, and extend those that do not cover its rows.
 
-    ``types`` names the types to look at and ``kinds`` the kinds of indexes, all by default.
-    ``force`` leaves none out because it would not pay.
+    ``types`` selects types and ``kinds`` the kinds of indexes, all by default. ``force`` also
+    builds indexes that do not pay.
     """
     chosen = None if types is None else frozenset(types)
     writer = _IndexWriter(engine, chosen, kinds, force=force)
@@ -92,10 +91,10 @@ def ensure_indices(
 
 
 class _IndexWriter:
-    """Looks at every table of the view that the attempt captured."""
+    """Plans and stages indexes against the snapshot that a transaction captured."""
 
     kind = WriterKind.MAINTENANCE
-    # It decides on what is there; when that has moved, it looks again.
+    # Decides by the present indexes, so it plans again when they have moved.
     reprepares = True
 
     def __init__(
@@ -127,7 +126,7 @@ class _IndexWriter:
         return PreparedWrite(tuple(effects)) if effects else None
 
     def _stage(self, table: Table, steps: list[tuple[DeclaredIndex, IndexStep]]) -> Staged | None:
-        # A table that has not moved since the last round is not indexed twice.
+        # Do not index a table again that has not moved since the last prepare.
         if table.pin not in self._staged:
             self._staged[table.pin] = stage_steps(table, steps)
         return self._staged[table.pin]
@@ -140,7 +139,7 @@ def plan_table(
     kinds: Collection[IndexKind] = frozenset(IndexKind),
     force: bool,
 ) -> list[tuple[DeclaredIndex, IndexStep]]:
-    """What each declared index of a type needs."""
+    """Plan the step of each declared index of a type."""
     present = {index.spec: index for index in table.indexes()}
     parts = table.fragments()
     steps = []
@@ -154,7 +153,7 @@ def plan_table(
 
 
 def stage_steps(table: Table, steps: Iterable[tuple[DeclaredIndex, IndexStep]]) -> Staged | None:
-    """Build what is to be built, aside; None when that is nothing."""
+    """Build new index segments; None if there are none."""
     return table.stage_indexes(
         [
             _segment(table, declared, step)
@@ -194,7 +193,7 @@ def _outcome(
 def _checked(
     table: Table, declared: DeclaredIndex, index: IndexInfo | None, step: IndexStep
 ) -> IndexStep:
-    """The step, as far as the rows themselves allow or demand it."""
+    """Adjust a step to the contents of the rows."""
     works = step.action is not IndexAction.SKIP
     match declared.spec.kind:
         case IndexKind.IVF if works and not _count_vectors(table, declared.spec.column, step.parts):
@@ -207,7 +206,7 @@ def _checked(
 
 
 def _lacks_notes(table: Table, index: IndexInfo) -> bool:
-    """Whether relevance could not be computed through the index: compaction writes new parts."""
+    """Return whether relevance needs text lengths that the index lacks: compaction moves parts."""
     parts = table.fragments()
     noted: set[str] = set()
     for segment in index.segments:
@@ -233,7 +232,7 @@ def _count_vectors(table: Table, column: str, parts: Sequence[int]) -> int:
 
 
 def _count_words(table: Table, column: str, parts: Sequence[int]) -> bytes:
-    """The lengths of the texts, to be noted with the index."""
+    """Collect the lengths of the texts, to be stored with the index."""
     every = table.fragments()
     lengths = []
     for place in parts:

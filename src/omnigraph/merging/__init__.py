@@ -1,8 +1,15 @@
-"""Merging: branches into branches, and single commits, forwards (cherry-pick) or back (revert).
+"""Merging of branches, and of single commits forwards (cherry-pick) or backwards (revert).
 
-``three`` names the snapshots and reads their pins; ``schema`` merges what they mean; ``standing``
-and ``types`` hold the entities of one type against each other; ``rows`` turns decisions into rows;
-``orphans`` and ``rules`` find what the result would break; ``plan`` puts it together; ``outcomes``
-and ``result`` are what callers get; ``takeover`` moves pins alone; ``branches`` and ``commits`` are
-the verbs.
+Modules in reading order:
+
+* ``merge``, ``cherry_pick``, ``reset``: the operations.
+* ``snapshots``: the three snapshots of a merge and their pins.
+* ``schema``, ``schema_view``: the merged schema, and tables seen through it.
+* ``three_way``: the decision about one entity.
+* ``entity_states``, ``type_merge``: the merge of one type.
+* ``dangling_edges``, ``constraint_conflicts``: conflicts between entities.
+* ``plan``: conflicts, resolutions and the result as a whole.
+* ``resolutions``: parses resolutions of conflicts.
+* ``rows``, ``staging``, ``pin_takeover``: the rows and pins to write.
+* ``counts``, ``result``: effects and errors for the caller.
 """

@@ -1,9 +1,9 @@
-"""One commit applied to a branch, forwards or backwards, by the machinery of a merge.
+"""Cherry-pick and revert: one commit applied to a branch, as a three-way merge.
 
 Picking a commit is a merge whose base is the commit's parent; reverting it is a merge of the parent
-whose base is the commit. A merge commit counts with its first parent. A commit that changed
-definitions moves them as well; any other one moves entities, and the schema of the branch stays. A
-commit that only moved files has done nothing that could be undone or repeated.
+whose base is the commit. A merge commit counts with its first parent. A commit that changed the
+schema applies schema changes as well; any other one only moves entities, and the branch keeps its
+schema. A physical commit has no effect to repeat or undo.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = ["cherry_pick", "revert"]
 
 
 def cherry_pick(engine: Engine, request: PickRequest) -> PickResult:
-    """Do on a branch what a commit did elsewhere."""
+    """Apply the changes of a commit to a branch."""
     return _run(engine, request, WriterKind.CHERRY_PICK)
 
 
 def revert(engine: Engine, request: PickRequest) -> PickResult:
-    """Undo on a branch what a commit did, and keep what happened since."""
+    """Undo the changes of a commit on a branch, and keep all later ones."""
     return _run(engine, request, WriterKind.REVERT)
 
 
@@ -47,8 +47,8 @@ def _run(engine: Engine, request: PickRequest, kind: WriterKind) -> PickResult:
     if commit.parent is None:
         raise InvalidInput(
             "commit.parentless",
-            f"commit {commit.id} is the first one: it has no parent to be compared with",
-            remedy="make a branch of it (branch create --from), or reset one to it",
+            f"commit {commit.id} is the first one and has no parent",
+            remedy="create a branch at it (branch create --from), or reset one to it",
         )
     writer = _PickWriter(engine, request, commit, kind)
     if commit.kind.is_physical:
@@ -64,7 +64,7 @@ def _run(engine: Engine, request: PickRequest, kind: WriterKind) -> PickResult:
 
 
 class _PickWriter:
-    """Applies the difference between a commit and its parent to whatever the head is."""
+    """Applies the difference between a commit and its parent to the captured head."""
 
     reprepares = True
 
@@ -88,7 +88,7 @@ class _PickWriter:
         return prepared if any(done) else None
 
     def without_effect(self) -> PickResult:
-        """For a commit that changed no entity: only what was asked for is looked at."""
+        """Return the result for a commit without entity changes, after checking the request."""
         self._require_commit(self._engine.heads.of_branch(self._request.branch)[1])
         self._request.choices.require_known(())
         return replace(self._result, preview=self._request.preview)
@@ -122,7 +122,7 @@ class _PickWriter:
         return plan
 
     def _snapshots(self) -> tuple[Snapshot, Snapshot]:
-        """The parent of the commit, and the commit."""
+        """Return the snapshots of the commit's parent and of the commit."""
         commit, root = self._result.picked, self._engine.root
         found = []
         for ref in (commit.parent, commit.ref):

@@ -1,7 +1,7 @@
-"""What the merged entities break among the rules of the schema, as conflicts.
+"""Constraint violations of the merged entities, as conflicts.
 
-The rules are those of every other writer; here it is only said who takes part, so that somebody can
-choose between the sides.
+The rules are those of every writer; this module only names the entities involved, so that a user
+can choose between the sides.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["edges_at", "find_violations"]
 
-# So many are told; a strategy settles them in rounds.
+# The limit of reported conflicts; a strategy resolves more in rounds.
 _TOLD_MAX = 10_000
 _KINDS = {"unique": ConflictKind.UNIQUE, "cardinality": ConflictKind.CARDINALITY}
 
@@ -46,7 +46,7 @@ _KINDS = {"unique": ConflictKind.UNIQUE, "cardinality": ConflictKind.CARDINALITY
 def find_violations(
     catalog: Catalog, merges: Mapping[TypeId, TypeMerge], changes: Mapping[TypeId, RowChange]
 ) -> Iterator[EntityConflict]:
-    """What the result breaks: the rows that change, and where a definition changed, all rows."""
+    """Yield violations among changed rows and, where a definition changed, among all rows."""
     judge = _Judge(catalog, merges, changes)
     for type_id in {**changes, **judge.whole}:
         merge, report = merges[type_id], Report(_TOLD_MAX)
@@ -61,7 +61,7 @@ def find_violations(
 
 
 class _Judge:
-    """The result as changes for the rules to look at."""
+    """The merge result as changes that the rules can check."""
 
     def __init__(
         self,
@@ -72,17 +72,17 @@ class _Judge:
         self._catalog = catalog
         self._merges = merges
         self._changes = changes
-        # Types of which every row is looked at: rows may have been written under other rules.
+        # Types that need a check of every row: rows may have been written under other rules.
         self.whole = {key: None for key, merge in merges.items() if self._meets_new_rules(merge)}
         seen = {key: self._change(merge) for key, merge in merges.items() if self._counts(merge)}
         self.changes = ChangeSet({key: change for key, change in seen.items() if change})
 
     def _meets_new_rules(self, merge: TypeMerge) -> bool:
-        """Whether rows that a side changed come under rules which that side did not have."""
+        """Return whether rows that a side changed are subject to rules that it did not have."""
         three = merge.three
         wanted, types = shape(merge.entity), [merge.id]
         if isinstance(merge.entity, EdgeType) and merge.entity.card_low:
-            # A node without edges breaks such a rule as well.
+            # A node without edges violates such a rule as well.
             types.append(merge.entity.source)
         for snapshot in (three.ours, three.theirs):
             if shape(snapshot.catalog.types.get(merge.id)) != wanted:
@@ -92,7 +92,7 @@ class _Judge:
         return False
 
     def _counts(self, merge: TypeMerge) -> bool:
-        """Whether a type is looked at: by itself, or by a rule about edges at it."""
+        """Return whether a type needs a check, for its own rules or for those of edges at it."""
         if merge.is_row_by_row or merge.id in self.whole:
             return True
         return any(
@@ -111,7 +111,7 @@ class _Judge:
             return change.change
         changed = merge.changed
         deleted = changed.ops == ChangeOp.DELETE
-        # Of a type that is taken over as it is, the ids suffice.
+        # For a type that is taken over whole, the ids suffice.
         rows = pa.table({ID.column: changed.ids.filter(pa.array(np.invert(deleted)))})
         return TypeChange(merge.entity, Mode.MERGE, rows, changed.ids.filter(pa.array(deleted)))
 
@@ -133,7 +133,7 @@ class _Judge:
 
 
 def edges_at(merge: TypeMerge, source: str) -> list[str]:
-    """The edges of a source that one of the sides has changed."""
+    """Return the edges of a source that a side has changed."""
     node = pa.array([source], pa.string())
     columns: dict[str, str] = {ID.id: ID.column, SRC.id: SRC.column}
     changed, found = merge.changed, []
@@ -159,12 +159,12 @@ def _conflict(merge: TypeMerge, violation: Violation) -> EntityConflict:
     entity, kind = merge.entity, _KINDS.get(violation.rule, ConflictKind.VALUE)
     message = f"{entity.name} {violation.id!r}: {violation.message}"
     if kind is ConflictKind.CARDINALITY:
-        # It is about the source: the edges at it have nothing else in common.
+        # The conflict concerns the source: its edges have nothing else in common.
         message = f"{entity.name}: {violation.message}"
         return EntityConflict(
             kind, entity, None, message, other=violation.value, witness=(message,)
         )
-    assert violation.id is not None  # noqa: S101 - rules about rows name the row
+    assert violation.id is not None  # noqa: S101 - a violation of a row rule names the row
     states = merge.load([key for key in (violation.id, violation.holder) if key is not None])
     contest = states[violation.id]
     rival = states.get(violation.holder or "")

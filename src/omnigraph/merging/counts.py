@@ -1,4 +1,4 @@
-"""The effect of a merge per type, in numbers."""
+"""Counts of merged entities per type."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ __all__ = ["count_outcomes", "count_types", "taken_over"]
 
 
 def taken_over(entity: EntityType, before: Pin | None, after: Pin | None) -> TypeOutcome:
-    """A type whose pin moves without a read of its rows. The pins of a type that arrives or goes
-    as a whole give exact counts; those of any other type do not."""
+    """Return the outcome of a type whose pin moves without reading its rows.
+
+    The pins of a type that is added or dropped give exact counts; other pins do not."""
     counts: tuple[int | None, int | None, int | None] = (None, None, None)
     if before is None and after is not None:
         counts = (after.rows, 0, 0)
@@ -37,8 +38,7 @@ def taken_over(entity: EntityType, before: Pin | None, after: Pin | None) -> Typ
 def count_types(
     outcomes: Iterable[TypeOutcome], ours: Snapshot, theirs: Snapshot
 ) -> tuple[TypeOutcome, ...]:
-    """Complete the counts of types that are taken over, as ``diff`` gives them. Reads the rows that
-    differ."""
+    """Complete missing counts as ``diff`` computes them. Reads the differing rows."""
     found = list(outcomes)
     missing = frozenset(each.entity.id for each in found if not each.is_counted)
     if not missing:
@@ -55,7 +55,7 @@ def _counted(outcome: TypeOutcome, by_type: Mapping[TypeId, TypeSummary]) -> Typ
 
 
 def count_outcomes(outcomes: Iterable[TypeOutcome]) -> Counts:
-    """The counts that a commit stores. A type without counts contributes its net growth."""
+    """Sum the counts that a commit stores. A type without counts contributes its net growth."""
     totals = {kind: [0, 0, 0] for kind in EntityKind}
     for outcome in outcomes:
         counts = (outcome.inserted, outcome.updated, outcome.deleted)

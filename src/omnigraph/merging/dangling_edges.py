@@ -1,7 +1,7 @@
-"""Edges whose node the other side deleted.
+"""Dangling edges: edges whose node the other side deleted.
 
-Each side by itself has no such edge, so only what one side changed can meet what the other side
-removed. Nothing else is read.
+Neither side alone has a dangling edge, so only edges that one side changed can refer to nodes that
+the other side deleted. Nothing else is read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_IDS = pa.array([], pa.string())
 def find_dangling_edges(
     catalog: Catalog, merges: Mapping[TypeId, TypeMerge]
 ) -> Iterator[EntityConflict]:
-    """The edges that would lose an endpoint, each with the side that removed the node."""
+    """Yield edges that would lose an endpoint, each with the side that removed the node."""
     removed = _Removed(merges)
     for edge in catalog.edges:
         merge = merges[edge.id]
@@ -50,7 +50,7 @@ def find_dangling_edges(
 
 
 def node_remover(conflict: EntityConflict) -> Take:
-    """The side that removed the node of an orphan edge."""
+    """Return the side that removed the node of a dangling edge."""
     return Take(conflict.witness[0])
 
 
@@ -65,7 +65,7 @@ def _node_types(edge: EdgeType) -> tuple[tuple[Property, TypeId], tuple[Property
 
 
 class _Removed:
-    """Nodes that one side has and the result has not, by the side that lacks them."""
+    """Nodes that one side has and the result lacks, by the side that removed them."""
 
     def __init__(self, merges: Mapping[TypeId, TypeMerge]) -> None:
         self._merges = merges
@@ -96,14 +96,14 @@ class _Removed:
 
     @staticmethod
     def _deleted(merge: TypeMerge) -> pa.Array:
-        """What theirs deleted and ours had not touched."""
+        """Return the entities that theirs deleted and ours did not touch."""
         return merge.changed.ids.filter(
             pa.array(merge.plain & (merge.changed.ops == ChangeOp.DELETE))
         )
 
     @staticmethod
     def _vanished(merge: TypeMerge) -> pa.Array:
-        """What the base had and ours has not."""
+        """Return the entities of the base that ours no longer has."""
         three = merge.three
         base, ours, _ = three.pins(merge.id)
         if base is None or ours is None or base == ours:
@@ -116,7 +116,7 @@ class _Removed:
 
 
 def _edges_of(merge: TypeMerge, side: Take) -> pa.Table:
-    """Id and ends of the edges of the result that may be owed to one side: changed by it."""
+    """Return id and ends of result edges that one side has changed."""
     parts = [_decided_edges(merge)] if merge.is_row_by_row else []
     if side is Take.THEIRS:
         changed = merge.changed
@@ -138,7 +138,7 @@ def _decided_edges(merge: TypeMerge) -> pa.Table:
 
 
 def _written_by_ours(merge: TypeMerge) -> pa.Table:
-    """The edges that ours has written since the base, without those that theirs changed."""
+    """Return edges that ours wrote since the base, without those that theirs changed."""
     three = merge.three
     base, ours, _ = three.pins(merge.id)
     side = Side(three.ours.table(merge.id), _ENDS)
@@ -176,7 +176,7 @@ def _conflicts(
             merge.entity,
             edge_id,
             f"{merge.entity.name} {edge_id!r} needs the node {node!r}, "
-            f"which {remover.value} removed",
+            f"which {remover.value} deleted",
             (end.id,),
             contest.base,
             contest.ours,

@@ -1,8 +1,8 @@
-"""How the entities that theirs changed stand with ours.
+"""The state of ours for each entity that theirs changed.
 
-For each of them: where ours has it, and whether ours has changed it as well. Mostly ours has not,
-and its files tell: a row that lies where it lay in the base is what it was. Only the others are
-looked for and compared.
+The state is the address of the row in ours, and whether ours changed it as well. Usually it did
+not, and the files show it: a row at the same place as in the base is unchanged. Only the other rows
+are looked up and compared.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 __all__ = ["EntityStates", "find_entity_states"]
 
 _FRAGMENT_SHIFT = np.uint64(32)
-# Of so many rows that ours has written the ids are read to find some; beyond, by a lookup.
+# Below so many rows written by ours, their ids are scanned; above, an index lookup is cheaper.
 _LISTED_MAX = 100_000
 
 
 @frozen
 class EntityStates:
-    """Per difference between base and theirs, in the same order."""
+    """Arrays parallel to the differences between base and theirs."""
 
-    # The row's address in ours, where it is present.
+    # The row's address in ours, if it is present.
     at: np.ndarray
     present: np.ndarray
-    # Ours differs from the base.
+    # Whether ours differs from the base.
     touched: np.ndarray
 
 
 def find_entity_states(
     tables: TableStore, changed: Differences, base: Side | None, ours: Side | None
 ) -> EntityStates:
-    """Where ours has what theirs changed."""
+    """Determine the state of ours for each entity that theirs changed."""
     existed = changed.ops != ChangeOp.INSERT
     nowhere = np.zeros(len(changed), dtype=bool)
     if ours is None or not len(changed):
@@ -65,7 +65,7 @@ def find_entity_states(
 def _search(
     changed: Differences, ours: Side, written: RowSet | None, moved: np.ndarray
 ) -> EntityStates:
-    """Find the moved ones by id and hold them against the base."""
+    """Look up the moved entities by id and compare them with the base."""
     at, present = changed.before_at.copy(), ~moved
     if moved.any():
         wanted = changed.ids.take(pa.array(np.flatnonzero(moved)))
@@ -87,7 +87,7 @@ def _search(
 
 
 def _find_ids(ours: Side, written: RowSet | None, wanted: pa.Array) -> pa.Table:
-    """Which of the ids ours has written, and where."""
+    """Return the ids that ours has written, with their addresses."""
     if written is None or written.count > _LISTED_MAX:
         return locate(ours.table, wanted)
     batches = [

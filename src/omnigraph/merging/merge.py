@@ -1,4 +1,4 @@
-"""Merging a branch into another: up to date, fast-forward or three-way, as one commit."""
+"""Merging of a branch into another: up to date, fast-forward or three-way, as one commit."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def merge_branches(engine: Engine, request: MergeRequest) -> MergeResult:
 
 
 class _MergeWriter:
-    """Merges whatever the two heads are when it is asked."""
+    """Merges the two heads at the time of each prepare."""
 
     kind = WriterKind.MERGE
-    # It is computed anew from both heads, and choices name the states that they are about.
+    # Computed anew from both heads; choices identify the states that they refer to.
     reprepares = True
 
     def __init__(self, engine: Engine, request: MergeRequest) -> None:
@@ -67,7 +67,7 @@ class _MergeWriter:
         if prepared is None or self.merged is None:
             return None
         if self._engine.root.durable:
-            # Its pins become ours: whoever published them may have died before they were safe.
+            # Its pins become ours, and their publisher may have died before they were durable.
             make_durable(self._engine.root, self.merged)
         return replace(
             prepared,
@@ -76,7 +76,7 @@ class _MergeWriter:
         )
 
     def preview(self) -> MergeResult:
-        """What would happen; conflicts are told and not raised."""
+        """Compute the result without writing; conflicts are returned, not raised."""
         ours = self._engine.snapshot(self._request.target)
         asked = self._request
         require_commit(self._engine.root, asked.target, ours.manifest, asked.if_commit)
@@ -126,7 +126,7 @@ class _MergeWriter:
         return plan.stage() if write else None
 
     def _manifest_of(self, base: Commit) -> Manifest:
-        """The merge base at its home, or its copy with which one of the two branches began."""
+        """Return the merge base at its home, or its copy at the fork of one of the two branches."""
         root = self._engine.root
         homes = [(base.ref.incarnation, base.ref.version)]
         for name in (self._request.source, self._request.target):
@@ -143,7 +143,7 @@ class _MergeWriter:
         raise NotFound(
             "merge.base_reclaimed",
             f"the data of the merge base {base.id} was removed by cleanup; nothing was changed",
-            remedy="load what the source has changed into the target instead",
+            remedy="load the changes of the source into the target instead",
             details={"commit_id": base.id},
         )
 
@@ -151,7 +151,7 @@ class _MergeWriter:
 def _delete_source(
     engine: Engine, request: MergeRequest, merged: Manifest | None, result: MergeResult
 ) -> MergeResult:
-    """The merge is safe: whatever keeps the branch from being deleted is only told."""
+    """Delete the source branch. The merge is published, so a failure is reported, not raised."""
     if not request.delete_branch or merged is None:
         return result
     try:
@@ -168,25 +168,25 @@ def _delete_source(
 
 
 def _require_two_branches(engine: Engine, request: MergeRequest) -> None:
-    # Both are looked up first: a branch that is not there cannot be merged with itself.
+    # Look up both first: a missing branch cannot be merged with itself.
     source = _require_branch(engine, request.source)
     target = _require_branch(engine, request.target)
     if source.incarnation == target.incarnation:
         raise InvalidInput(
             "merge.same_branch",
             f"branch {request.source!r} cannot be merged into itself",
-            remedy="name another branch, or another one to merge it into",
+            remedy="name two different branches",
         )
     if request.delete_branch and source.name == MAIN:
         raise InvalidInput(
             "branch.main",
-            "main cannot be deleted, so not after a merge either; nothing was changed",
+            "main cannot be deleted, not even after a merge; nothing was changed",
             remedy="merge it without deleting it",
         )
 
 
 def _require_branch(engine: Engine, name: str) -> BranchRef:
-    """A branch; what is said of a commit or a tag is how to make one of it."""
+    """Return a branch; for a commit or a tag, the error suggests creating a branch at it."""
     try:
         return engine.heads.of_branch(name)[0]
     except NotFound as missing:
@@ -196,8 +196,8 @@ def _require_branch(engine: Engine, name: str) -> BranchRef:
             raise missing from None
         raise NotFound(
             missing.code,
-            f"{name!r} is no branch but a point of history, and only branches are merged",
-            remedy=f"make a branch of it (branch create NAME --from {commit.id}) and merge that, "
+            f"{name!r} is not a branch but a commit, and only branches can be merged",
+            remedy=f"create a branch at it (branch create NAME --from {commit.id}) and merge that, "
             "or cherry-pick the commit",
         ) from None
 
@@ -205,12 +205,12 @@ def _require_branch(engine: Engine, name: str) -> BranchRef:
 def _unrelated(request: MergeRequest) -> GraphError:
     return Conflict(
         "merge.unrelated",
-        f"branches {request.source!r} and {request.target!r} have no commit in common, "
-        "as far as the history reaches back",
-        remedy="load what the source holds into the target instead",
+        f"branches {request.source!r} and {request.target!r} have no common ancestor "
+        "in the available history",
+        remedy="load the data of the source into the target instead",
     )
 
 
 def _as_seen(manifest: Manifest) -> CommitRef:
-    """A commit as its branch holds it."""
+    """Return the reference of a commit on its branch."""
     return CommitRef(manifest.commit.id, manifest.incarnation, manifest.version)

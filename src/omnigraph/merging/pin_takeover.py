@@ -1,4 +1,4 @@
-"""Making a branch what another snapshot is: pins are taken over, no table is read."""
+"""Taking over the pins of another snapshot, without reading a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["take_over_pins"]
 def take_over_pins(
     ours: Snapshot, wanted: Snapshot
 ) -> tuple[PreparedWrite, tuple[TypeOutcome, ...]]:
-    """The commit after which ``ours`` holds exactly what ``wanted`` does, and what it changes."""
+    """Prepare the commit that gives ``ours`` exactly the contents of ``wanted``."""
     old, new = ours.manifest.pins, wanted.manifest.pins
     moved = {key: pin for key, pin in new.items() if old.get(key) != pin}
     dropped = frozenset(old) - frozenset(new)
@@ -27,7 +27,7 @@ def take_over_pins(
     )
     schema = wanted.manifest.commit.schema
     prepared = PreparedWrite(
-        # Only on this very head: otherwise it would undo what somebody else has done since.
+        # Valid on this head only: otherwise it would undo later commits of others.
         reads=frozenset(old),
         counts=count_outcomes(outcomes),
         created=moved,

@@ -1,4 +1,4 @@
-"""A merge as a whole: conflicts, decisions about them, and what will be written."""
+"""The plan of a merge: conflicts, their resolutions, and the tables to write."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MergePlan"]
 
-# Deciding one conflict may uncover another. A strategy ends with one side whole at the latest.
+# Resolving one conflict may uncover another. A strategy ends with one whole side at the latest.
 _ROUNDS_MAX = 64
 
 
 class MergePlan:
-    """Computes a three-way merge. Reads; writes nothing before ``stage``."""
+    """Computes a three-way merge. Writes nothing before ``stage``."""
 
     def __init__(self, three: MergeSnapshots, schema: MergedSchema, *, bytes_max: int) -> None:
         self._three = three
@@ -57,15 +57,15 @@ class MergePlan:
 
     @property
     def redefines(self) -> bool:
-        """Whether a definition changes. Ids that ours need not remember are none."""
+        """Whether a definition changes; the list of retired ids does not count."""
         mine, merged = self._three.ours.catalog, self._schema.catalog
         return replace(merged, retired=mine.retired) != mine
 
     def settle(self, choices: Choices) -> list[EntityConflict]:
-        """Decide conflicts as told; the ones that nobody decided. Nothing is written.
+        """Resolve conflicts by the choices; return the unresolved ones. Writes nothing.
 
-        With conflicts about definitions, those about entities that exist however the definitions
-        are decided come with them.
+        Conflicts about the schema are returned with those about entities that remain under every
+        resolution of the schema.
         """
         met = {conflict.conflict_id: conflict for conflict in self._schema.met}
         if self._schema.conflicts:
@@ -92,7 +92,7 @@ class MergePlan:
     def _settle_entities(
         self, choices: Choices, met: dict[str, EntityConflict]
     ) -> list[EntityConflict]:
-        """Decide conflicts about entities; ``met`` gets all of them."""
+        """Resolve conflicts about entities; ``met`` collects all of them."""
         for _ in range(_ROUNDS_MAX):
             found = self._conflicts()
             met |= {conflict.conflict_id: conflict for conflict in found}
@@ -101,13 +101,14 @@ class MergePlan:
             self._changes = None
         raise InvalidInput(
             "merge.endless",
-            "the choices about conflicts keep contradicting each other; nothing was changed",
-            remedy="choose one side for the conflicts that depend on each other",
+            "the resolutions of conflicts contradict each other; nothing was changed",
+            remedy="choose one side for all conflicts that depend on each other",
         )
 
     def outcomes(self, *, counted: bool = False) -> tuple[TypeOutcome, ...]:
-        """The effect on each type that changes. With ``counted``, rows of types that are taken over
-        are compared for their counts."""
+        """Return the effect on each changed type.
+
+        With ``counted``, rows of types that are taken over are compared for exact counts."""
         told = []
         for type_id, merge in self._merges.items():
             if type_id in self._row_changes():
@@ -123,7 +124,7 @@ class MergePlan:
         return count_types(found, self._three.ours, self._three.theirs) if counted else found
 
     def stage(self) -> PreparedWrite:
-        """Write the rows that have to be; take the other pins over."""
+        """Stage the changed rows; take over the other pins."""
         ours, changes = self._three.ours, self._row_changes()
         done = {
             key: stage_type(merge, changes.get(key), bytes_max=self._bytes_max)
@@ -132,7 +133,7 @@ class MergePlan:
         catalog = self._schema.catalog
         return PreparedWrite(
             effects=tuple(each for each in done.values() if isinstance(each, TableEffect)),
-            # The whole head: a merge is about all of it.
+            # A merge depends on the whole head.
             reads=frozenset(ours.manifest.pins),
             counts=count_outcomes(self.outcomes()),
             created={key: each for key, each in done.items() if isinstance(each, Pin)},
@@ -181,8 +182,9 @@ class MergePlan:
     # --- decisions -------------------------------------------------------------------------------
 
     def _decide(self, found: list[EntityConflict], choices: Choices) -> bool:
-        """Apply choices; whether something was decided. Disagreements about entities come first:
-        with them, a broken rule may vanish."""
+        """Apply choices; return whether any had an effect.
+
+        Disagreements about entities come first: resolving them may remove a violation."""
         first = [self._apply(each, choices) for each in found if each.kind in DISAGREEMENTS]
         if True in first:
             return True
@@ -222,13 +224,13 @@ class MergePlan:
         return self._merges[node_type].decide(conflict.other or "", keeper)
 
     def _valued(self, conflict: EntityConflict, choice: Values) -> Row | None:
-        """The entity with the values that somebody gave."""
+        """Return the entity with the values of the choice."""
         entity, given = conflict.entity, choice.by_name
         if "value" not in conflict.takes:
-            raise _bad_value(conflict, "it is settled by ours or theirs, not by a value")
+            raise _bad_value(conflict, "only ours or theirs resolves it, not a value")
         if given is None:
             if conflict.kind is not ConflictKind.DELETE_VS_UPDATE:
-                raise _bad_value(conflict, "null means to delete, and nobody did")
+                raise _bad_value(conflict, "null means deletion, and neither side deleted it")
             return None
         if conflict.kind in (ConflictKind.DIVERGENT_INSERT, ConflictKind.DIVERGENT_UPDATE):
             wanted = set(_names(entity, conflict.properties))
@@ -241,9 +243,9 @@ class MergePlan:
 
 
 _STORIES = {
-    ConflictKind.DIVERGENT_INSERT: "both sides inserted it, and not the same",
-    ConflictKind.DIVERGENT_UPDATE: "both sides changed it, and not the same",
-    ConflictKind.DELETE_VS_UPDATE: "one side deleted what the other changed",
+    ConflictKind.DIVERGENT_INSERT: "both sides inserted it with different values",
+    ConflictKind.DIVERGENT_UPDATE: "both sides changed it differently",
+    ConflictKind.DELETE_VS_UPDATE: "one side deleted it, the other changed it",
 }
 
 
@@ -257,7 +259,7 @@ def _id_of(conflict: EntityConflict) -> str:
 
 
 def _existing(row: Row | None) -> Row:
-    assert row is not None  # noqa: S101 - one of the sides has the entity that they disagree about
+    assert row is not None  # noqa: S101 - at least one side has the disputed entity
     return row
 
 
@@ -285,6 +287,6 @@ def _bad_value(conflict: EntityConflict, why: str) -> InvalidInput:
     return InvalidInput(
         "merge.bad_value",
         f"{conflict.conflict_id}: {why}",
-        remedy="give a value for each property that is disputed, or take ours or theirs",
+        remedy="give a value for each disputed property, or choose ours or theirs",
         details={"conflict_id": conflict.conflict_id},
     )

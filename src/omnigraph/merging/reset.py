@@ -1,4 +1,4 @@
-"""Moving a branch to another snapshot, as a new commit: nothing is forgotten."""
+"""Reset of a branch to another snapshot, as a new commit that keeps the history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["reset_branch"]
 
 
 def reset_branch(engine: Engine, request: ResetRequest) -> ResetResult:
-    """Make a branch hold what another snapshot holds: tables and schema, by pins alone."""
+    """Give a branch the tables and the schema of another snapshot, by pins alone."""
     wanted = engine.resolver.resolve(request.to)
     said = request.message or f"Reset to {wanted.commit.id}"
     with engine.running.during("reset", request.branch, request.actor, name=request.to):
@@ -34,7 +34,7 @@ def reset_branch(engine: Engine, request: ResetRequest) -> ResetResult:
 
 class _ResetWriter:
     kind = WriterKind.RESET
-    # It was decided on what the branch held.
+    # The decision depends on the contents of the branch.
     reprepares = False
 
     def __init__(self, engine: Engine, wanted: Manifest) -> None:
@@ -51,7 +51,7 @@ class _ResetWriter:
         return prepared
 
     def _require_readable(self, prepared: PreparedWrite) -> None:
-        """A branch must not end at tables that are damaged, or that cleanup has removed."""
+        """Reject a target whose tables are damaged or were removed by cleanup."""
         wanted = open_snapshot(self._root, self._wanted)
         for type_id in prepared.created:
             wanted.table(type_id)

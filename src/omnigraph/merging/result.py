@@ -1,4 +1,4 @@
-"""What a caller learns of a merge, a revert or a picked commit."""
+"""The error for the conflicts of a merge, a revert or a cherry-pick."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["merge_conflict"]
 
-# So many conflicts are told in an error; a preview tells all.
+# The limit of conflicts in an error; a preview returns all.
 _TOLD_MAX = 1_000
 _SHOWN_MAX = 10
 
@@ -22,7 +22,7 @@ _SHOWN_MAX = 10
 def merge_conflict(
     what: str, conflicts: Sequence[EntityConflict], choices: Choices
 ) -> MergeConflict:
-    """The error for conflicts that nobody has decided, or not well enough."""
+    """Build the error for unresolved conflicts."""
     shown = [f"[{each.kind}] {each.message}" for each in conflicts[:_SHOWN_MAX]]
     more = len(conflicts) - len(shown)
     return MergeConflict(
@@ -38,15 +38,15 @@ def merge_conflict(
 
 
 def _remedy(conflicts: Sequence[EntityConflict], choices: Choices) -> str:
-    """What helps: not what has been tried, and not what cannot."""
+    """Suggest what may help, given the choices so far."""
     if any(conflict.hopeless for conflict in conflicts):
         return (
-            "no choice settles what is said of the schema: change the schema of one of the two "
+            "no choice resolves conflicts about the schema: change the schema of one of the two "
             "branches until both agree, then merge again"
         )
     if any(choices.of(conflict) is not None for conflict in conflicts):
         return (
-            "what was chosen leaves these, because what that side has breaks a rule of the other: "
-            "take the other side for them, or give a value where `takes` says so"
+            "the choices leave these conflicts: the chosen side violates a rule of the other; "
+            "take the other side for them, or give a value where `takes` allows it"
         )
     return "preview it, then decide: by strategy ours or theirs, or conflict by conflict"

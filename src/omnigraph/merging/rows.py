@@ -1,4 +1,4 @@
-"""From what becomes of a type's entities to rows: for the rules to judge, and for files."""
+"""The rows of a merged type, for validation and for staging."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FETCHED_ROWS = 2**17
 
 @dataclass(frozen=True)
 class RowChange:
-    """What is written to ours: rows that replace others, new rows, and rows that go."""
+    """Changes of ours: replaced, inserted and deleted rows."""
 
     merge: TypeMerge
     replaced: pa.Table
@@ -48,7 +48,7 @@ class RowChange:
 
     @property
     def change(self) -> TypeChange:
-        """The same as the rules of the schema look at it."""
+        """The same change for the evaluation of rules."""
         rows = pa.concat_tables([self.replaced, self.inserted])
         return TypeChange(self.merge.entity, Mode.MERGE, rows, self.deleted)
 
@@ -57,14 +57,14 @@ class RowChange:
         return not any(self.counts)
 
     def merged(self, table: Table) -> pa.Table:
-        """All rows of the result; ``table`` is ours, seen through the merged definition."""
+        """Return all rows of the result; ``table`` is ours, seen through the merged definition."""
         schema = table_schema(self.merge.entity)
         gone = (self.replaced.column(ID.column), self.deleted)
         staying = without(table.scan(schema.names), ID.column, *gone)
         return pa.concat_tables([staying.cast(schema), self.replaced, self.inserted])
 
     def stage(self, table: Table) -> Staged | None:
-        """Write the files; None when nothing changes."""
+        """Stage the files; None if nothing changes."""
         replace = None
         if self.replaced.num_rows:
             replace = (self.replaced_at, _row_ids(table, self.replaced_at), self.replaced)
@@ -72,7 +72,7 @@ class RowChange:
 
 
 def row_change(merge: TypeMerge, *, bytes_max: int) -> RowChange:
-    """The rows of a merge, as decisions stand; no more than so many bytes of them."""
+    """Collect the rows of a merge under the current decisions, up to ``bytes_max``."""
     replaced, inserted, gone = _Rows(merge, bytes_max), _Rows(merge, bytes_max), []
     gone_at: list[int] = []
     for entity_id, contest, row in merge.outcomes():
@@ -100,7 +100,7 @@ def row_change(merge: TypeMerge, *, bytes_max: int) -> RowChange:
 
 
 class _Rows:
-    """Rows as they are gathered, in the columns of the type's table."""
+    """A collector of rows in the columns of the type's table."""
 
     def __init__(self, merge: TypeMerge, bytes_max: int) -> None:
         self._merge = merge
@@ -116,7 +116,7 @@ class _Rows:
         self._single_at.append(at)
 
     def add_from_theirs(self, chosen: np.ndarray) -> None:
-        """Whole rows of theirs, for some of the differences."""
+        """Add whole rows of theirs for some of the differences."""
         changed, places = self._merge.changed, np.flatnonzero(chosen)
         if changed.after is None:
             return
@@ -130,14 +130,14 @@ class _Rows:
             self._at.append(self._merge.standing.at[some])
 
     def finish(self) -> tuple[pa.Table, np.ndarray]:
-        """The rows, and for each the address that was given with it."""
+        """Return the rows, each with its address."""
         single = to_arrow(self._merge.entity, self._single)
         at = [np.array(self._single_at, np.uint64), *self._at]
         return pa.concat_tables([single, *self._tables]), np.concatenate(at)
 
 
 def _row_ids(table: Table, addresses: np.ndarray) -> np.ndarray:
-    """The row ids at some addresses, in their order."""
+    """Return the row ids at some addresses, in order."""
     wanted = RowSet(len(addresses), (), np.sort(addresses))
     found = pa.Table.from_batches(table.read(wanted, [], row_ids=True))
     at = pc.index_in(pa.array(addresses), value_set=found.column(ROW_ADDRESS).combine_chunks())
@@ -148,7 +148,7 @@ def _row_ids(table: Table, addresses: np.ndarray) -> np.ndarray:
 def _too_large(name: str) -> LimitExceeded:
     return LimitExceeded(
         "merge.too_large",
-        f"what both sides changed in {name} does not fit in memory; nothing was changed",
-        remedy="merge more often, or with the Spark engine",
+        f"the changes of both sides to {name} do not fit in memory; nothing was changed",
+        remedy="merge more often, or use the Spark engine",
         details={"resource_limit": {"name": "merge_bytes"}},
     )

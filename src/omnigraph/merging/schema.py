@@ -1,4 +1,4 @@
-"""Which schema a merge ends up with, and where the schemas stand in its way."""
+"""The merged schema, and its conflicts."""
 
 from __future__ import annotations
 
@@ -36,19 +36,20 @@ __all__ = ["MergedSchema", "keep_schema", "merge_schemas", "shape"]
 
 @dataclass(frozen=True)
 class MergedSchema:
-    """The schema of the result; ``changed``: it is not that of ours. ``met`` are all conflicts that
-    somebody could decide, ``conflicts`` those that nobody did."""
+    """The schema of the result; ``changed``: it differs from that of ours.
+
+    ``met`` are all conflicts that a choice can resolve, ``conflicts`` the unresolved ones."""
 
     catalog: Catalog
     changed: bool = False
     conflicts: tuple[EntityConflict, ...] = ()
     met: tuple[EntityConflict, ...] = ()
-    # With conflicts: the schemas that decisions for ours and for theirs would lead to.
+    # With conflicts: the schemas that resolutions for ours and for theirs lead to.
     alternatives: tuple[MergedSchema, ...] = ()
 
     @property
     def undisputed(self) -> Catalog:
-        """The types without a conflict; an edge type requires both its node types."""
+        """The catalog of types without a conflict; an edge type requires both its node types."""
         disputed = {conflict.entity.id for conflict in self.conflicts}
         nodes = tuple(node for node in self.catalog.nodes if node.id not in disputed)
         ids = {node.id for node in nodes}
@@ -61,7 +62,7 @@ class MergedSchema:
 
 
 def merge_schemas(three: MergeSnapshots, choices: Choices) -> MergedSchema:
-    """Definition by definition, by identity; conflicts follow the choices, one by one."""
+    """Merge definitions by identity; the choices resolve conflicts one by one."""
     ours = three.ours.manifest.commit.schema
     schemas = {each.manifest.commit.schema for each in (three.base, three.ours, three.theirs)}
     if len(schemas) == 1:
@@ -79,7 +80,7 @@ def _resolve(three: MergeSnapshots, choices: Choices, ours: str) -> MergedSchema
     while True:
         merged, found = _merge(three, prefer)
         met |= {conflict.conflict_id: conflict for conflict in found}
-        # Of all of them: what is chosen about one may settle or uncover another.
+        # Apply all choices: resolving one conflict may resolve or uncover another.
         if not [conflict for conflict in found if _prefer(conflict, choices, prefer)]:
             break
     changed = digest(merged) != ours
@@ -96,8 +97,9 @@ def _merge(three: MergeSnapshots, prefer: Preferences) -> tuple[Catalog, list[En
 
 
 def keep_schema(three: MergeSnapshots) -> MergedSchema:
-    """The schema of ours stays: only entities are moved, by a change that changed no definition.
-    What they were under other definitions is looked at through the one of ours."""
+    """Keep the schema of ours, for a change of entities only.
+
+    Rows written under other definitions are seen through that schema."""
     catalog = three.ours.catalog
     found = []
     for type_id in three.types():
@@ -111,7 +113,7 @@ def keep_schema(three: MergeSnapshots) -> MergedSchema:
 
 
 def shape(entity: EntityType | None) -> tuple[Any, ...] | None:
-    """What a definition means for rows; names and remarks do not."""
+    """Return the part of a definition that affects rows; names and comments do not."""
     if entity is None:
         return None
     properties = sorted((p.id, p.column, p.dtype, p.nullable) for p in entity.properties)
@@ -128,9 +130,10 @@ def shape(entity: EntityType | None) -> tuple[Any, ...] | None:
 def _rows_in_the_way(
     three: MergeSnapshots, merged: Catalog, prefer: Preferences, types: Iterable[TypeId]
 ) -> Iterator[EntityConflict]:
-    """What a side has changed since the base and the merged schema cannot hold: the other side
-    dropped it, or gave it a type that it does not fit. Once a type was chosen, the values of the
-    other one are none: their side has not been chosen."""
+    """Yield changes of one side that the merged schema cannot store.
+
+    The other side dropped the property or type, or gave it a type that the values may not fit. Once
+    a type is chosen, values of the other one do not count."""
     for type_id in types:
         base, ours, theirs = three.pins(type_id)
         for side, snapshot, touched in (
@@ -149,7 +152,7 @@ def _rows_in_the_way(
 def _lost(
     three: MergeSnapshots, snapshot: Snapshot, entity: EntityType, merged: EntityType | None
 ) -> Iterator[tuple[SchemaIssue, str]]:
-    """What a side has changed since the base and the merged schema does not have, or not so."""
+    """Yield changes of a side since the base that the merged schema drops or may not fit."""
     if merged is None:
         yield (
             SchemaIssue(IssueKind.DROP, entity.id),
@@ -181,8 +184,9 @@ def _lost(
 
 
 def _brings(found: Differences, prop: Property) -> bool:
-    """Whether entities came with a value of a property. The default, which everybody gets, and a
-    value that is missing say nothing about it."""
+    """Return whether entities arrived with a value of a property.
+
+    The default, which every entity gets, and NULL do not count."""
     came = found.select(found.ops == ChangeOp.INSERT)
     if came.after is None or not len(came):
         return False
@@ -194,13 +198,13 @@ def _brings(found: Differences, prop: Property) -> bool:
 
 
 def _narrow(snapshot: Snapshot, entity: EntityType, prop: Property) -> Side:
-    """A table with nothing but ids and one property."""
+    """Return a table reduced to ids and one property."""
     columns: dict[str, str] = {ID.id: ID.column, prop.id: prop.column}
     return Side(snapshot.table(entity.id), columns)
 
 
 def _misfits(three: MergeSnapshots, merged: Catalog) -> Iterator[EntityConflict]:
-    """Values that the merged type of their property may not hold; of sides whose rows matter."""
+    """Yield conflicts of values that may not fit the merged type, on sides whose rows are read."""
     for entity in merged.types.values():
         for snapshot in _read_sides(three, entity):
             before = snapshot.catalog.types.get(entity.id)
@@ -227,7 +231,7 @@ def _read_sides(three: MergeSnapshots, entity: EntityType) -> tuple[Snapshot, ..
 def _conflict(
     three: MergeSnapshots, entity: EntityType, about: str, issue: SchemaIssue | None = None
 ) -> EntityConflict:
-    """``issue`` is what a choice would decide; without one there is nothing to choose."""
+    """Build a conflict; ``issue`` identifies what a choice resolves, None means nothing."""
     states = (each.catalog.types.get(entity.id) for each in (three.base, three.ours, three.theirs))
     return EntityConflict(
         ConflictKind.SCHEMA,
@@ -240,18 +244,18 @@ def _conflict(
 
 
 def _is_unresolvable(conflict: EntityConflict) -> bool:
-    """Whether the merged schema as a whole is invalid: no part of it can be relied on."""
+    """Return whether the merged schema as a whole is invalid, so that no part is reliable."""
     issue: SchemaIssue | None = conflict.witness[0]
     return issue is not None and issue.decides is IssueKind.UNRESOLVABLE
 
 
 def _prefer(conflict: EntityConflict, choices: Choices, prefer: dict[SchemaIssue, bool]) -> bool:
-    """Take a choice over; False when there is none that helps."""
+    """Apply a choice; return False if there is none or it has no effect."""
     choice = choices.of(conflict)
     if isinstance(choice, Values):
         raise InvalidInput(
             "merge.bad_value",
-            f"{conflict.conflict_id}: a definition is settled by ours or theirs",
+            f"{conflict.conflict_id}: only ours or theirs resolves a definition",
             details={"conflict_id": conflict.conflict_id},
         )
     issue: SchemaIssue = conflict.witness[0]

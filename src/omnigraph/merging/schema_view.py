@@ -1,10 +1,10 @@
-"""A table as if its rows had been written under another state of its type.
+"""A view of a table under another state of its type.
 
-Where schemas differ, the three sides of a merge are looked at through the merged schema: each
-property by its identity, in its merged type, new ones filled as a schema change would fill them.
-A property that a side dropped and the merged schema keeps has the values of the base there: that
-side has not changed them. The same holds for one whose values may not fit the merged type: the type
-of the other side was chosen, and its values with it.
+Where schemas differ, the three sides of a merge are read through the merged schema: each property
+by its identity, in its merged type, new ones filled as by a schema change. A property that a side
+dropped and the merged schema keeps has the values of the base there: that side has not changed
+them. So has a property whose values may not fit the merged type: the type of the other side was
+chosen, with its values.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _NO_FILLS: Mapping[PropertyId, ConstantFill] = MappingProxyType({})
 
 
 def passage_between(before: EntityType, after: EntityType) -> RowMigration:
-    """The way of rows without any extra values."""
+    """Return the row migration without extra values."""
     return RowMigration(before, after, {})
 
 
 def fitting(before: EntityType, after: EntityType) -> EntityType:
-    """A state of a type without the properties whose values may not fit ``after``."""
+    """Reduce a type to the properties whose values fit ``after``."""
     kept = tuple(
         prop
         for prop in before.properties
@@ -50,7 +50,7 @@ def fitting(before: EntityType, after: EntityType) -> EntityType:
 
 
 def inherited(base: Snapshot, before: EntityType, after: EntityType) -> tuple[Property, ...]:
-    """What ``before`` has dropped since the base, or cannot give, and ``after`` has."""
+    """Return the properties of ``after`` that ``before`` dropped since the base or cannot fit."""
     first = base.catalog.types.get(after.id)
     if first is None:
         return ()
@@ -61,9 +61,9 @@ def inherited(base: Snapshot, before: EntityType, after: EntityType) -> tuple[Pr
 def born_twice(
     merged: EntityType, ours: EntityType, theirs: EntityType
 ) -> dict[PropertyId, ConstantFill]:
-    """What a base without them has of properties that both sides made, each filling its rows in its
-    own way. It is what the side filled that has to give way, so that against such a base only the
-    other side has changed its rows. Where that one filled nothing, there is nothing to give way to.
+    """Return base values for properties that both sides created, each with its own fill.
+
+    The base gets the fill of the side that loses, so that only the other side counts as changed.
     """
     found = {}
     for prop in merged.properties:
@@ -80,8 +80,9 @@ def shaped(
     base: Snapshot,
     fills: Mapping[PropertyId, ConstantFill] = _NO_FILLS,
 ) -> Table:
-    """The table of a type, seen as rows of ``after``; itself where that makes no difference.
-    ``fills`` are for properties that it does not have, instead of their defaults."""
+    """Return the table of a type as rows of ``after``, or the table itself if that is the same.
+
+    ``fills`` replace the defaults of properties that it lacks."""
     table, before = snapshot.table(after.id), fitting(snapshot.catalog.types[after.id], after)
     new = {key: fill for key, fill in fills.items() if key not in before.by_id}
     passage = RowMigration(before, after, new)
@@ -93,7 +94,7 @@ def shaped(
 
 
 class ShapedReader:
-    """A snapshot through another schema, as the rules of integrity read it."""
+    """A snapshot seen through another schema, for the evaluation of rules."""
 
     def __init__(self, snapshot: Snapshot, catalog: Catalog, base: Snapshot) -> None:
         self._snapshot = snapshot
@@ -108,7 +109,7 @@ class ShapedReader:
 
 
 class _EmptyTable:
-    """A type that the snapshot does not have."""
+    """The table of a type that the snapshot does not have."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
@@ -132,7 +133,7 @@ class _Legacy:
         return table.scan([ID.column, *self.properties]).combine_chunks()
 
     def values(self, column: str, ids: Any, otherwise: Any) -> Any:
-        """For each id the value of the base; ``otherwise`` is for entities that it has not."""
+        """Return the base values of ids; ``otherwise`` applies to entities that the base lacks."""
         at = pc.index_in(ids, value_set=_one(self._rows.column(ID.column)))
         values = _one(self._rows.column(column)).take(_one(at))
         if otherwise.null_count == len(otherwise):
@@ -141,9 +142,9 @@ class _Legacy:
 
 
 class _ShapedTable:
-    """The reading half of a table. Addresses and row ids are those of the table below."""
+    """The read methods of a table. Addresses and row ids are those of the underlying table."""
 
-    # Rows are made when they are read: nothing can be looked up below them.
+    # Values are computed on read, so no index of the underlying table applies.
     is_view = True
 
     def __init__(self, table: Table, passage: RowMigration, legacy: _Legacy | None) -> None:
@@ -164,11 +165,11 @@ class _ShapedTable:
         self,
         columns: Sequence[str] | None = None,
         *,
-        filter: Any = None,  # noqa: A002 - the word that Arrow and Lance use
+        filter: Any = None,  # noqa: A002 - the term of Arrow and Lance
         row_ids: bool = False,
         row_addresses: bool = False,
     ) -> pa.Table:
-        # A filter may ask for values that are not stored, so it comes last.
+        # A filter may refer to computed values, so it comes last.
         names = list(self._properties) if columns is None or filter is not None else list(columns)
         found = self._table.scan(self._sources(names), row_ids=row_ids, row_addresses=row_addresses)
         rows = pa.table(self._columns(found, names))
@@ -184,7 +185,7 @@ class _ShapedTable:
             yield pa.RecordBatch.from_pydict(self._columns(batch, columns))
 
     def might_contain(self, _column: str, values: pa.Array) -> pa.Array:
-        """Any of them: a value may be made when it is read."""
+        """Return all values: a computed one has no membership filter."""
         return values
 
     def _sources(self, columns: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The three snapshots of a merge, and what each type's pins say about who changed it."""
+"""The three snapshots of a merge, and the changed types by their pins."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ __all__ = ["MergeSnapshots", "TypeState"]
 
 
 class TypeState(Enum):
-    """Who changed a type since the base, as far as pins tell: nothing is read for it."""
+    """The sides that changed a type since the base, determined by pins without reading rows."""
 
-    # Theirs did not, or did exactly what ours did: ours stays.
+    # Theirs did not change it, or exactly as ours did: keep ours.
     OURS = auto()
-    # Only theirs did: its pin can be taken over as it is.
+    # Only theirs changed it: its pin can be taken over.
     THEIRS = auto()
     BOTH = auto()
 
 
 @dataclass(frozen=True)
 class MergeSnapshots:
-    """``ours`` is the branch that will be written; the change from ``base`` to ``theirs`` is what
-    it shall get. To merge a branch, the base is what the two have in common; to pick a commit, its
-    parent; to revert one, base and theirs are the commit and its parent, in this order.
+    """The inputs of a three-way merge: the change from ``base`` to ``theirs``, applied to ``ours``.
 
-    ``other_bases`` are there for histories that crossed: see ``decide.reconsider``."""
+    To merge a branch, the base is the common ancestor; to pick a commit, its parent; to revert one,
+    base and theirs are the commit and its parent, in this order. ``other_bases`` exist for
+    criss-cross histories: see ``three_way.reconsider``."""
 
     base: Snapshot
     ours: Snapshot
@@ -38,11 +38,11 @@ class MergeSnapshots:
     other_bases: tuple[Snapshot, ...] = ()
 
     def swapped(self) -> MergeSnapshots:
-        """The same three with the sides exchanged."""
+        """Return the same snapshots with the sides exchanged."""
         return MergeSnapshots(self.base, self.theirs, self.ours, self.other_bases)
 
     def types(self) -> list[TypeId]:
-        """Every type that one of the three has."""
+        """Return every type of the three snapshots."""
         manifests = (self.base.manifest, self.ours.manifest, self.theirs.manifest)
         return sorted({key for manifest in manifests for key in manifest.pins})
 
@@ -51,7 +51,7 @@ class MergeSnapshots:
         if theirs is None or theirs == ours:
             return TypeState.OURS
         if ours is None:
-            # Nothing of ours can stay: what theirs has is taken, or the type is not there.
+            # Ours contributes nothing: theirs is taken over, or the type does not exist.
             return TypeState.THEIRS
         if theirs == base:
             return TypeState.OURS

@@ -1,4 +1,4 @@
-"""Writing the rows of one merged type: as a change of ours where its table has its columns."""
+"""Staging of one merged type, as a change of the table with the right columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["stage_type"]
 def stage_type(
     merge: TypeMerge, change: RowChange | None, *, bytes_max: int
 ) -> TableEffect | Pin | None:
-    """What a merge does to one type: a change of a table, a pin that is taken over, or nothing."""
+    """Stage a type: a change of a table, a pin to take over, or nothing."""
     if merge.state is TypeState.THEIRS and not merge.is_row_by_row:
         return merge.three.theirs.manifest.pins[merge.id]
     if merge.is_brought:
@@ -35,14 +35,14 @@ def stage_type(
         return _effect(merge, table, _reshape(merge, table))
     if merge.theirs_fits:
         return _on_theirs(merge, bytes_max)
-    # Both sides changed the columns, each in its way: the table is written anew.
+    # Both sides changed the columns differently: rewrite the table.
     seen = shaped(merge.three.ours, merge.entity, merge.three.base)
     rows = seen.scan() if change is None else change.merged(seen)
     return _effect(merge, table, table.stage_overwrite(rows))
 
 
 def _on_theirs(merge: TypeMerge, bytes_max: int) -> TableEffect | Pin:
-    """Theirs has the columns: what ours has of its own is written on top of it."""
+    """Apply the changes of ours on top of theirs, whose table has the columns."""
     theirs = merge.three.theirs.table(merge.id)
     change = row_change(merge.swapped(), bytes_max=bytes_max)
     return _effect(merge, theirs, change.stage(theirs)) or theirs.pin

@@ -1,8 +1,8 @@
-"""Three states of one entity: the base, ours and theirs.
+"""The three-way decision about one entity: base, ours and theirs.
 
-A state is a row by property identity, or None where the entity does not exist; a property that is
-missing from a row has no value. Only states count, not the way to them: an entity that was deleted
-and inserted again as it was has not changed.
+A state is a row by property identity, or None where the entity does not exist; a property missing
+from a row has no value. Only states count, not the way to them: an entity that was deleted and
+inserted again with the same values has not changed.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ Row = Mapping[str, Any]
 
 @frozen
 class Resolved:
-    """What the merge makes of an entity; None: it does not exist."""
+    """The resolved state of an entity; None if it does not exist."""
 
     row: Row | None
 
 
 @frozen
 class Disagreement:
-    """Both sides want something, and not the same. ``merged`` has everything that they agree on,
-    and ours where they do not."""
+    """Both sides made different changes.
+
+    ``merged`` holds everything that they agree on, and ours elsewhere."""
 
     kind: ConflictKind
     properties: tuple[str, ...]
@@ -79,11 +80,11 @@ def _by_property(base: Row, ours: Row, theirs: Row) -> Verdict:
 def reconsider(
     verdict: Disagreement, bases: Sequence[Row | None], ours: Row | None, theirs: Row | None
 ) -> Verdict:
-    """Hold a disagreement against other bases.
+    """Compare a disagreement with other bases.
 
-    Histories that merged each other crosswise have several. What looks changed on both sides
-    against one of them may be what one side got from the other; then a base that knows of it says
-    who really changed it. Bases that say different things leave it disputed.
+    Criss-cross histories have several merge bases. A change on both sides of one base may be a
+    change that one side got from the other; another base that includes it reveals the true author.
+    Bases that contradict each other leave the disagreement.
     """
     if verdict.kind is not ConflictKind.DIVERGENT_UPDATE:
         settled = [decide(base, ours, theirs) for base in bases]
@@ -104,13 +105,13 @@ def reconsider(
 
 
 def same(left: Row | None, right: Row | None) -> bool:
-    """Whether two states are equal."""
+    """Return whether two states are equal."""
     if left is None or right is None:
         return left is right
     return not differing(left, right)
 
 
 def differing(left: Row | None, right: Row | None) -> tuple[str, ...]:
-    """The properties in which two rows differ, in the order of the first."""
+    """Return the properties in which two rows differ, in the order of the first."""
     old, new = left or {}, right or {}
     return tuple(key for key in {**old, **new} if old.get(key) != new.get(key))

@@ -1,7 +1,7 @@
-"""One type in a merge: what theirs changed, how ours stands to it, and what becomes of it.
+"""The merge of one type: changes of theirs, states of ours, and the result.
 
-Entities that only theirs changed are handled as columns, however many there are. Entities that both
-changed, or about which somebody decided, are looked at one by one.
+Entities that only theirs changed are processed as columns. Entities that both changed, or that a
+choice refers to, are processed one by one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = ["Contest", "TypeMerge"]
 
 @frozen
 class Contest:
-    """The three states of an entity that is looked at by itself, and its address in ours."""
+    """The three states of one entity, and its address in ours."""
 
     base: Row | None
     ours: Row | None
@@ -60,13 +60,13 @@ class Contest:
 
 
 class TypeMerge:
-    """The merge of one type. Everything is read when it is first asked for."""
+    """The lazily computed merge of one type."""
 
     def __init__(self, three: MergeSnapshots, entity: EntityType) -> None:
         self.three = three
         self.entity = entity
         self.state = three.state(entity.id)
-        # Decisions about entities that go beyond what the states say by themselves.
+        # Decisions about entities beyond those that follow from the states.
         self._decided: dict[str, Take | Resolved] = {}
         self._loaded: dict[str, Contest] = {}
 
@@ -76,7 +76,7 @@ class TypeMerge:
 
     @property
     def is_row_by_row(self) -> bool:
-        """Whether rows have to be written; otherwise a pin is kept or taken over as it is."""
+        """Whether rows must be written; otherwise a pin is kept or taken over."""
         alien = self.state is TypeState.THEIRS and not self.theirs_fits
         return self.state is TypeState.BOTH or alien or bool(self._decided)
 
@@ -91,8 +91,7 @@ class TypeMerge:
 
     @property
     def ours_inherits(self) -> bool:
-        """Whether ours dropped something that stays, or has values that do not fit: its rows get
-        those of the base again."""
+        """Whether rows of ours get values of the base again: for dropped or unfit properties."""
         mine = self.three.ours.catalog.types.get(self.id)
         if mine is None:
             return False
@@ -101,11 +100,11 @@ class TypeMerge:
 
     @property
     def is_brought(self) -> bool:
-        """Whether ours does not have the type at all."""
+        """Whether ours lacks the type."""
         return self.id not in self.three.ours.manifest.pins
 
     def swapped(self) -> TypeMerge:
-        """The same merge with the same result, to be written on top of theirs."""
+        """Return the same merge with the same result, to be written on top of theirs."""
         other = TypeMerge(self.three.swapped(), self.entity)
         for entity_id, _, row in self.outcomes():
             other.decide(entity_id, Resolved(row))
@@ -115,11 +114,11 @@ class TypeMerge:
 
     @cached_property
     def changed(self) -> Differences:
-        """The entities that theirs changed since the base; none where it matters to nobody."""
+        """The entities that theirs changed since the base; none where they do not matter."""
         if self.state is TypeState.OURS:
             return NOTHING
         base, theirs = self._side(self.three.base), self._side(self.three.theirs)
-        # To ours every entity of a type that comes is new, also where ours had dropped it.
+        # An added type is new to ours as a whole, even if ours had dropped it.
         return compare(self.three.theirs.root.tables, None if self.is_brought else base, theirs)
 
     @cached_property
@@ -136,7 +135,7 @@ class TypeMerge:
 
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
-        """What the states of the entities that both changed say by themselves."""
+        """The decisions that follow from the states of entities that both sides changed."""
         found = {
             key: decide(contest.base, contest.ours, contest.theirs)
             for key, contest in self.contests.items()
@@ -151,11 +150,11 @@ class TypeMerge:
         return found
 
     def contest(self, entity_id: str) -> Contest:
-        """The three states of one entity, whoever changed it."""
+        """Return the three states of one entity."""
         return self.load([entity_id])[entity_id]
 
     def load(self, entity_ids: Iterable[str]) -> dict[str, Contest]:
-        """The three states of some entities."""
+        """Return the three states of some entities."""
         wanted = list(dict.fromkeys(entity_ids))
         missing = pa.array([key for key in wanted if key not in self._loaded], pa.string())
         if len(missing):
@@ -167,14 +166,14 @@ class TypeMerge:
     # --- what is decided -------------------------------------------------------------------------
 
     def decide(self, entity_id: str, decision: Take | Resolved) -> bool:
-        """Set what becomes of an entity; False when that had been decided already."""
+        """Set the decision about an entity; return False if it is already set."""
         if self._decided.get(entity_id) == decision:
             return False
         self._decided[entity_id] = decision
         return True
 
     def disagreements(self) -> Iterator[tuple[str, Contest, Disagreement]]:
-        """The entities about which both sides want different things and nobody has decided."""
+        """Yield the entities with a disagreement that no choice has resolved."""
         for entity_id, verdict in self.verdicts.items():
             if entity_id not in self._decided and isinstance(verdict, Disagreement):
                 yield entity_id, self.contests[entity_id], verdict
@@ -186,7 +185,7 @@ class TypeMerge:
 
     @property
     def plain(self) -> np.ndarray:
-        """Which differences are taken from theirs as they are."""
+        """The mask of differences to take from theirs unchanged."""
         mask = ~self.standing.touched
         if self._decided:
             decided = pa.array(list(self._decided), pa.string())
@@ -194,14 +193,14 @@ class TypeMerge:
         return mask
 
     def outcomes(self) -> Iterator[tuple[str, Contest, Row | None]]:
-        """The entities that are looked at by themselves, with what becomes of them."""
+        """Yield the entities that are processed one by one, with their resulting rows."""
         self.load(self._decided)
         for entity_id in sorted({*self.contests, *self._decided}):
             contest = self._loaded[entity_id]
             yield entity_id, contest, self._outcome(entity_id, contest)
 
     def outcome(self, entity_id: str) -> Row | None:
-        """What becomes of one entity; None: it will not exist."""
+        """Return the resulting row of one entity; None if it is deleted."""
         return self._outcome(entity_id, self.contest(entity_id))
 
     def _outcome(self, entity_id: str, contest: Contest) -> Row | None:
@@ -216,7 +215,7 @@ class TypeMerge:
                 verdict = self.verdicts.get(entity_id) or decide(
                     contest.base, contest.ours, contest.theirs
                 )
-                # Until somebody decides, ours stays where the two disagree.
+                # Ours stays until a choice resolves the disagreement.
                 return verdict.row if isinstance(verdict, Resolved) else verdict.merged
 
     def _reconsidered(self, key: str, verdict: Verdict, bases: list[Row | None]) -> Verdict:
@@ -241,7 +240,7 @@ class TypeMerge:
             )
 
     def _load_others(self, entity_ids: pa.Array) -> None:
-        """Entities that theirs did not change: base and theirs are the same."""
+        """Load entities that theirs did not change: base and theirs are equal."""
         if not len(entity_ids):
             return
         ours = self._by_id(self.three.ours, entity_ids)
@@ -262,7 +261,7 @@ class TypeMerge:
         return {row[ID.id]: (row, at) for row, at in zip(rows, addresses, strict=True)}
 
     def _side(self, snapshot: Snapshot) -> Side | None:
-        """The type at a snapshot, seen through its merged definition."""
+        """Return the type at a snapshot, seen through its merged definition."""
         if self.id not in snapshot.catalog.types:
             return None
         is_base = snapshot is not self.three.ours and snapshot is not self.three.theirs
@@ -284,7 +283,7 @@ class TypeMerge:
 def _by_position(
     images: Images | None, addresses: np.ndarray, there: np.ndarray
 ) -> dict[int, dict[str, Any]]:
-    """Rows by their place in a list of addresses."""
+    """Read rows by their position in a list of addresses."""
     places = np.flatnonzero(there)
     if images is None or not len(places):
         return {}

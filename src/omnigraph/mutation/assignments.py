@@ -1,4 +1,4 @@
-"""The values that a mutation assigns, held to the same rules as those of a load."""
+"""Typing of the values that a mutation assigns, by the same rules as a load."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RULES = {"value.member": "enum", "value.null": "list"}
 
 
 def assigned(entity: EntityType, prop_id: PropertyId, value: Any) -> Any:
-    """A value in the type of its property; a parameter may have been of a wider one."""
+    """Convert a value to the type of its property; a parameter may have a wider type."""
     prop = entity.by_id[prop_id]
     given = list(value) if isinstance(value, tuple) else value
     try:
@@ -40,7 +40,7 @@ def assigned(entity: EntityType, prop_id: PropertyId, value: Any) -> Any:
 
 
 def entity_id_of(entity: EntityType, row: Row) -> str:
-    """The id of a row, whose key must be whole."""
+    """Return the id of a row, whose key must be complete."""
     for member in key_members(entity):
         if row[member] is None:
             name = {SRC.id: "from", DST.id: "to"}.get(member, entity.by_id[member].name)

@@ -1,4 +1,4 @@
-"""Changing entities by a mutation query: all its statements in one commit, or none of them."""
+"""Execution of a mutation query: all its statements in one commit, or none of them."""
 
 from __future__ import annotations
 
@@ -47,8 +47,10 @@ def run_mutation(
     seen: Engine | None = None,
     allow: Callable[[Sequence[str]], None] | None = None,
 ) -> MutationResult:
-    """Run a mutation query as one commit. It is compiled with what ``seen`` shows, and ``allow`` is
-    asked about the types that it changes before anything is written."""
+    """Run a mutation query as one commit.
+
+    The catalog of ``seen`` compiles it, and ``allow`` authorises the types that it changes before
+    anything is written."""
     writer = _MutationWriter(engine, request, seen or engine, allow)
     with engine.running.during("mutate", request.branch, request.actor, name=request.name):
         return writer.rehearse() if request.dry_run else _commit(engine, request, writer)
@@ -78,7 +80,7 @@ def _digest(request: MutationRequest) -> str:
 
 
 class _MutationWriter:
-    """Runs the statements of a mutation on whatever view the attempt captured."""
+    """Runs the statements of a mutation against the snapshot that a transaction captured."""
 
     kind = WriterKind.MUTATION
 
@@ -98,7 +100,7 @@ class _MutationWriter:
 
     @property
     def reprepares(self) -> bool:
-        """Inserts depend on nothing that they read; updates and deletes decided on it."""
+        """Inserts depend on nothing that they read; updates and deletes decide by it."""
         return self._inserts_only
 
     def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
@@ -135,7 +137,7 @@ class _MutationWriter:
         )
 
     def _judge(self, changes: ChangeSet, snapshot: Snapshot) -> Evaluation:
-        """Check a change, and raise what is wrong in words that its author may read."""
+        """Validate a change, and raise violations without revealing hidden properties."""
         evaluation = evaluate_changes(changes, snapshot)
         if self._seen is not self._engine:
             seen = self._seen.root.catalog(snapshot.manifest.commit.schema)

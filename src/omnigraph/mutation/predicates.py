@@ -1,8 +1,8 @@
 """The stored rows that the predicate of an update or a delete matches.
 
-Lance answers what it can while it scans; the rest is decided here by the evaluator of queries, on
-the columns that it needs, batch by batch. Only what matches stays in memory, and no more of it than
-a mutation may have.
+Lance evaluates the part of the predicate that it supports while it scans; the query evaluator
+decides the rest on the needed columns, batch by batch. Only matches stay in memory, up to the
+limits of a mutation.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ __all__ = ["Allowance", "PredicateMatcher"]
 
 
 class Allowance:
-    """How much a mutation may hold: it is in memory until it is published."""
+    """The memory limits of a mutation, whose changes are in memory until they are published."""
 
     def __init__(self, rows_max: int, bytes_max: int) -> None:
         self._limits = {"rows": rows_max, "bytes": bytes_max}
         self._taken = {"rows": 0, "bytes": 0}
 
     def take(self, rows: int, size: int) -> None:
-        """Hold some more."""
+        """Account for more rows and bytes."""
         for name, more in (("rows", rows), ("bytes", size)):
             self._taken[name] += more
             limit = self._limits[name]
@@ -66,7 +66,7 @@ class Allowance:
 
 
 class PredicateMatcher:
-    """Finds rows in one snapshot."""
+    """Finds matching rows in one snapshot."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class PredicateMatcher:
         *,
         without: Collection[str] = (),
     ) -> pa.Table:
-        """The rows that match, less some ids, with their addresses; None: with all columns."""
+        """Return the matching rows with addresses, except some ids; ``columns`` None means all."""
         stored = stored_properties(entity)
         by_id: dict[str, str] = {prop.id: prop.column for prop in stored}
         wanted = [*by_id.values()] if columns is None else list(columns)
@@ -124,7 +124,7 @@ class PredicateMatcher:
 
 
 class _RowEvaluator(Evaluator):
-    """Evaluates conditions on rows whose values are given."""
+    """Evaluates conditions on rows with given values."""
 
     def space_of(self, slot: Slot) -> RowSpace:
         raise InvariantBroken(10, f"slot {slot} has no space: the predicate reads its own row only")
@@ -140,7 +140,7 @@ class _RowEvaluator(Evaluator):
 
 
 def _properties(expr: Any) -> Iterator[PropertyRef]:
-    """The places where an expression reads a property."""
+    """Yield the property references of an expression."""
     if isinstance(expr, PropertyRef):
         yield expr
     elif isinstance(expr, tuple):

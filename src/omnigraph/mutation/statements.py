@@ -1,8 +1,8 @@
 """The statements of a mutation, accumulated in memory.
 
-Later statements see what earlier ones did; nothing is staged before all of them have run. A
-mutation either inserts and updates or deletes (the parser refuses to mix them), so what is pending
-is either rows or ids.
+Later statements see the effects of earlier ones; nothing is staged before all of them have run. A
+mutation either inserts and updates or deletes (the parser refuses to mix them), so the pending
+changes are either rows or ids.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["PendingChanges"]
 
 _PLACE = [ID.column, ROW_ADDRESS]
-# No array of texts holds more than 2 GiB.
+# An Arrow array of texts holds at most 2 GiB.
 _PIECE_BYTES = 2**28
 
 
@@ -47,13 +47,13 @@ class _Written:
     def __init__(self, entity: EntityType) -> None:
         self.entity = entity
         self._rows: dict[str, Row] = {}
-        # Where the rows are that stand in the graph already, as far as they were come across.
+        # The known addresses of stored rows.
         self._addresses: dict[str, int] = {}
         # The rows of one update, changed as a whole; split into rows when a statement follows.
         self._bulk: pa.Table | None = None
-        # The properties that upserts name, by id; the other values wait for the stored row.
+        # The named properties of upserts, by id; other values come from the stored row.
         self._named: dict[str, set[str]] = {}
-        # Ids that were looked up and do not exist.
+        # Ids that a lookup did not find.
         self._absent: set[str] = set()
         # Ids of rows that must be new.
         self._strict: dict[str, None] = {}
@@ -72,7 +72,7 @@ class _Written:
         return len(self._rows) + (self._bulk.num_rows if self._bulk is not None else 0)
 
     def insert(self, given: Row, mode: InsertMode) -> None:
-        """One row more. It sees the rows of earlier statements as if they were stored."""
+        """Add a row. It sees the rows of earlier statements as if they were stored."""
         row = fill_defaults(self.entity, given)
         key = row[ID.id] = entity_id_of(self.entity, row)
         earlier = self.rows.get(key)
@@ -93,7 +93,7 @@ class _Written:
         self.rows[key] = row
 
     def complete(self, reader: SnapshotReader) -> int:
-        """Give upserts of existing entities the stored values that no statement names.
+        """Complete upserts of existing entities with stored values that no statement names.
 
         Returns the size of the completed rows in bytes.
         """
@@ -116,7 +116,7 @@ class _Written:
         return int(whole.nbytes)
 
     def update(self, stored: pa.Table, seen: Mapping[str, Row], changed: Row) -> None:
-        """Rows of the graph and rows of this mutation get new values."""
+        """Assign new values to stored rows and to rows of this mutation."""
         columns = {prop.column: prop for prop in self.entity.properties if prop.id in changed}
         for name, prop in columns.items():
             at = stored.schema.get_field_index(name)
@@ -140,7 +140,7 @@ class _Written:
                 self._bulk.select(rows.names).cast(rows),
                 located=self._bulk.select(_PLACE),
             )
-        # A row without an address is new where ids are minted; elsewhere it is looked up.
+        # A row without an address is new if ids are generated; otherwise it needs a lookup.
         looked_up = self._addresses.keys() | self._absent
         known = self.entity.key is None or self._rows.keys() <= looked_up
         return TypeChange(
@@ -192,7 +192,7 @@ class PendingChanges:
                 self._deleted.setdefault(entity.id, []).append(found.select(_PLACE))
 
     def changes(self) -> ChangeSet:
-        """Everything that is pending, deletes with their cascades."""
+        """Return all pending changes, deletes with their cascades."""
         for written in self._written.values():
             self._complete(written)
         by_type = {key: written.change() for key, written in self._written.items() if written}
@@ -244,9 +244,9 @@ class PendingChanges:
 
 
 def _repeated(value: Any, prop: Property, count: int) -> pa.ChunkedArray:
-    """A value for so many rows, in pieces that each fit an array, which share their memory."""
+    """Repeat a value in chunks that each fit an array and share their memory."""
     rows_max = max(1, _PIECE_BYTES // max(1, _weight({prop.id: value})))
-    # No list can be repeated no times.
+    # pa.repeat rejects a count of zero for lists.
     length = max(1, min(count, rows_max))
     piece = pa.repeat(pa.scalar(value, arrow_type(prop.dtype)), length)
     starts = range(0, max(1, count), rows_max)
@@ -254,7 +254,7 @@ def _repeated(value: Any, prop: Property, count: int) -> pa.ChunkedArray:
 
 
 def _weight(values: Row) -> int:
-    """About how many bytes the values of a row take; numbers count for little."""
+    """Estimate the bytes of the values of a row; numbers are negligible."""
     size = 0
     for value in values.values():
         if isinstance(value, str | bytes):

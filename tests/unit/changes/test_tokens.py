@@ -65,7 +65,7 @@ def test_a_changed_token_is_rejected() -> None:
     ],
 )
 def test_a_token_that_somebody_made_up_is_rejected(forged: Any) -> None:
-    with pytest.raises(InvalidInput, match="it is not whole"):
+    with pytest.raises(InvalidInput, match="it is incomplete"):
         type(forged).decode(forged.encode())
 
 

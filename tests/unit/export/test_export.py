@@ -178,12 +178,12 @@ def test_what_cannot_be_exported_is_said(graph: Graph, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no type 'Persn'") as caught:
         graph.export(io.BytesIO(), types=["Persn"])
     assert caught.value.remedy == "did you mean `Person`?"
-    with pytest.raises(InvalidInput, match="holds one type"):
+    with pytest.raises(InvalidInput, match="can contain only one type"):
         graph.export(io.BytesIO(), format="csv")
     with pytest.raises(InvalidInput, match="cannot be written"):
         graph.export(tmp_path / "nowhere" / "out.jsonl")
     (tmp_path / "occupied").write_bytes(b"")
-    with pytest.raises(InvalidInput, match="is a file, and a csv file holds one type"):
+    with pytest.raises(InvalidInput, match="is a file, and a csv file can contain only one type"):
         graph.export(tmp_path / "occupied", format="csv")
     with pytest.raises(InvalidInput, match="cannot be written"):
         graph.export(tmp_path / "occupied" / "below", format="csv")

@@ -41,7 +41,7 @@ def test_otherwise_the_same_id_twice_is_a_violation(judge_of: JudgeOf, mode: Mod
     settle_repeats(entity, rows, np.array([1, 2, 3]), mode, report)
     (found,) = report.violations
     assert (found.rule, found.id, found.record) == ("key", "a", 1)
-    assert found.message == "the same id, 'a', stands in record 3 as well"
+    assert found.message == "duplicate id 'a', repeated in record 3"
 
 
 def test_a_superseded_record_is_held_to_its_values(judge_of: JudgeOf) -> None:

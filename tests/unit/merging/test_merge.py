@@ -145,7 +145,7 @@ def test_an_edge_to_a_node_that_the_other_side_deleted_is_an_orphan(world: Any) 
     found = only(conflicts_of(world))
     assert (found["kind"], found["entity_id"], found["other_id"]) == ("orphan_edge", "k2", "cyd")
     assert found["properties"] == ["to"]
-    assert "ours removed" in found["message"]
+    assert "ours deleted" in found["message"]
 
 
 def test_the_orphan_of_the_other_direction_is_found_as_well(world: Any) -> None:
@@ -154,7 +154,7 @@ def test_the_orphan_of_the_other_direction_is_found_as_well(world: Any) -> None:
     found = only(conflicts_of(world))
     assert (found["kind"], found["entity_id"], found["other_id"]) == ("orphan_edge", "k2", "cyd")
     assert found["properties"] == ["from"]
-    assert "theirs removed" in found["message"]
+    assert "theirs deleted" in found["message"]
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_a_new_type_can_be_brought_without_the_edges_that_lost_their_node(
     likes = {"l": {"from": "ada", "to": "bob"}, "m": {"from": "ada", "to": "ada"}}
     write(engine, {"Likes": likes}, branch="dev")
     write(engine, {}, {"Person": ["bob"]})
-    assert messages(graph) == ["Likes 'l' needs the node 'bob', which ours removed"]
+    assert messages(graph) == ["Likes 'l' needs the node 'bob', which ours deleted"]
     graph.merge("dev", strategy="ours")
     assert set(state_of(engine)["Likes"]) == {"m"}
 

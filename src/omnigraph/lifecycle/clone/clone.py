@@ -1,4 +1,4 @@
-"""Clone: a copy of a graph, consistent while others write, resumable, and checked before use."""
+"""Cloning: a copy of a graph, consistent under writes, resumable, and verified."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ["CloneResult", "CloneTarget", "copy_graph"]
 
 @frozen
 class CloneTarget:
-    """Where the copy goes."""
+    """The stores of the copy."""
 
     objects: FileStore
     tables: TableStore
@@ -71,8 +71,8 @@ def copy_graph(
 ) -> CloneResult:
     """Copy a graph, or some of its branches and main, with all their history.
 
-    ``source`` is only read; ``files`` are its objects and tables as files. The copy is the same
-    graph: it has the same id. ``incremental`` brings an existing copy up to date.
+    ``source`` is only read; ``files`` are its objects and tables as files. The copy keeps the graph
+    id. ``incremental`` brings an existing copy up to date.
     """
     stamp = replace(source.root.stamp, internal_schema_version=FORMAT)
     copy = GraphRoot(target.objects, target.tables, stamp, limits=source.root.limits)
@@ -88,8 +88,8 @@ def copy_graph(
             raise
         raise Conflict(
             "clone.source_moved",
-            f"something was removed from {source.root.objects.uri} while it was copied: {gone}",
-            remedy="run the clone again: it goes on where it stopped",
+            f"an object was removed from {source.root.objects.uri} while it was copied: {gone}",
+            remedy="run the clone again: it resumes",
         ) from gone
     return CloneResult(
         source.root.objects.uri,
@@ -112,7 +112,7 @@ class _Clone:
         self.transfer = transfer
 
     def run(self, found: Inventory) -> None:
-        """From the bottom up, so that what stands is complete below."""
+        """Copy bottom-up, so that every object has all its dependencies."""
         self._copy_tables(found.pins)
         reach("clone.tables_copied")
         self._copy_manifests(found)
@@ -124,7 +124,7 @@ class _Clone:
             write_stamp(self._copy.objects, self._copy.stamp)
         reach("clone.stamped")
         with suppress(GraphError):
-            # The graph exists; a marker that stays behind means nothing any more.
+            # The graph exists; a marker that remains has no meaning.
             end_copy(self._copy.objects)
 
     # --- tables ---
@@ -141,24 +141,23 @@ class _Clone:
         needed: dict[str, None] = {}
         manifests = []
         for pin in pins:
-            # The fingerprint is checked here, so that a reused number is not copied for the pin.
+            # Check the fingerprint here: a reused version number must not be copied for the pin.
             self._source.root.tables.open(pin)
             *files, manifest = self._source.root.tables.files(path, pin.version)
             needed |= dict.fromkeys(files)
             manifests.append(manifest)
         self.transfer.copy(key for key in needed if key not in held)
         if not self.transfer.put_all(manifests):
-            raise diverged(self._copy, f"table {path} has another version in its place")
+            raise diverged(self._copy, f"table {path} has a different version with the same number")
         self._require_whole(path, pins, [*needed, *manifests])
 
     def _require_whole(self, path: str, pins: list[Pin], keys: list[str]) -> None:
-        """Every version opens as what it is, and all its files are there: before anything names
-        it."""
+        """Verify that every version opens with all its files, before anything refers to it."""
         lost = set(keys) - set(self._held(path))
         if lost:
             raise StorageFault(
                 "clone.incomplete",
-                f"{min(lost)} was copied to {self._copy.objects.uri} and is not there",
+                f"{min(lost)} was copied to {self._copy.objects.uri} and is missing",
                 remedy="run the clone again",
             )
         for pin in pins:
@@ -198,7 +197,7 @@ class _Clone:
             raise diverged(self._copy, f"it has another {key}")
 
     def _unknown_commits(self, found: Inventory, twin: Engine) -> Iterator[Commit]:
-        """Commits that nothing but the lineage of the source remembers come along as well."""
+        """Yield commits that only the lineage of the source records."""
         lineage = self._source.lineage
         root = self._source.root
         waiting = [root.manifest(r.incarnation, r.version).commit for r in found.heads.values()]
@@ -227,7 +226,7 @@ class _Clone:
                 raise diverged(self._copy, f"branch {ref.name!r} has a history of its own")
         for tag in found.tags:
             if self._copy.refs.tag(tag.name) != tag:
-                # A tag that was deleted and made again names another commit now.
+                # The tag was deleted and created again, and names another commit now.
                 self._copy.objects.delete(layout.tag_ref(encode_name(tag.name)))
                 self._copy.refs.add_tag(tag)
 

@@ -1,4 +1,4 @@
-"""Where a copy is made: an empty place, an unfinished copy of the same graph, or a finished one."""
+"""The target of a clone: empty, an unfinished copy of the same graph, or a finished one."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _FORMAT = 1
 
 
 def require_apart(source: str, target: str) -> None:
-    """Two places of which neither lies inside the other."""
+    """Require two addresses of which neither contains the other."""
     ends = (f"{source.rstrip('/')}/", f"{target.rstrip('/')}/")
     if ends[0].startswith(ends[1]) or ends[1].startswith(ends[0]):
         raise InvalidInput(
             "clone.same_place",
-            f"{target} cannot hold a copy of {source}",
-            remedy="choose a place outside of the graph",
+            f"{target} cannot contain a copy of {source}",
+            remedy="choose an address outside the graph",
         )
 
 
 def begin_copy(target: ObjectStore, graph_id: str, *, incremental: bool) -> None:
-    """Make the place ours, or raise and leave it as it is."""
+    """Claim the target for this graph, or raise and leave it unchanged."""
     if target.exists(layout.STAMP):
         _require_copy(target, graph_id, incremental=incremental)
         return
@@ -51,8 +51,8 @@ def _require_copy(target: ObjectStore, graph_id: str, *, incremental: bool) -> N
     if not incremental:
         raise AlreadyExists(
             "graph.exists",
-            f"there is a copy of the graph at {target.uri} already",
-            remedy="add --incremental to bring it up to date, or choose another place",
+            f"{target.uri} already contains a copy of the graph",
+            remedy="add --incremental to bring it up to date, or choose another address",
         )
 
 
@@ -65,8 +65,8 @@ def _require_empty(target: ObjectStore) -> None:
         if found:
             raise AlreadyExists(
                 "clone.not_empty",
-                f"{target.uri} holds parts of something else: {found[0]}",
-                remedy="choose an empty place",
+                f"{target.uri} is not empty: {found[0]}",
+                remedy="choose an empty address",
             )
 
 
@@ -74,7 +74,7 @@ def _other_graph(target: ObjectStore) -> AlreadyExists:
     return AlreadyExists(
         "clone.other_graph",
         f"{target.uri} belongs to another graph",
-        remedy="choose another place",
+        remedy="choose another address",
     )
 
 

@@ -1,8 +1,8 @@
 """The objects and table versions that a copy of a graph lacks.
 
-Walks back from the newest manifests along every link: parents, merged parents, and the home of a
-commit that a fork began with. A manifest that the copy holds has all its ancestors there, so the
-walk stops: the cost follows what is new.
+The walk follows every link back from the newest manifests: parents, merged parents, and the home of
+the commit at which a branch was forked. A manifest in the copy has all its ancestors there, so the
+walk stops: its cost is proportional to the new commits.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ class Inventory:
 
 
 def find_refs(source: GraphRoot, branches: Collection[str]) -> list[BranchRef]:
-    """The refs of some branches. None means all, deleted ones included; main is always among them,
-    for a graph cannot be without."""
+    """Return the refs of some branches and of main, which a graph requires.
+
+    No names mean all branches, including deleted ones."""
     refs = _complete(source.refs.every_branch(), "branch")
     if not branches:
         return refs
@@ -66,7 +67,7 @@ def find_refs(source: GraphRoot, branches: Collection[str]) -> list[BranchRef]:
 
 
 def find_tags(source: GraphRoot) -> list[TagRef]:
-    """All tags."""
+    """Return all tags."""
     return _complete(source.refs.tags(), "tag")
 
 
@@ -95,7 +96,7 @@ def take_inventory(
     """Collect everything that these refs lead to, with its tags; ``all_tags``: and the targets of
     all tags.
 
-    Refs are read before the heads: a branch that comes later is simply not in the copy.
+    Refs are read before the heads: a branch that is created later is not in the copy.
     """
     found = Inventory(refs)
     for incarnation in dict.fromkeys(ref.incarnation for ref in found.refs):
@@ -116,7 +117,7 @@ def diverged(copy: GraphRoot, why: str) -> Conflict:
     return Conflict(
         "clone.diverged",
         f"{copy.objects.uri} was written to since it was copied: {why}",
-        remedy="clone to another place; what the copy has of its own stays there",
+        remedy="clone to another address; the copy keeps its own commits",
     )
 
 
@@ -125,7 +126,7 @@ def _find_head(source: GraphRoot, copy: GraphRoot, incarnation: str, found: Inve
     try:
         version = source.tables.latest_version(path)
     except NotFound:
-        # Cleanup took a branch that was deleted long ago.
+        # Cleanup has removed a branch that was deleted long ago.
         return
     head = source.manifest(incarnation, version)
     found.heads[incarnation] = CommitRef(head.commit.id, incarnation, version)
@@ -151,7 +152,7 @@ class _Walk:
         self._seen: dict[tuple[str, int], bool] = {}
 
     def holds(self, ref: CommitRef) -> bool:
-        """Whether the copy has a commit, or will have it."""
+        """Return whether the copy has a commit, or will have it."""
         place = (ref.incarnation, ref.version)
         return self._seen.get(place, False) or self._is_copied(ref)
 
@@ -168,7 +169,7 @@ class _Walk:
                 waiting += [(parent, False) for parent in _links(manifest)]
 
     def _missing(self, ref: CommitRef) -> Manifest | None:
-        """The manifest, when the copy lacks it and it was not met before."""
+        """Return the manifest if the copy lacks it and the walk has not visited it."""
         place = (ref.incarnation, ref.version)
         if place in self._seen:
             return None
@@ -184,7 +185,7 @@ class _Walk:
         return manifest
 
     def _read(self, ref: CommitRef) -> Manifest | None:
-        """None when cleanup removed it, or when another commit stands there by now."""
+        """Return a manifest; None if cleanup removed it or its version number was reused."""
         try:
             manifest = self._source.manifest(ref.incarnation, ref.version)
         except NotFound:
@@ -207,7 +208,7 @@ class _Walk:
 
 
 def _links(manifest: Manifest) -> list[CommitRef]:
-    """Where a commit leads; its own home is elsewhere when a branch was forked at it."""
+    """Return the links of a commit; its home differs if a branch was forked at it."""
     commit = manifest.commit
     here = (manifest.incarnation, manifest.version)
     found = [commit.parent, commit.merged_parent, commit.ref]

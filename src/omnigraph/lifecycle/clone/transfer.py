@@ -1,4 +1,4 @@
-"""Moving files from one store to another, several at a time."""
+"""Concurrent copying of files between stores."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Transfer"]
 
-# A bucket answers many requests at once; each holds a few pieces of a file in memory.
+# A bucket serves many requests at once; each buffers a few chunks of a file.
 _AT_ONCE = 8
 
 
 @dataclass
 class Transfer:
-    """Copies what the target lacks, and counts it. Files are immutable: their name is enough."""
+    """Copies missing files and counts them. Files are immutable: names identify contents."""
 
     source: FileStore
     target: FileStore
@@ -35,13 +35,12 @@ class Transfer:
                 self._count(size)
 
     def put_all(self, keys: Iterable[str]) -> bool:
-        """``put_once`` for many, in no particular order: on a disk each waits for its sync, in a
-        bucket for several answers. False when another file stands in the place of one."""
+        """Run ``put_once`` concurrently, to overlap syncs and requests; False if one fails."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return all(pool.map(self.put_once, keys))
 
     def put_once(self, key: str) -> bool:
-        """Copy a small file whose name is not unique; False when another one stands there."""
+        """Copy a small file with a reusable name; False if another file has the name."""
         body = self.source.get(key)
         if self.target.exists(key):
             return self.target.get(key) == body
