@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from bench.harness import Table
 from omnigraph import pipeline
 from omnigraph.graph.open import init_graph, open_graph
-from omnigraph.pipeline.session import SparkOptions, open_session
+from omnigraph.pipeline.spark.session import SparkOptions, open_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

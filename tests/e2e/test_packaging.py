@@ -56,7 +56,7 @@ def test_the_wheel_holds_the_package_and_its_data(built: dict[str, Path]) -> Non
         "omnigraph/py.typed",
         "omnigraph/cli/starter/schema.pg",
         "omnigraph/cli/starter/README.md",
-        "omnigraph/pipeline/log4j2.properties",
+        "omnigraph/pipeline/spark/log4j2.properties",
     } <= names
     assert dict(scripts["console_scripts"]) == {"omnigraph": "omnigraph.cli.main:main"}
     outside = {name.split("/")[0] for name in names if ".dist-info/" not in name}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.pipeline.session import SparkOptions, open_session
+from omnigraph.pipeline.spark.session import SparkOptions, open_session
 from omnigraph.testing.engine_parity import Twins
 
 if TYPE_CHECKING:

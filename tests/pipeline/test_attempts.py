@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.pipeline import staging
+from omnigraph.pipeline.job import staging
 from omnigraph.testing.verify import require_whole
 
 if TYPE_CHECKING:

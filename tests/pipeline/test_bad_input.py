@@ -11,9 +11,9 @@ import pytest
 from omnigraph import pipeline
 from omnigraph.errors import GraphError, InvalidInput, ValidationFailure
 from omnigraph.graph.open import init_graph
-from omnigraph.pipeline import planning
-from omnigraph.pipeline.inputs import plan_splits
-from omnigraph.pipeline.loading import SparkLoad
+from omnigraph.pipeline.inputs import read_plan
+from omnigraph.pipeline.inputs.splits import plan_splits
+from omnigraph.pipeline.spark_load import SparkLoad
 from omnigraph.testing.engine_parity import SCHEMA, Twins
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from omnigraph import Graph
-    from omnigraph.pipeline.inputs import Split
-    from omnigraph.pipeline.stages import Stage
+    from omnigraph.pipeline.inputs.splits import Split
+    from omnigraph.pipeline.spark.progress import Stage
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_a_file_that_vanishes_is_named_and_nothing_is_written(
         paths[1].unlink()
         return splits
 
-    monkeypatch.setattr(planning, "plan_splits", plan_and_lose)
+    monkeypatch.setattr(read_plan, "plan_splits", plan_and_lose)
     with pytest.raises(GraphError, match=r"1\.ndjson"):
         pipeline.load(graph, f"{tmp_path}/*.ndjson", mode="append", spark=spark)
     require_untouched(graph)

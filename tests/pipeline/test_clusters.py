@@ -20,7 +20,7 @@ import pyspark
 import pytest
 
 from omnigraph.graph.open import init_graph, open_graph
-from omnigraph.pipeline.java import find_java
+from omnigraph.pipeline.spark.java import find_java
 from omnigraph.testing.verify import require_whole
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ if __name__ == "__main__":
 
 # The first to stage the people is slow, once it has staged them. Spark gives the task to another.
 SLOW = """
-from omnigraph.pipeline import staging
+from omnigraph.pipeline.job import staging
 import time
 
 stage = staging._stage_bundle

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from lance.file import LanceFileWriter
 
-from omnigraph.pipeline.loading import SparkLoad
+from omnigraph.pipeline.spark_load import SparkLoad
 from omnigraph.testing.engine_parity import Twins
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import pytest
 from omnigraph import pipeline
 from omnigraph.errors import GraphError, InvalidInput
 from omnigraph.graph.open import init_graph
-from omnigraph.pipeline import engine as engines
-from omnigraph.pipeline.engine import choose_for_export, choose_for_load
-from omnigraph.pipeline.mapping import Mapping, parse_mapping
-from omnigraph.pipeline.session import SparkOptions, _said, _with_conf, open_session
+from omnigraph.pipeline import engine_choice as engines
+from omnigraph.pipeline.engine_choice import choose_for_export, choose_for_load
+from omnigraph.pipeline.inputs.mapping import Mapping, parse_mapping
+from omnigraph.pipeline.spark.session import SparkOptions, _said, _with_conf, open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -133,9 +133,9 @@ def test_what_is_wrong_with_an_input_at_first_sight_is_told_without_a_jvm(
 def test_a_spark_beside_the_engine_local_is_refused(tmp_path: Path, small: Path) -> None:
     graph = init_graph(tmp_path / "g.omni", "node Person { name: String @key }")
     named = SparkOptions(master="local[2]")
-    with pytest.raises(InvalidInput, match="a Spark was named"):
+    with pytest.raises(InvalidInput, match="spark was given as well"):
         pipeline.load(graph, str(small), mode="append", engine="local", spark=named)
-    with pytest.raises(InvalidInput, match="a Spark was named"):
+    with pytest.raises(InvalidInput, match="spark was given as well"):
         pipeline.export(graph, tmp_path / "out", format="csv", engine="local", spark=named)
 
 
@@ -150,7 +150,7 @@ def test_frames_of_many_types_are_one_commit_and_need_spark(
     people = spark.createDataFrame([("ann",), ("ben",)], "name string")
     knows = spark.createDataFrame([("ann", "ben")], "`from` string, to string")
     source = {"Person": people, "Knows": knows}
-    with pytest.raises(InvalidInput, match="only be loaded by Spark"):
+    with pytest.raises(InvalidInput, match="mappings need Spark"):
         pipeline.load(graph, source, mode="append", engine="local")
     done = pipeline.load(graph, source, mode="append", message="both").to_json()
     assert (done["engine"], done["total_entities"]) == ("spark", 3)

@@ -10,7 +10,7 @@ import pytest
 from omnigraph import pipeline
 from omnigraph.errors import AlreadyExists, InvalidInput, NotFound
 from omnigraph.graph.open import init_graph
-from omnigraph.pipeline import exporting
+from omnigraph.pipeline import spark_export
 from omnigraph.testing.engine_parity import SCHEMA, contents
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def test_an_export_loads_into_the_same_graph(
     kind: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(exporting, "_ROWS_PER_FILE", 5)
+    monkeypatch.setattr(spark_export, "_ROWS_PER_FILE", 5)
     out = tmp_path / "out"
     told = pipeline.export(full, out, format=kind, spark=spark).to_json()
     assert (told["engine"], told["total_entities"]) == ("spark", 13)
@@ -82,7 +82,7 @@ def test_what_is_there_is_left_alone(spark: SparkSession, full: Graph, tmp_path:
     (tmp_path / "Person.csv").mkdir()
     with pytest.raises(AlreadyExists, match=r"Person\.csv exists"):
         pipeline.export(full, tmp_path, format="csv", types=["Person"], spark=spark)
-    with pytest.raises(InvalidInput, match="into a directory"):
+    with pytest.raises(InvalidInput, match="writes a directory"):
         pipeline.export(full, io.BytesIO(), spark=spark)
     with pytest.raises(NotFound, match="Prson"):
         pipeline.export(full, tmp_path, types=["Prson"], spark=spark)

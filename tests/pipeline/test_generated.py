@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.pipeline.loading import SparkLoad
+from omnigraph.pipeline.spark_load import SparkLoad
 from omnigraph.testing.engine_parity import Twins
 
 if TYPE_CHECKING:

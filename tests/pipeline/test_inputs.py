@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.errors import InvalidInput
-from omnigraph.pipeline.inputs import SPLIT_BYTES, list_files, open_section, plan_splits
+from omnigraph.pipeline.inputs.splits import SPLIT_BYTES, list_files, open_section, plan_splits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.pipeline.inputs import Split
+    from omnigraph.pipeline.inputs.splits import Split
 
 # Opens what is outside of its graph, wherever that is.
 TABLES = LanceTables(tempfile.gettempdir())

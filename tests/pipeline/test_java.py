@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.errors import Unsupported
-from omnigraph.pipeline.java import find_java, home_for_spark
+from omnigraph.pipeline.spark.java import find_java, home_for_spark
 
 if TYPE_CHECKING:
     from pathlib import Path

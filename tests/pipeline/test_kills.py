@@ -41,10 +41,11 @@ def main(uri, case):
         resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
     from omnigraph import pipeline
     from omnigraph.graph.open import open_graph
-    from omnigraph.pipeline import loading, staging
+    from omnigraph.pipeline import spark_load
+    from omnigraph.pipeline.job import staging
     if case == "executors":
         here = str(Path(uri).parent)
-        read, stage = loading.read_split, staging._stage_bundle
+        read, stage = spark_load.read_split, staging._stage_bundle
         def read_or_die(reading, split):
             answer = read(reading, split)
             die_once(here + "/read")
@@ -53,7 +54,7 @@ def main(uri, case):
             answer = stage(site, item)
             die_once(here + "/staged")
             return answer
-        loading.read_split, staging._stage_bundle = read_or_die, stage_or_die
+        spark_load.read_split, staging._stage_bundle = read_or_die, stage_or_die
     conf = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g",
             "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
     spark = pipeline.open_session(pipeline.SparkOptions("local[2,4]", None, conf))

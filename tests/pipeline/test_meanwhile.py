@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from omnigraph import Graph
-    from omnigraph.pipeline.stages import Stage
+    from omnigraph.pipeline.spark.progress import Stage
 
 SCHEMA = """
 node Person { name: String @key age: I64? }

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.graph.open import init_graph
-from omnigraph.pipeline import partitions
-from omnigraph.pipeline.columns import find_entity
-from omnigraph.pipeline.conditions import parse_where
-from omnigraph.pipeline.grouping import grouped
-from omnigraph.pipeline.partitions import plan_partitions
+from omnigraph.pipeline.datasource import partitions
+from omnigraph.pipeline.datasource.conditions import parse_where
+from omnigraph.pipeline.datasource.partitions import plan_partitions
+from omnigraph.pipeline.spark.batching import grouped
+from omnigraph.pipeline.spark.columns import find_entity
 
 if TYPE_CHECKING:
     from pathlib import Path

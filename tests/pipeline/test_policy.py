@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 
 from omnigraph.errors import GraphError
 from omnigraph.graph.open import init_graph
-from omnigraph.pipeline.source import register
+from omnigraph.pipeline.datasource.source import register
 
 if TYPE_CHECKING:
     from pathlib import Path

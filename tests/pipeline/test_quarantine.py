@@ -133,11 +133,11 @@ def test_what_no_record_is_to_blame_for_cannot_be_put_aside(
 
 
 def test_bad_records_need_a_place(graph: Graph, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="put somewhere"):
+    with pytest.raises(InvalidInput, match="needs a directory"):
         pipeline.load(graph, tmp_path / "a.ndjson", mode="merge", on_error="quarantine")
     with pytest.raises(InvalidInput, match="fail, quarantine"):
         pipeline.load(graph, tmp_path / "a.ndjson", mode="merge", on_error="ignore")
-    with pytest.raises(InvalidInput, match="made by Spark"):
+    with pytest.raises(InvalidInput, match="need Spark"):
         pipeline.load(graph, tmp_path / "a.ndjson", mode="merge", engine="local", report="x")
 
 

@@ -12,9 +12,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, Greater
 
 from omnigraph.errors import GraphError
 from omnigraph.graph.open import init_graph, open_graph
-from omnigraph.pipeline.columns import find_entity
-from omnigraph.pipeline.conditions import parse_where
-from omnigraph.pipeline.source import register
+from omnigraph.pipeline.datasource.conditions import parse_where
+from omnigraph.pipeline.datasource.source import register
+from omnigraph.pipeline.spark.columns import find_entity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -186,9 +186,9 @@ def test_a_condition_means_the_same_to_the_table_and_to_spark(
     [
         ("$it.rank > 5", "leave that part to Spark"),
         ("$it.agee > 5", "agee"),
-        ("$it knows $other", "nothing else"),
+        ("$it knows $other", "accepts only"),
         ("$it.age > 5 } return { $it } limit 3", "Q000"),
-        ("", "nothing else"),
+        ("", "accepts only"),
     ],
 )
 def test_a_condition_that_a_table_cannot_answer_is_refused(
@@ -356,7 +356,7 @@ def test_writing_what_breaks_a_rule_changes_nothing(spark: SparkSession, target:
     edges = spark.createDataFrame([("ann", "nobody")], "`from` string, to string")
     with pytest.raises(PySparkException, match="no Person 'nobody'"):
         edges.write.format("omnigraph").mode("append").option("type", "Knows").save(target.uri)
-    with pytest.raises(PySparkException, match="to overwrite, and by its option"):
+    with pytest.raises(PySparkException, match="is overwrite, but its option"):
         people(spark, ("zoe", 3)).write.format("omnigraph").mode("overwrite").options(
             type="Person", mode="merge"
         ).save(target.uri)

@@ -14,7 +14,7 @@ from omnigraph import pipeline
 from omnigraph.cli.engines import meter_line
 from omnigraph.errors import GraphError
 from omnigraph.graph.open import init_graph
-from omnigraph.pipeline.stages import Stage, Stages
+from omnigraph.pipeline.spark.progress import Stage, Stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,7 +63,7 @@ def test_the_line_on_a_terminal_has_bar_stage_rows_and_rate() -> None:
 def test_a_load_on_spark_is_told_how_many_of_its_tasks_are_done(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omnigraph.pipeline.stages._TICK_SECONDS", 0.02)
+    monkeypatch.setattr("omnigraph.pipeline.spark.progress._TICK_SECONDS", 0.02)
     graph = init_graph(tmp_path / "g.omni", "node Person { name: String @key }")
     people = spark.range(8, numPartitions=8).selectExpr("concat('p', id) AS name")
     told: list[Stage] = []

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from omnigraph.cli.invocation import Invocation
-    from omnigraph.pipeline.session import SparkOptions
-    from omnigraph.pipeline.stages import Stage
+    from omnigraph.pipeline.spark.progress import Stage
+    from omnigraph.pipeline.spark.session import SparkOptions
 
 __all__ = ["engine_options", "find_spark", "meter_line", "stage_lines", "stage_meter"]
 
@@ -50,7 +50,7 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def find_spark(master: str | None, remote: str | None, conf: Sequence[str]) -> SparkOptions | None:
     """Return the Spark options of the flags, or None without any."""
-    from omnigraph.pipeline.session import SparkOptions  # noqa: PLC0415 - imported only for Spark
+    from omnigraph.pipeline.spark.session import SparkOptions  # noqa: PLC0415 - imported only for Spark
 
     settings = {}
     for setting in conf:

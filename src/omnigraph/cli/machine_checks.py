@@ -124,7 +124,7 @@ def _version(name: str) -> str | None:
 
 
 def _java() -> Iterator[CheckFinding]:
-    from omnigraph.pipeline.java import find_java  # noqa: PLC0415 - only this check needs it
+    from omnigraph.pipeline.spark.java import find_java  # noqa: PLC0415 - only this check needs it
 
     try:
         java = find_java()

@@ -2,10 +2,20 @@
 commit.
 
 ``load`` and ``export`` run in process or on Spark; ``register`` adds the data source ``omnigraph``
-to a session. ``engine`` chooses between this process and Spark.
+to a session. This is the only package that imports PySpark, and importing it does not import
+PySpark: the first use of a session does.
 
-This is the only package that imports PySpark, and importing it does not import PySpark: the first
-use of a session does.
+Packages and modules in reading order:
+
+* ``engine_choice``: chooses between this process and Spark.
+* ``spark_load``: loads on Spark.
+* ``inputs``: reads the input into row chunks.
+* ``checks``: validates the load.
+* ``job``: stages the load within a transaction.
+* ``spark_export``: exports on Spark.
+* ``datasource``: the Spark data source.
+* ``scratch``: intermediate rows of a job.
+* ``spark``: sessions and tasks.
 """
 
 from __future__ import annotations
@@ -17,13 +27,13 @@ from omnigraph.api.names import MAIN
 from omnigraph.api.writes import LoadRequest, parse_mode
 from omnigraph.errors import InvalidInput, Unsupported
 from omnigraph.graph.at import EmbeddedGraphAt
-from omnigraph.pipeline.engine import EngineName, choose_for_export, choose_for_load
-from omnigraph.pipeline.exporting import SparkExportResult, export_on_spark
-from omnigraph.pipeline.inputs import expand
-from omnigraph.pipeline.job import Handling
-from omnigraph.pipeline.loading import SparkLoad, SparkLoadResult, load_on_spark
-from omnigraph.pipeline.mapping import read_mapping
-from omnigraph.pipeline.session import SparkOptions, open_session
+from omnigraph.pipeline.engine_choice import EngineName, choose_for_export, choose_for_load
+from omnigraph.pipeline.inputs.mapping import read_mapping
+from omnigraph.pipeline.inputs.splits import expand
+from omnigraph.pipeline.job.load_job import Handling
+from omnigraph.pipeline.spark.session import SparkOptions, open_session
+from omnigraph.pipeline.spark_export import SparkExportResult, export_on_spark
+from omnigraph.pipeline.spark_load import SparkLoad, SparkLoadResult, load_on_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +43,7 @@ if TYPE_CHECKING:
     from omnigraph.api.entities import ExportResult
     from omnigraph.api.graph import Graph, GraphAt
     from omnigraph.api.writes import LoadResult, Progress
-    from omnigraph.pipeline.stages import Stage
+    from omnigraph.pipeline.spark.progress import Stage
 
 __all__ = [
     "SparkExportResult",
@@ -49,7 +59,7 @@ __all__ = [
 
 def register(spark: SparkSession, *, storage_options: Mapping[str, str] | None = None) -> None:
     """Register the data source ``omnigraph`` with a session. Call it once."""
-    from omnigraph.pipeline.source import register as into  # noqa: PLC0415 - loads PySpark
+    from omnigraph.pipeline.datasource.source import register as into  # noqa: PLC0415 - loads PySpark
 
     into(spark, storage_options=storage_options)
 

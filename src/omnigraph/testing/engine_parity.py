@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.api.writes import LoadRequest, Mode
 from omnigraph.errors import GraphError, StorageFault
 from omnigraph.graph.open import init_graph
-from omnigraph.pipeline.loading import SparkLoad, load_on_spark
+from omnigraph.pipeline.spark_load import SparkLoad, load_on_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,131 @@
+"""Inputs of an exchange: keys of the load, rows of a table, rows stored by an earlier step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.pipeline.checks.exchange import Feed
+from omnigraph.pipeline.scratch.row_chunks import RECORD, comparable_column, unpack
+from omnigraph.pipeline.spark.batching import grouped
+from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
+
+if TYPE_CHECKING:
+    from omnigraph.pipeline.scratch.job_context import Stored
+    from omnigraph.pipeline.scratch.row_chunks import TypeChunk
+    from omnigraph.pipeline.spark.graph_location import GraphLocation
+    from omnigraph.ports.tables import Pin, Table
+
+__all__ = ["ADDRESS", "IDENTITY", "branch_feeds", "key_feed", "spelled", "stored_feeds"]
+
+# Columns with the position of a row in its table.
+ADDRESS = "address"
+IDENTITY = "row_id"
+
+_ROWS_PER_FEED = 500_000
+_PLACES = {ADDRESS: ROW_ADDRESS, IDENTITY: ROW_ID}
+
+# The source of each column of a feed. Several columns are encoded as one text; rows with a NULL
+# among them are left out.
+Columns = Mapping[str, str | tuple[str, ...]]
+
+
+def key_feed(name: str, part: TypeChunk, columns: Columns, left_out: tuple[str, ...]) -> Feed:
+    """Return the keys of one piece, without the records that ``left_out`` files list."""
+    return Feed(name, part.count, partial(_read_keys, part.keys, dict(columns), left_out))
+
+
+def branch_feeds(name: str, table: Table, columns: Columns, *, answers: bool) -> list[Feed]:
+    """Return the rows of a table at its pin; ``ADDRESS`` and ``IDENTITY`` may be among the
+    columns."""
+    parts = enumerate(table.fragments())
+    feeds = []
+    for group in grouped(parts, lambda part: part[1].rows, _ROWS_PER_FEED):
+        read = partial(_read_branch, table.pin, dict(columns), tuple(place for place, _ in group))
+        feeds.append(Feed(name, sum(part.rows for _, part in group), read, answers))
+    return feeds
+
+
+def stored_feeds(name: str, stored: Stored, columns: Columns) -> list[Feed]:
+    """Return rows that an earlier step stored."""
+    return [
+        Feed(name, file.rows, partial(_read_stored, file.key, dict(columns)))
+        for file in stored.files
+    ]
+
+
+# --- on executors ------------------------------------------------------------------------------
+
+
+def _read_keys(
+    key: str, columns: Columns, left_out: tuple[str, ...], site: GraphLocation
+) -> Iterator[pa.Table]:
+    rows = unpack(site, key)
+    if left_out:
+        gone = np.concatenate([unpack(site, file).column(RECORD).to_numpy() for file in left_out])
+        rows = rows.filter(pa.array(~np.isin(rows.column(RECORD).to_numpy(), gone)))
+    yield _shaped(rows, columns)
+
+
+def _read_branch(
+    pin: Pin, columns: Columns, parts: tuple[int, ...], site: GraphLocation
+) -> Iterator[pa.Table]:
+    named = [(source,) if isinstance(source, str) else source for source in columns.values()]
+    wanted = dict.fromkeys(column for group in named for column in group)
+    places = [column for column in wanted if column in _PLACES]
+    batches = site.tables.open(pin).batches(
+        [column for column in wanted if column not in _PLACES],
+        fragments=parts,
+        row_ids=IDENTITY in places,
+        row_addresses=ADDRESS in places,
+    )
+    # Tables stream small batches, and the operations below cost per batch, not per row.
+    for some in grouped(batches, lambda batch: batch.num_rows, _ROWS_PER_FEED):
+        batch = pa.concat_batches(some)
+        rows = {
+            name: batch.column(_PLACES[name]).cast(pa.int64())
+            if name in places
+            else comparable_column(batch.column(name))
+            for name in wanted
+        }
+        yield _shaped(pa.table(rows), columns)
+
+
+def _read_stored(key: str, columns: Columns, site: GraphLocation) -> Iterator[pa.Table]:
+    yield _shaped(unpack(site, key), columns)
+
+
+def _shaped(rows: pa.Table, columns: Columns) -> pa.Table:
+    shaped = pa.table(
+        {
+            name: rows.column(source) if isinstance(source, str) else spelled(rows, source)
+            for name, source in columns.items()
+        }
+    )
+    for name, source in columns.items():
+        if not isinstance(source, str):
+            shaped = shaped.filter(pc.is_valid(shaped.column(name)))
+    return shaped
+
+
+def spelled(rows: pa.Table, columns: tuple[str, ...]) -> pa.ChunkedArray:
+    """Encode several values as one text, injectively; NULL if one of them is NULL."""
+    texts = [_text(rows.column(column)) for column in columns]
+    if len(texts) == 1:
+        return texts[0]
+    # Lengths keep "a" and "bc" apart from "ab" and "c".
+    parts = [part for text in texts for part in (pc.utf8_length(text).cast(pa.string()), text)]
+    return pc.binary_join_element_wise(*parts, ":")
+
+
+def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_date32(column.type):
+        column = column.cast(pa.int32())
+    elif pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    return column.cast(pa.string())
