@@ -7,26 +7,26 @@ A class exists only where the caller acts differently; everything else is a stab
     GraphError(code, message, details, remedy)
       InvalidInput          fix the request
         SyntaxFailure         text that does not parse
-        TypeFailure           a query that does not fit the schema
+        TypeFailure           a query that does not match the schema
         SchemaFailure         a schema or a schema change that cannot be accepted
-        ValidationFailure     data that breaks a rule of the schema
+        ValidationFailure     data that violates a constraint of the schema
       NotFound
       AlreadyExists
-      Forbidden             policy refused it
-      Unsupported           upgrade, or choose another way
-      Conflict              re-read and re-prepare
-        StaleHead             the branch moved and the attempt may not be retried for you
-        PinChanged            a table that the attempt wrote or read has moved
+      Forbidden             the policy denies it
+      Unsupported           upgrade, or use an alternative
+      Conflict              read again and retry
+        StaleHead             the branch advanced, and no automatic retry is safe
+        PinChanged            a table of the read or write set has changed
         KeyConflict           a strict insert met an existing id
-        PreconditionFailed    ``if_commit`` lost
-        OperationVoid         recovery declared this operation void while it was paused
+        PreconditionFailed    the branch is not at ``if_commit``
+        OperationVoid         recovery declared the operation void while it was paused
         MergeConflict
       LimitExceeded         reshape the request
-      OutcomeUnknown        may have landed: resolve by commit id, never clean up
-      StorageFault          wraps what an adapter raised
+      OutcomeUnknown        may be published: resolve by commit id, never clean up
+      StorageFault          wraps an error of the storage
     InvariantBroken(INV-n)  a bug: stop
 
-HTTP statuses live in ``server``, exit codes in ``cli``: an error knows neither.
+``server`` maps errors to HTTP statuses, ``cli`` to exit codes.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ __all__ = [
 
 
 class GraphError(Exception):
-    """Anything that OmniGraph reports to its user.
+    """An error that OmniGraph reports to its user.
 
-    ``code`` is append-only and safe to match on; ``details`` is JSON-serialisable; ``remedy`` says
-    what to do next, when there is something to do.
+    ``code`` is append-only and safe to match on; ``details`` is JSON-serialisable; ``remedy``
+    recommends an action, where there is one.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class GraphError(Exception):
         return f"{text}\n  help: {self.remedy}" if self.remedy else text
 
     def to_json(self) -> dict[str, Any]:
-        """The error as every ``--json`` output and the server's body show it."""
+        """Encode the error for ``--json`` and for the HTTP body."""
         body: dict[str, Any] = {"error": self.message, "code": self.code}
         if self.remedy:
             body["remedy"] = self.remedy
@@ -94,59 +94,59 @@ class GraphError(Exception):
 
 
 class InvalidInput(GraphError):
-    """The request itself is wrong; repeating it cannot help."""
+    """The request is invalid; repeating it cannot help."""
 
 
 class SyntaxFailure(InvalidInput):
-    """Text that does not parse."""
+    """The text does not parse."""
 
 
 class TypeFailure(InvalidInput):
-    """A query that does not fit the schema, or parameters that do not fit the query."""
+    """The query does not match the schema, or the parameters do not match the query."""
 
 
 class SchemaFailure(InvalidInput):
-    """A schema that is not well formed, or a schema change that is refused."""
+    """The schema is not well formed, or the schema change is refused."""
 
 
 class ValidationFailure(InvalidInput):
-    """Data that breaks a rule of the schema; ``details["violations"]`` lists them."""
+    """The data violates constraints of the schema, listed in ``details["violations"]``."""
 
 
 class NotFound(GraphError):
-    """A named thing does not exist."""
+    """A named object does not exist."""
 
 
 class AlreadyExists(GraphError):
-    """A named thing exists already."""
+    """A named object exists already."""
 
 
 class Forbidden(GraphError):
-    """Policy refused the operation."""
+    """The policy denies the operation."""
 
 
 class Unsupported(GraphError):
-    """This build cannot do it."""
+    """This build does not support the operation."""
 
 
 class Conflict(GraphError):
-    """The graph moved: read again and prepare again."""
+    """The graph has changed concurrently: read it again and retry."""
 
 
 class StaleHead(Conflict):
-    """The branch has a newer head than the attempt was prepared on."""
+    """The branch has a newer head than the transaction captured."""
 
 
 class PinChanged(Conflict):
-    """A table that the attempt wrote or read has another pin now."""
+    """A table in the read or write set of the transaction has another pin now."""
 
 
 class KeyConflict(Conflict):
-    """A strict insert met an id that exists; ``details["ids"]`` names them."""
+    """A strict insert of an id that exists; ``details["ids"]`` lists the ids."""
 
 
 class PreconditionFailed(Conflict):
-    """The caller's ``if_commit`` is no longer the head."""
+    """The commit of ``if_commit`` is no longer the head."""
 
 
 class OperationVoid(Conflict):
@@ -154,7 +154,7 @@ class OperationVoid(Conflict):
 
 
 class MergeConflict(Conflict):
-    """Two branches disagree; ``details["merge_conflicts"]`` lists where."""
+    """Two branches conflict; ``details["merge_conflicts"]`` lists the conflicts."""
 
 
 class LimitExceeded(GraphError):
@@ -162,15 +162,15 @@ class LimitExceeded(GraphError):
 
 
 class OutcomeUnknown(GraphError):
-    """The commit may have landed. Look for ``details["commit_id"]`` before doing anything else."""
+    """The commit may have been published. Look up ``details["commit_id"]`` before any retry."""
 
 
 class StorageFault(GraphError):
-    """The storage below failed; ``__cause__`` holds what it said."""
+    """The storage failed; ``__cause__`` holds its error."""
 
 
 class InvariantBroken(Exception):
-    """A rule of docs/invariants.md does not hold: a bug. Nothing may be published after it."""
+    """An invariant of docs/invariants.md is violated: a bug. Nothing may be published after it."""
 
     def __init__(self, number: int, message: str) -> None:
         super().__init__(f"INV-{number}: {message}")

@@ -1,12 +1,12 @@
-"""``@frozen``: a frozen, slotted dataclass that costs little to declare.
+"""``@frozen``: a frozen, slotted dataclass that is cheap to declare.
 
-The one of the standard library writes and compiles six methods for every class, used or not. For
-the two hundred classes that a query loads this took as long as everything else that it does. Here
-the methods are shared, and a constructor is compiled when it is called first (ADR-0030).
+The standard library generates and compiles six methods per class, used or not. For the two hundred
+classes that a query loads, this took as long as the rest of the query. Here the methods are shared,
+and a constructor is compiled on its first call (ADR-0030).
 
-To everybody else the classes are dataclasses: ``fields``, ``replace``, ``asdict``, patterns of
-``match``, copies and pickles do what they always do. Not offered, because no value needs it:
-``order``, ``kw_only``, fields that are no parameters, and class variables.
+The classes are dataclasses for every other purpose: ``fields``, ``replace``, ``asdict``, patterns
+of ``match``, copies and pickles work as usual. Not supported, because no value needs it: ``order``,
+``kw_only``, ``init=False`` fields, and class variables.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["frozen"]
 
 _Class = TypeVar("_Class", bound=type)
-# What a class has by itself, and cannot hand down to the one that is made of it.
+# Attributes that a class creates for itself, and that a copy must not inherit.
 _OWN = ("__dict__", "__weakref__")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: _Class) -> _Class:
-    """Make a frozen dataclass with slots of a class with annotations."""
+    """Make a frozen dataclass with slots from an annotated class."""
     own = {name: _field(cls, name, kind) for name, kind in get_annotations(cls).items()}
     fields = {**_fields(cls), **own}
     body = {name: each for name, each in vars(cls).items() if name not in {*_OWN, *own}}
@@ -48,7 +48,7 @@ def frozen(cls: _Class) -> _Class:
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """One class as the standard library makes it, for what all such classes have in common."""
+    """The fields of a class as the standard library defines them, for the shared methods."""
 
     only: None = None
 
@@ -68,8 +68,7 @@ def _fields(cls: type) -> dict[str, Field[Any]]:
 
 
 def _key(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """What two values are compared by, as a tuple: a float that is no number equals itself there,
-    and nothing by itself."""
+    """Return the values to compare as a tuple, in which NaN equals itself by identity."""
     match tuple(names):
         case ():
             return lambda _: ()
@@ -89,7 +88,7 @@ def _written_when_called(cls: type) -> Callable[..., None]:
 
 
 def _constructor(cls: type) -> Callable[..., None]:
-    """The method as one would write it, except that it sets slots of an object that lets nobody."""
+    """Compile the constructor, which sets the slots of a frozen object."""
     scope: dict[str, Any] = {"MISSING": MISSING}
     parameters, lines = ["self"], ["pass"]
     for name, each in _fields(cls).items():

@@ -1,4 +1,4 @@
-"""Remembering what follows from a record that never changes."""
+"""Memoizes values derived from immutable records."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ T = TypeVar("T")
 
 
 def memoized(derive: Callable[[R], T]) -> Callable[[R], T]:
-    """A function of one frozen record that is computed once and kept with the record: a
-    ``cached_property`` that lives in another room than its class."""
+    """Decorate a function of one frozen record, whose result is computed once and stored with the
+    record.
+
+    It is a ``cached_property`` that is defined outside of its class.
+    """
     name = f"{derive.__module__}.{derive.__qualname__}"
 
     @wraps(derive)

@@ -1,4 +1,4 @@
-"""``omnigraph.open``: a graph wherever it is, on storage or behind a server."""
+"""``omnigraph.open``: opens a graph on storage or behind a server."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def open_anywhere(
 def open_anywhere(uri: str | Path, **options: Any) -> Graph:
     """Open a graph on a path, ``file://`` or ``s3://``, or behind a server at ``http(s)://``.
 
-    On storage: ``read_only`` writes nothing at all, not even recovery; ``actor`` is who writes when
-    a call does not say; ``storage_options`` go to the bucket; ``embedder`` makes vectors of texts
-    that ``nearest`` is asked for; ``policy`` (a file, a ``preset:``, a bundle) is asked about every
-    call, in the name of ``actor``; ``limits`` bound what a write may take.
+    On storage: ``read_only`` writes nothing, not even recovery; ``actor`` is the default actor of
+    all calls; ``storage_options`` configure the bucket; ``embedder`` computes vectors for the texts
+    of ``nearest``; ``policy`` (a file, a ``preset:``, a bundle) authorises every call of ``actor``;
+    ``limits`` bound the resources of a write.
 
-    Behind a server: ``token`` says who you are; ``graph`` is which of its graphs, unless the
-    address says; ``timeout`` bounds every call, in seconds. What it gives has the same methods.
+    Behind a server: ``token`` authenticates the actor; ``graph`` selects one of its graphs, unless
+    the address does; ``timeout`` bounds every call, in seconds. The result has the same methods.
     """
     if is_remote(uri):
         strange = sorted(set(options) - set(_REMOTE))
@@ -72,7 +72,7 @@ def open_anywhere(uri: str | Path, **options: Any) -> Graph:
             f"{strange[0]!r} is about a graph behind a server, and {str(uri)!r} is storage",
             remedy="leave it out, or give the address of a server",
         )
-    # The engine is only loaded for graphs that are opened here.
+    # The engine is imported for embedded graphs only.
     from omnigraph.graph.open import open_graph  # noqa: PLC0415
 
     return open_graph(uri, **options)

@@ -34,11 +34,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ChangeBlock:
-    """Changes with the commit that made them; in a page, maybe not all of them."""
+    """Changes with the commit that made them; a page may hold only some of them."""
 
     commit: Commit
     changes: tuple[EntityChange, ...]
-    # Changes of definitions; they come before those of entities, on the first page of a commit.
+    # Changes of definitions precede those of entities, on the first page of a commit.
     schema_changes: tuple[SchemaChange, ...] = ()
 
     def __repr__(self) -> str:
@@ -75,9 +75,9 @@ class CommitChangesRequest:
 
 @frozen
 class PollRequest:
-    """Where to read on: at most one of ``cursor``, ``start`` and ``page_token``; ``now`` if none.
+    """The position to continue from: at most one of ``cursor``, ``start`` and ``page_token``.
 
-    ``start`` is ``now``, ``beginning`` or ``after:<commit id>``.
+    ``start`` is ``now`` (the default), ``beginning`` or ``after:<commit id>``.
     """
 
     branch: str = MAIN
@@ -93,8 +93,11 @@ class PollRequest:
 
 @dataclass(frozen=True)
 class FeedPage:
-    """A page of a feed. Either it ends within a commit and has a page token, or it has a cursor and
-    says whether that is the newest commit of the moment at which the poll began."""
+    """A page of a feed.
+
+    It either ends within a commit and has a page token, or it has a cursor; ``caught_up`` then
+    reports whether the cursor is at the newest commit of the moment at which the poll began.
+    """
 
     blocks: tuple[ChangeBlock, ...]
     cursor: str | None = None
@@ -114,8 +117,10 @@ class FeedPage:
 
 @frozen
 class BaselineRequest:
-    """Of which branch, with which scope. The snapshot keeps to kinds and types; operations matter
-    only to the feed behind it."""
+    """The branch and the scope of a baseline.
+
+    Kinds and types limit the snapshot; operations limit only the feed that follows it.
+    """
 
     branch: str = MAIN
     kinds: Sequence[str] = ()
@@ -125,7 +130,7 @@ class BaselineRequest:
 
 @frozen
 class DiffRequest:
-    """Two targets, and which changes between them are wanted."""
+    """Two targets, and a filter of the changes between them."""
 
     before: str
     after: str

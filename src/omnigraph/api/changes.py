@@ -32,7 +32,7 @@ __all__ = [
 
 
 class ChangeOp(IntEnum):
-    """What happened to an entity, in the order in which changes are told."""
+    """The kind of change of an entity, in the order in which changes are listed."""
 
     INSERT = 0
     UPDATE = 1
@@ -41,9 +41,11 @@ class ChangeOp(IntEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class ChangePosition:
-    """The place of a change among the changes between two snapshots. The order is frozen: nodes
-    before edges, then by identity of the type, then by id. ``number`` counts within the type, and
-    counts changes that a filter leaves out as well."""
+    """The position of a change among the changes between two snapshots.
+
+    The order is frozen: nodes before edges, then by identity of the type, then by id. ``number``
+    counts within the type, including changes that a filter omits.
+    """
 
     is_edge: bool
     type_id: str
@@ -52,7 +54,7 @@ class ChangePosition:
 
 @frozen
 class Image:
-    """An entity as it was at one commit, in the schema of that commit."""
+    """An entity as one commit holds it, in the schema of that commit."""
 
     entity: EntityType
     # By property identity; NULLs included.
@@ -87,7 +89,7 @@ class EntityChange:
     op: ChangeOp
     before: Image | None = None
     after: Image | None = None
-    # Which of the changes of its type it is.
+    # Its number among the changes of its type.
     number: int = 0
 
     def __repr__(self) -> str:

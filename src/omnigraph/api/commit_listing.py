@@ -25,7 +25,7 @@ __all__ = [
 
 @frozen
 class CommitFilter:
-    """Which commits of which branch. Times are microseconds; both ends are included."""
+    """Selects commits of a branch. Times are microseconds; both bounds are inclusive."""
 
     target: Target = MAIN
     actor: str | None = None
@@ -33,9 +33,9 @@ class CommitFilter:
     since_micros: int | None = None
     until_micros: int | None = None
     limit: int | None = None
-    # The id of the last commit of the page before.
+    # The id of the last commit of the previous page.
     page_token: str | None = None
-    # Whether commits of maintenance and recovery are left out.
+    # Whether commits of maintenance and recovery are omitted.
     hide_maintenance: bool = False
 
 

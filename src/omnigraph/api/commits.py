@@ -24,7 +24,7 @@ __all__ = [
 
 
 class WriterKind(StrEnum):
-    """Who made a commit."""
+    """The kind of operation that made a commit."""
 
     INIT = "init"
     MUTATION = "mutation"
@@ -40,13 +40,15 @@ class WriterKind(StrEnum):
 
     @property
     def is_physical(self) -> bool:
-        """Whether it moves files and no entities: nothing to look for, nothing to undo."""
+        """Whether commits of this kind move files and change no entities."""
         return self in _PHYSICAL
 
     @property
     def is_maintenance(self) -> bool:
-        """Whether it leaves every entity and definition as it was: ``if_commit`` looks through such
-        commits, and ``log`` hides them."""
+        """Whether commits of this kind leave every entity and definition unchanged.
+
+        ``if_commit`` ignores such commits, and ``log`` hides them.
+        """
         return self in _MAINTENANCE
 
     @classmethod
@@ -60,13 +62,13 @@ _MAINTENANCE = frozenset({WriterKind.MAINTENANCE, WriterKind.RECOVERY})
 _PHYSICAL = _MAINTENANCE | {WriterKind.BRANCH_DELETE}
 
 
-# Stored by versions that had one kind per step of maintenance.
+# Stored by earlier versions, which had one kind per step of maintenance.
 _EARLIER_MAINTENANCE = frozenset({"index", "optimize"})
 
 
 @frozen
 class CommitRef:
-    """A commit and where its manifest is: the branch incarnation and the manifest version."""
+    """A commit and the location of its manifest: branch incarnation and manifest version."""
 
     id: CommitId
     incarnation: str
@@ -95,8 +97,11 @@ class Counts:
 
 @frozen
 class Commit:
-    """What a commit says of itself. ``ref`` is its home: a fork of a branch starts with a copy of
-    the commit it forked from, whose home stays the parent branch."""
+    """The metadata of a commit.
+
+    ``ref`` is the branch on which it was made: a fork begins with a copy of its fork commit, whose
+    ``ref`` remains the parent branch.
+    """
 
     ref: CommitRef
     branch: str
@@ -110,8 +115,8 @@ class Commit:
     counts: Counts = field(default_factory=Counts)
     idempotency_key: str | None = None
     request_digest: str | None = None
-    # Types, and properties as ``type/property``, that were dropped for good: older commits of the
-    # branch need not keep their data.
+    # Types, and properties as ``type/property``, dropped hard: older commits of the branch need not
+    # keep their data.
     hard_drops: tuple[str, ...] = ()
 
     @property
@@ -124,7 +129,7 @@ class Commit:
         return f"<Commit {self.id} {self.kind.value} on {self.branch}{who}{said}>"
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form; fields that say nothing are left out."""
+        """Return the stored form; empty fields are omitted."""
         return {key: value for key, value in to_json_value(self).items() if value not in (None, ())}
 
     @staticmethod
@@ -145,11 +150,11 @@ class Commit:
 
 
 def commit_id_of(commit: object) -> CommitId:
-    """The id of what a caller calls a commit: an id in either case, or the commit itself."""
+    """Return the id of a commit that is given as an id, in either case, or as the commit itself."""
     if isinstance(commit, Commit | CommitRef):
         return commit.id
     if isinstance(commit, str):
-        # What is no id at all is told as it was written.
+        # A malformed id is returned unchanged, so that the error quotes it as written.
         return CommitId(commit.upper() if is_ulid(commit.upper()) else commit)
     raise InvalidInput(
         "commit.bad_id",

@@ -44,7 +44,7 @@ class ConflictKind(StrEnum):
     SCHEMA = "schema"
 
 
-# About what becomes of one entity; the others are about rules.
+# Conflicts about the existence or the values of one entity; the others concern constraints.
 DISAGREEMENTS = frozenset(
     {
         ConflictKind.DIVERGENT_INSERT,
@@ -54,7 +54,7 @@ DISAGREEMENTS = frozenset(
 )
 
 
-# Settled by one side or the other: there is no one row to give a value to.
+# Resolved only by ``ours`` or ``theirs``: there is no single row to give a value to.
 _BETWEEN_SIDES = frozenset(
     {ConflictKind.ORPHAN_EDGE, ConflictKind.CARDINALITY, ConflictKind.SCHEMA}
 )
@@ -62,11 +62,11 @@ _BETWEEN_SIDES = frozenset(
 
 @dataclass(frozen=True)
 class EntityConflict:
-    """One disagreement about one entity, or, for ``schema``, about one type.
+    """One conflict about an entity or, for ``schema``, about a type.
 
-    ``properties`` are identities. States are rows by property identity; None: not there, or not
-    known. ``other`` is a second entity that takes part: the node of an orphan edge, the holder of a
-    unique value, the source of too many edges. ``hopeless``: no choice settles it.
+    ``properties`` are identities. States are rows by property identity; None means absent or
+    unknown. ``other`` is the second entity of the conflict: the endpoint of a dangling edge, the
+    holder of a unique value, the source of too many edges. ``hopeless``: no choice resolves it.
     """
 
     kind: ConflictKind
@@ -79,28 +79,33 @@ class EntityConflict:
     theirs: Mapping[str, Any] | None = None
     other: str | None = None
     hopeless: bool = False
-    # What else its name depends on.
+    # Further content that the conflict id covers.
     witness: tuple[Any, ...] = field(default=(), compare=False)
 
     @property
     def takes(self) -> tuple[str, ...]:
-        """What can be chosen about it."""
+        """The choices that resolve this conflict."""
         if self.hopeless:
             return ()
         return ("ours", "theirs") if self.kind in _BETWEEN_SIDES else ("ours", "theirs", "value")
 
     @property
     def place(self) -> str:
-        """Where it is: the same as long as the disagreement is about the same thing. Two sides that
-        disagree about an entity do so whatever they do to it; rules are broken one by one."""
+        """The identity of the conflict, independent of the states of the two sides.
+
+        Conflicts about an entity have one per entity, violations of constraints one per violation.
+        """
         if self.kind in DISAGREEMENTS:
             return _digest("entity", self.entity.id, self.id)
         return _digest(self.kind.value, self.entity.id, self.id, self.other, self.properties)
 
     @property
     def conflict_id(self) -> str:
-        """Its name: place and content. It stays the same from preview to merge, whatever else
-        happens on the branches, and changes when one of the two states does."""
+        """A stable id, derived from the conflict's identity and states.
+
+        It is the same in preview and merge, whatever else changes on the branches, and differs when
+        one of the two states changes.
+        """
         content = (self.kind.value, self.properties, self.base, self.ours, self.theirs)
         return f"{self.place}-{_digest(*content, self.witness)}"
 
@@ -111,7 +116,7 @@ def _digest(*parts: Any) -> str:
 
 
 def conflict_to_json(conflict: EntityConflict) -> dict[str, Any]:
-    """A conflict as every door shows it; what it does not have is left out."""
+    """Encode a conflict for every interface; absent fields are omitted."""
     entity = conflict.entity
     names: dict[str, str] = {prop.id: prop.name for prop in entity.by_id.values()}
     names |= {SRC.id: "from", DST.id: "to"}
@@ -146,7 +151,7 @@ def _state(conflict: EntityConflict, row: Mapping[str, Any] | None) -> dict[str,
 
 
 class Take(StrEnum):
-    """Whose state counts. ``ours`` is the branch that is written, whatever is done."""
+    """The side whose state is kept. ``ours`` is the branch that is written."""
 
     OURS = "ours"
     THEIRS = "theirs"
@@ -158,7 +163,7 @@ class Take(StrEnum):
 
 @frozen
 class Values:
-    """Values of one's own, by property name; None: the entity shall not exist."""
+    """Explicit values by property name; None deletes the entity."""
 
     by_name: Mapping[str, Any] | None
 
@@ -168,7 +173,7 @@ Choice = Take | Values
 
 @dataclass(frozen=True)
 class Choices:
-    """A strategy, choices by conflict id, both, or neither. A choice goes before the strategy."""
+    """A strategy, choices by conflict id, or both. A choice takes precedence over the strategy."""
 
     strategy: Take | None = None
     by_id: Mapping[str, Choice] = field(default_factory=dict)
@@ -177,11 +182,13 @@ class Choices:
         return self.strategy is not None or bool(self.by_id)
 
     def of(self, conflict: EntityConflict) -> Choice | None:
-        """What was decided about a conflict; None: nothing."""
+        """Return the decision on a conflict; None without one."""
         return self.by_id.get(conflict.conflict_id, self.strategy)
 
     def require_known(self, met: Iterable[EntityConflict]) -> None:
-        """Every choice is about a conflict that was met, as it was previewed."""
+        """Raise an error unless every choice refers to a conflict of this merge, as it was
+        previewed.
+        """
         conflicts = list(met)
         known = {conflict.conflict_id for conflict in conflicts}
         strange = [name for name in self.by_id if name not in known]

@@ -28,25 +28,25 @@ __all__ = [
 ]
 
 
-# So much of a blob is in memory at once.
+# The size of the chunks in which a blob is read into memory.
 _CHUNK_BYTES = 2**20
 
 
 @frozen
 class BlobRequest:
-    """Which property of which entity, at which target."""
+    """A property of an entity at a target."""
 
     type: str
     id: str
     property: str
     target: str = MAIN
-    # ``node`` or ``edge``, where the caller knows.
+    # ``node`` or ``edge``, if the caller knows.
     kind: str | None = None
 
 
 @frozen
 class Blob:
-    """A blob, and the commit that it was found at."""
+    """A blob, and the commit that it was read at."""
 
     stored: StoredBlob
     commit_id: str
@@ -60,16 +60,16 @@ class Blob:
 
     @property
     def tag(self) -> str:
-        """Other bytes have another tag; the same bytes keep theirs until they are written anew."""
+        """A validator for caches: it changes whenever the bytes are written."""
         return self.stored.tag
 
     @property
     def data(self) -> bytes:
-        """All of it."""
+        """The whole blob."""
         return b"".join(self.chunks())
 
     def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-        """Piece by piece, all of it or a part."""
+        """Iterate over the chunks of the blob, or of a range of it."""
         stop = self.size if stop is None else min(stop, self.size)
         for at in range(start, stop, _CHUNK_BYTES):
             yield self.stored.read(at, min(_CHUNK_BYTES, stop - at))
@@ -77,10 +77,10 @@ class Blob:
 
 @frozen
 class ExportRequest:
-    """What to write out, and where to.
+    """The entities to export, and their destination.
 
-    ``out`` is a path or an open binary file. JSON lines hold any number of types; of the other
-    formats a file holds one, and several types go into a directory, each as a file of its name.
+    ``out`` is a path or an open binary file. JSON lines hold any number of types; a file of another
+    format holds one type, and several types become a directory with one file per type.
     """
 
     out: Any
@@ -91,7 +91,7 @@ class ExportRequest:
 
 @frozen
 class ExportResult:
-    """What was written."""
+    """The result of an export."""
 
     target: str
     commit_id: str
@@ -127,7 +127,9 @@ class ExportResult:
 
 @contextmanager
 def opened(out: Any) -> Iterator[BinaryIO]:
-    """What takes an export: a path, which appears when it is complete, or an open file."""
+    """Open the destination of an export: a path, which appears when it is complete, or an open
+    file.
+    """
     if not isinstance(out, str | Path):
         yield out
         return

@@ -1,4 +1,4 @@
-"""The ``Graph`` protocol: the methods of a graph, wherever it is.
+"""The ``Graph`` protocol: the methods of embedded and remote graphs.
 
 The embedded graph (``omnigraph.graph.facade``) and the remote one (``omnigraph.client.remote``)
 satisfy it: ``omnigraph.opening`` returns either, and the type checker compares every method. The
@@ -46,7 +46,7 @@ __all__ = ["Graph", "GraphAt"]
 
 
 class GraphAt(Protocol):
-    """A graph at one target: everything that reads, nothing that writes."""
+    """The read-only view of a graph at one target."""
 
     def query(
         self,

@@ -28,7 +28,7 @@ class IndexAction(StrEnum):
 
 @frozen
 class IndexOutcome:
-    """What was done about one declared index, and why."""
+    """The result of ``ensure_indices`` for one declared index, with its reason."""
 
     type: str
     property: str
@@ -50,7 +50,7 @@ class IndexOutcome:
 
 @frozen
 class EnsureResult:
-    """What ``ensure_indices`` did; no commit when there was nothing to do."""
+    """The result of ``ensure_indices``; no commit if nothing had to be done."""
 
     branch: str
     commit: Commit | None
@@ -66,7 +66,7 @@ class EnsureResult:
 
 @frozen
 class IndexStatus:
-    """A declared index, and how much of its table it covers; ``lance_type`` None: not built."""
+    """A declared index and its coverage; ``lance_type`` is None until it is built."""
 
     type: str
     property: str

@@ -30,7 +30,7 @@ __all__ = [
 
 @frozen
 class MergeRequest:
-    """What to merge into what, how to decide conflicts, and what to do afterwards."""
+    """The source and target of a merge, the resolution of its conflicts, and its options."""
 
     source: str
     target: str = MAIN
@@ -44,7 +44,7 @@ class MergeRequest:
 
 @frozen
 class PickRequest:
-    """Which commit, onto which branch, and how to decide conflicts."""
+    """The commit and target branch of a cherry-pick or revert, and the choices of conflicts."""
 
     commit: str
     branch: str = MAIN
@@ -72,11 +72,11 @@ class MergeOutcome(StrEnum):
 
 @frozen
 class TypeOutcome:
-    """The effect of a merge on one type of ours.
+    """The effect of a merge on one type of the target branch.
 
-    The counts are None where only a comparison of the rows would give them: a type that is taken
-    over by its pin is not read by the merge, only by a preview. The numbers of entities before and
-    after come from the pins.
+    The counts are None where only a comparison of rows yields them: a merge adopts the pin of an
+    unchanged type without reading it, and only a preview compares its rows. The numbers of entities
+    before and after come from the pins.
     """
 
     entity: EntityType
@@ -107,7 +107,7 @@ class TypeOutcome:
 
 @dataclass(frozen=True)
 class MergeResult:
-    """What a merge did, or with ``preview`` would do."""
+    """The result of a merge or, with ``preview``, the result that it would have."""
 
     source: str
     target: str
@@ -118,7 +118,7 @@ class MergeResult:
     conflicts: tuple[EntityConflict, ...] = ()
     actor: str | None = None
     preview: bool = False
-    # None: nobody asked for it.
+    # None unless the request asks for it.
     branch_deleted: bool | None = None
     branch_delete_error: str | None = None
 
@@ -146,7 +146,7 @@ class MergeResult:
 
 @dataclass(frozen=True)
 class PickResult:
-    """What reverting or picking a commit did to a branch; no commit when nothing changed."""
+    """The result of a revert or cherry-pick; no commit if nothing changed."""
 
     branch: str
     picked: Commit
@@ -189,7 +189,7 @@ def _short(
 
 @frozen
 class ResetResult:
-    """Where a branch was moved; no commit when it held exactly that already."""
+    """The result of a reset; no commit if the branch already held that state."""
 
     branch: str
     to: str

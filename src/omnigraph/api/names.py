@@ -31,19 +31,19 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*"
 
 
 def parse_branch_name(text: str) -> BranchName:
-    """A valid branch name, or ``branch.bad_name``."""
+    """Return a valid branch name, or raise ``branch.bad_name``."""
     _require_name("branch", text)
     return BranchName(text)
 
 
 def parse_tag_name(text: str) -> str:
-    """A valid tag name, or ``tag.bad_name``."""
+    """Return a valid tag name, or raise ``tag.bad_name``."""
     _require_name("tag", text)
     return text
 
 
 def is_name(text: object) -> bool:
-    """Whether a branch or a tag can have this name: nothing else needs to be looked for."""
+    """Whether a text is a valid name of a branch or a tag."""
     return isinstance(text, str) and _problem_with(text) is None
 
 

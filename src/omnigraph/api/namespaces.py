@@ -53,7 +53,7 @@ class BranchNamespace(Protocol):
 
 
 class TagNamespace(Protocol):
-    """Names for commits that never move: ``graph.tags``."""
+    """Permanent names of commits: ``graph.tags``."""
 
     def create(self, name: str, *, at: Target = MAIN, actor: str | None = None) -> TagRef: ...
 
@@ -147,7 +147,7 @@ class Diff(Protocol):
 
 
 class Baseline(Protocol):
-    """The snapshot of one commit as JSON lines, and the cursor to continue a feed behind it."""
+    """The snapshot of one commit as JSON lines, and the cursor that continues from it."""
 
     @property
     def snapshot_commit_id(self) -> str: ...

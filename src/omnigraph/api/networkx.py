@@ -23,8 +23,11 @@ def build_networkx(
     names: Sequence[str],
     rows_of: Callable[[EntityType], Iterable[dict[str, Any]]],
 ) -> Any:
-    """A ``MultiDiGraph``: nodes are ``(type, id)``, edges have their id as key; properties and
-    ``type`` are attributes. ``names`` are types; edges come with the nodes at their ends."""
+    """Build a ``MultiDiGraph``: nodes are ``(type, id)``, edges have their id as key.
+
+    Properties and ``type`` are attributes. ``names`` selects types; edge types include the node
+    types of their endpoints.
+    """
     graph = _networkx().MultiDiGraph()
     wanted = wanted_types(catalog, names)
     for node in (each for each in wanted if not isinstance(each, EdgeType)):
@@ -39,7 +42,7 @@ def build_networkx(
 
 
 def wanted_types(catalog: Catalog, names: Sequence[str]) -> list[EntityType]:
-    """The types of these names with the nodes at the ends of edges; all if there are no names."""
+    """Return the named types and the node types of their endpoints; all types without names."""
     everything = list(catalog.types.values())
     if not names:
         return everything

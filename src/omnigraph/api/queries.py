@@ -1,4 +1,4 @@
-"""Requests of reads, and plans as explain and profile return them."""
+"""Requests of reads, and the plans that explain and profile return."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = [
 ]
 
 
-# Not frozen: one is made per query, and freezing costs more than the rest of it.
+# Not frozen: one is created per query, and freezing costs more than the rest of it.
 @dataclass(slots=True)
 class QueryRequest:
-    """What to read, where, at what cost at most.
+    """A query, its target, its parameters and its budget.
 
-    ``traversal`` is ``csr`` (from memory, loading what is missing) or ``indexed`` (looking up what
-    is needed); without it the cheaper one is chosen. Both give the same answer.
+    ``traversal`` is ``csr`` (uses and loads adjacencies in memory) or ``indexed`` (looks up edges
+    in the index); the planner chooses the cheaper one by default. The result does not depend on it.
     """
 
     text: str
@@ -46,7 +46,7 @@ class QueryRequest:
 
 @frozen
 class Explained:
-    """One operator. ``notes`` are facts by name; ``measured`` is what a run has shown."""
+    """One operator. ``notes`` are facts by name; ``measured`` holds the measurements of a run."""
 
     operator: str
     title: str
@@ -71,7 +71,7 @@ class Explained:
 
 @frozen
 class Explanation:
-    """A plan on one snapshot; a profile has the measurements of a run, and its result."""
+    """A plan on one snapshot; a profile adds the measurements and the result of a run."""
 
     query_name: str
     commit_id: CommitId
@@ -79,7 +79,7 @@ class Explanation:
     plan: Explained
     result: QueryResult | None = None
     seconds: float | None = None
-    # The use of the shared cache after the run of a profile.
+    # The use of the shared cache after the profiled run.
     cache: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -103,7 +103,7 @@ class Explanation:
 
 
 def render(explained: Explained) -> str:
-    """The tree as text, an operator a line and its notes below it."""
+    """Render the tree as text, one line per operator with its notes below."""
     return "\n".join(_lines(explained, "", ""))
 
 

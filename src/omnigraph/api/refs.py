@@ -1,4 +1,4 @@
-"""Branches and tags as listings return them."""
+"""Entries of the listings of branches and tags."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ T = TypeVar("T")
 
 @frozen
 class BranchRef:
-    """One numbered ref: an open branch, or the fact that it was deleted."""
+    """One numbered ref: an open branch or a tombstone."""
 
     name: BranchName
     number: int
     incarnation: str
     open: bool
     created_at_micros: int
-    # Where the branch began; None for main.
+    # The fork commit; None for main.
     fork_commit: CommitId | None = None
     fork_incarnation: str | None = None
-    # Tells a lost race from a lost reply.
+    # Distinguishes a lost race from a lost reply.
     nonce: str = ""
 
 
 @frozen
 class TagRef:
-    """A name for a commit, for ever."""
+    """A permanent name of a commit."""
 
     name: str
     commit: CommitId
@@ -80,7 +80,7 @@ class BranchInfo:
 
 @frozen
 class DamagedRef:
-    """A branch or a tag that exists and cannot be read, and why."""
+    """A branch or tag that exists and cannot be read, with the reason."""
 
     name: str
     fault: StorageFault
@@ -92,7 +92,7 @@ class DamagedRef:
 
 
 class RefList(list[T], Generic[T]):
-    """A listing of branches or tags; those that cannot be read are listed in ``damaged``."""
+    """A listing of branches or tags; unreadable ones are listed in ``damaged``."""
 
     def __init__(self, readable: Iterable[T] = (), damaged: Iterable[DamagedRef] = ()) -> None:
         super().__init__(readable)
@@ -106,6 +106,6 @@ class RefList(list[T], Generic[T]):
 
 
 def damage_to_json(damaged: Iterable[DamagedRef]) -> dict[str, Any]:
-    """The part of a listing's JSON that names damaged refs; empty when there are none."""
+    """Encode the damaged refs of a listing; empty if there are none."""
     entries = [ref.to_json() for ref in damaged]
     return {"damaged": entries} if entries else {}

@@ -1,4 +1,4 @@
-"""The result of a read: typed columns, and the snapshot that they were read from.
+"""The result of a read: typed columns, and the snapshot that was read.
 
 ``rows`` returns Python values; ``to_json_rows``, ``to_ndjson`` and ``to_json`` return the wire form
 of ``wire_values``. Arrow is imported on first use.
@@ -46,7 +46,7 @@ class Cells:
     def rows(self) -> Iterator[dict[str, Any]]:
         names = self.schema.names
         if self.count == 1:
-            # The one row of a lookup or a count: by far the most common answer.
+            # Lookups and counts return one row, and are by far the most common results.
             yield dict(zip(names, [column[0] for column in self.columns], strict=True))
             return
         for row in zip(*self.columns, strict=True):
@@ -64,7 +64,7 @@ class Cells:
 
 @frozen
 class ReadTarget:
-    """What was asked for: a branch, or a snapshot (a commit id, a tag, a point in time)."""
+    """The requested target: a branch, or a snapshot (a commit id, a tag, a point in time)."""
 
     branch: str | None = None
     snapshot: str | None = None
@@ -75,9 +75,9 @@ class ReadTarget:
 
 
 class QueryResult:
-    """The whole answer of one read, in its order. Immutable.
+    """The complete, ordered result of one read. Immutable.
 
-    An answer of a few rows is held as Python values, and becomes Arrow when that is asked for.
+    A small result is held as Python values and converted to Arrow on demand.
     """
 
     __slots__ = ("_cells", "_table", "columns", "commit_id", "query_name", "target")
@@ -106,7 +106,9 @@ class QueryResult:
         return self._table
 
     def read_from(self, commit_id: CommitId, target: ReadTarget) -> QueryResult:
-        """Attach the snapshot; whoever ran the query does so before anyone sees the answer."""
+        """Attach the snapshot that was read; called once, before the result is returned to the
+        caller.
+        """
         self.commit_id, self.target = commit_id, target
         return self
 
@@ -141,11 +143,14 @@ class QueryResult:
         return list(self if self._cells is None else self._cells.rows())
 
     def to_arrow(self) -> pa.Table:
-        """The rows as an Arrow table, which they are already."""
+        """Return the rows as an Arrow table."""
         return self.table
 
     def to_pandas(self) -> pd.DataFrame:
-        """A data frame. Integers and booleans stay what they are, NULLs among them or not."""
+        """Return a pandas data frame.
+
+        Integer and boolean columns keep their types if they contain NULLs.
+        """
         pandas = _import("pandas")
         nullable = _nullable_pandas_types(pandas)
         return pandas.DataFrame(
@@ -156,24 +161,24 @@ class QueryResult:
         )
 
     def to_polars(self) -> pl.DataFrame:
-        """The rows as a polars frame, without a copy where polars can do without."""
+        """Return a polars frame, without a copy where polars permits it."""
         return _import("polars").from_arrow(self.table)
 
     def to_json_rows(self) -> list[dict[str, Any]]:
-        """All rows in the wire form, NULLs included."""
+        """Return all rows in the wire form, NULLs included."""
         return [to_wire(row) for row in self]
 
     def to_ndjson(self) -> str:
-        """One JSON object and one line feed per row."""
+        """Encode one JSON object and one line feed per row."""
         return "".join(f"{line}\n" for line in self.ndjson_lines())
 
     def ndjson_lines(self) -> Iterator[str]:
-        """The rows as JSON texts, one by one."""
+        """Iterate over the rows as JSON texts."""
         for row in self:
             yield _json_line(row)
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as the server's body and ``--json`` show it."""
+        """Return the result as the HTTP body and ``--json`` show it."""
         body: dict[str, Any] = {
             "query_name": self.query_name,
             "target": self.target.to_json() if self.target else {},
@@ -185,10 +190,10 @@ class QueryResult:
 
 
 class QueryStream:
-    """The answer of one read as batches, in its order; it can be read once.
+    """The ordered result of one read as batches; it can be read once.
 
-    The rows are decided when the stream begins; their values are read as it goes on, and reading
-    them can still exceed the time budget of the query.
+    The set of rows is fixed when the stream begins; their values are read during iteration, which
+    can still exceed the time budget of the query.
     """
 
     def __init__(
@@ -208,12 +213,12 @@ class QueryStream:
         self._batches = batches
 
     def read_from(self, commit_id: CommitId, target: ReadTarget) -> QueryStream:
-        """The same stream with its snapshot attached."""
+        """Return the same stream with the snapshot that it reads."""
         self.commit_id, self.target = commit_id, target
         return self
 
     def during(self, operation: AbstractContextManager[object]) -> None:
-        """Have something stand open from the first batch to the last, or until nobody reads on."""
+        """Hold a context open from the first batch to the last, or until the stream is closed."""
         self._batches = _within(operation, self._batches)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -224,7 +229,7 @@ class QueryStream:
         return f"<QueryStream {self.query_name} ({columns}), {_row_count(self.row_count)}>"
 
     def ndjson_lines(self) -> Iterator[str]:
-        """The rows as JSON texts, one by one."""
+        """Iterate over the rows as JSON texts."""
         for batch in self:
             for row in batch.to_pylist():
                 yield _json_line(row)
@@ -249,7 +254,7 @@ def _json_line(row: dict[str, Any]) -> str:
 
 
 def _import(name: str) -> ModuleType:
-    """The one door to the libraries that a result can be handed to, loaded on first use."""
+    """Import an optional library on first use, or raise an error that names it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

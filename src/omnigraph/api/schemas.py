@@ -30,23 +30,23 @@ __all__ = [
 
 @frozen
 class DesiredSchema:
-    """The schema that is wanted, as its author gives it."""
+    """The desired schema, as its author wrote it."""
 
     text: str
     source_name: str = "<schema>"
     allow_data_loss: bool = False
-    # ``Type.property`` → where rows that exist get their value from; see ``backfill``.
+    # ``Type.property`` → the source of its value in existing rows; see ``backfill``.
     backfill: Mapping[str, Any] = field(default_factory=dict)
 
     def build(self, accepted: Catalog) -> Catalog:
-        """The catalog, in which everything that the accepted one knows keeps its identity."""
+        """Build the catalog; definitions of the accepted catalog keep their stable ids."""
         source = Source(self.text, self.source_name)
         return build_catalog(parse_schema(source), source, previous=accepted)
 
 
 @frozen
 class SchemaRequest:
-    """Which schema, for which branch, by whom, under which condition."""
+    """A schema change: schema, branch, actor and preconditions."""
 
     wanted: DesiredSchema
     branch: str = MAIN
@@ -58,12 +58,12 @@ class SchemaRequest:
 
 @frozen
 class SchemaResult:
-    """What was done, or with ``dry_run`` would be; no commit when nothing changed."""
+    """The result of a schema change, or its plan with ``dry_run``; no commit if nothing changed."""
 
     uri: str
     branch: str
     plan: MigrationPlan
-    # The branch as it is now.
+    # The head of the branch after the change.
     head: BranchHead
     commit: Commit | None
     dry_run: bool = False

@@ -19,7 +19,7 @@ __all__ = [
 
 @frozen
 class PendingIntent:
-    """An intent that is still there, and why."""
+    """An unfinished intent, with the reason."""
 
     id: str
     reason: str
@@ -30,13 +30,13 @@ class PendingIntent:
 
 @frozen
 class Status:
-    """What ``omnigraph status`` shows."""
+    """The status of a graph: identity, size, heads and problems."""
 
     uri: str
     graph_id: str
     internal_schema_version: int
     durability: str
-    # Those of main; None while it is damaged.
+    # Of main; None while main is damaged.
     head: str | None
     schema: str | None
     branches: int
@@ -45,7 +45,7 @@ class Status:
     edge_types: int | None
     nodes: int | None
     edges: int | None
-    # Unfinished writes: they block nobody, but somebody should know.
+    # Unfinished writes. They block no other writer, but may need attention.
     pending: tuple[PendingIntent, ...]
     # Branches and tags that cannot be read.
     damaged: tuple[DamagedRef, ...] = ()
@@ -60,13 +60,13 @@ class RecoveryOutcome(StrEnum):
     ROLLED_FORWARD = "rolled_forward"
     ROLLED_BACK = "rolled_back"
     ORPHANED_BRANCH_DISCARDED = "orphaned_branch_discarded"
-    # A torn table or manifest version, moved aside.
+    # A torn table or manifest version, quarantined.
     QUARANTINED = "quarantined"
 
 
 @frozen
 class AuditRow:
-    """What recovery did with one operation."""
+    """The outcome of recovery for one operation."""
 
     operation_id: str
     outcome: RecoveryOutcome
@@ -74,11 +74,11 @@ class AuditRow:
     branch: str | None = None
     kind: str | None = None
     actor: str | None = None
-    # Per table: where it was, and where the operation had brought it.
+    # Per table: its version before the operation, and the version that the operation reached.
     tables: tuple[dict[str, Any], ...] = ()
     note: str | None = None
-    # The commit that ended the operation: its own when rolled forward, the one that declares it
-    # void when rolled back.
+    # The commit that ended the operation: its own if rolled forward, the one that voids it if
+    # rolled back.
     recovery_commit_id: str | None = None
 
     def to_json(self) -> dict[str, Any]:

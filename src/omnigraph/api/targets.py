@@ -1,8 +1,8 @@
 """Targets: names of a point of history.
 
-``main`` a branch · ``01J…`` a commit · ``v1.2`` a tag · ``main@2026-11-01T12:00:00Z`` the branch as
-it was at that time · ``main@v17`` a version of its manifest. In Python also objects that the graph
-returns: a commit, its ref, a branch, a tag; and a ``datetime``, which is main at that time.
+``main`` is a branch, ``01J…`` a commit, ``v1.2`` a tag, ``main@2026-11-01T12:00:00Z`` the branch at
+that time, ``main@v17`` a version of its manifest. Python also accepts the objects that a graph
+returns (commits, refs, branches, tags), and a ``datetime``, which is main at that time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Target = str | Commit | CommitRef | BranchRef | BranchInfo | TagRef | dt.datetim
 
 
 def target_text(target: object) -> str:
-    """A target as a user would write it, or ``target.bad_type``."""
+    """Return a target as text, or raise ``target.bad_type``."""
     match target:
         case str():
             return target
@@ -58,5 +58,5 @@ def _require_zone(moment: dt.datetime) -> dt.datetime:
 
 
 def is_branch_target(target: str) -> bool:
-    """Whether a target, if it exists, moves: only a plain branch name does."""
+    """Whether a target is mutable: only a plain branch name is."""
     return "@" not in target and not is_ulid(target.upper())

@@ -29,7 +29,7 @@ __all__ = [
 
 @frozen
 class MutationRequest:
-    """What to change, where, by whom, under which condition."""
+    """A mutation: query, parameters, branch, actor and preconditions."""
 
     text: str
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class MutationRequest:
 
 @frozen
 class MutationResult:
-    """What a mutation did, or with ``dry_run`` would do; no commit when nothing changed."""
+    """The result of a mutation, or of its validation (``dry_run``); no commit without a change."""
 
     branch: str
     query_name: str
@@ -84,18 +84,18 @@ class MutationResult:
 
 
 class Mode(StrEnum):
-    """What an id that exists already means."""
+    """The treatment of records whose id exists."""
 
-    # A strict insert: it is a conflict.
+    # Strict insert: an existing id is a conflict.
     APPEND = "append"
-    # An upsert: the row takes the place of the stored one, and keeps what it does not name.
+    # Upsert: the record replaces the stored row, and keeps the values that it does not name.
     MERGE = "merge"
-    # The rows are all there is of the type; what existed before goes.
+    # Replace: the records are the complete new content of their types.
     OVERWRITE = "overwrite"
 
 
 def parse_mode(text: str) -> Mode:
-    """The mode of a name."""
+    """Return the mode of a name."""
     try:
         return Mode(text)
     except ValueError:
@@ -108,7 +108,7 @@ def parse_mode(text: str) -> Mode:
 
 @frozen
 class Progress:
-    """How far a load has read."""
+    """The number of records and bytes that a load has read."""
 
     records: int
     bytes: int
@@ -116,7 +116,7 @@ class Progress:
 
 @frozen
 class LoadRequest:
-    """What to load, where, by whom, under which condition.
+    """A load: source, branch, mode, actor and preconditions.
 
     ``source`` is a path or several, an open file, bytes, an iterable of records, a table or a data
     frame, or a mapping from type names to tables and frames.
@@ -125,9 +125,9 @@ class LoadRequest:
     source: Any
     mode: Mode
     branch: str = MAIN
-    # Where the branch begins if it does not exist yet; without it, it must exist.
+    # The target to fork the branch from if it does not exist; without it, the branch must exist.
     from_: str | None = None
-    # The one type of the input; records then have no envelope.
+    # The only type of the input; records then have no envelope.
     type: str | None = None
     format: str | None = None
     actor: str | None = None
@@ -151,7 +151,7 @@ class TypeCount:
 
 @frozen
 class LoadResult:
-    """What a load did, or with ``dry_run`` would do; no commit when nothing changed."""
+    """The result of a load, or its validation with ``dry_run``; no commit if nothing changed."""
 
     branch: str
     mode: Mode
@@ -159,9 +159,9 @@ class LoadResult:
     branch_created: bool = False
     nodes: tuple[TypeCount, ...] = ()
     edges: tuple[TypeCount, ...] = ()
-    # Records of mode merge that a later record with the same id made void.
+    # Records of mode merge that a later record with the same id replaced.
     superseded: int = 0
-    # Entities that are gone, with the edges that went with their nodes.
+    # Deleted entities, including the edges of deleted nodes.
     deleted: int = 0
     actor: str | None = None
     commit: Commit | None = field(default=None)

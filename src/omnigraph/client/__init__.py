@@ -43,11 +43,12 @@ def connect(
     graph: str | None = None,
     timeout: float | None = TIMEOUT_SECONDS,
 ) -> RemoteGraph:
-    """A graph of the server at ``url``: ``graph`` names it, or the end of ``…/graphs/NAME``.
+    """Connect to a graph of the server at ``url``: ``graph`` names it, or the end of
+    ``…/graphs/NAME``.
 
-    ``timeout`` is how long a call may take, repetitions included; the server is told, too.
+    ``timeout`` bounds every call in seconds, repetitions included; requests carry it to the server.
     """
-    # The HTTP library is only needed by whoever talks to a server.
+    # The HTTP library is imported by users of servers only.
     from omnigraph.client.address import Address  # noqa: PLC0415
     from omnigraph.client.connection import Connection  # noqa: PLC0415
     from omnigraph.client.remote import RemoteGraph  # noqa: PLC0415
@@ -63,7 +64,7 @@ def connect_async(
     graph: str | None = None,
     timeout: float | None = TIMEOUT_SECONDS,
 ) -> AsyncRemoteGraph:
-    """The same for code that awaits. Close it with ``aclose``, or use it in ``async with``."""
+    """Connect asynchronously. Close the graph with ``aclose``, or use it in ``async with``."""
     from omnigraph.client.address import Address  # noqa: PLC0415
     from omnigraph.client.connection import Connection  # noqa: PLC0415
     from omnigraph.client.remote_async import AsyncRemoteGraph  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Where a graph is served."""
+"""Addresses of graphs behind servers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def is_remote(uri: object) -> bool:
 
 @frozen
 class Address:
-    """The root of a server, and the name of a graph there; None: the one that it serves."""
+    """The root URL of a server, and the name of one of its graphs; None for its only graph."""
 
     root: str
     graph: str | None = None
 
     @staticmethod
     def of(url: str, graph: str | None = None) -> Address:
-        """``https://host[/prefix]`` with a name, or ``https://host[/prefix]/graphs/NAME``."""
+        """Parse ``https://host[/prefix]`` with a name, or ``https://host[/prefix]/graphs/NAME``."""
         parts = urlsplit(url)
         if parts.scheme.lower() not in _SCHEMES or not parts.hostname:
             raise _bad(url, "is not the address of a server")
@@ -54,7 +54,7 @@ class Address:
 
 
 def _bad(url: str, problem: str) -> InvalidInput:
-    # Whatever stands before the host may be a secret.
+    # The user information before the host may be a secret.
     shown = url.rpartition("@")[2][:200]
     return InvalidInput(
         "client.bad_address",

@@ -24,11 +24,11 @@ class Connection:
         self.transport = transport
         self.address = address
         self.timeout = timeout
-        # The actor of the token, from the first response on.
+        # The actor of the token, known from the first response on.
         self.actor: str | None = None
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        """Send a request; an address without a graph is that of the only one of the server."""
+        """Send a request; an address without a graph selects the only graph of the server."""
         if self.address.graph is None and not request.flat:
             self.address = self.address.named(await find_graph(self.send))
         response = await self.transport.send(self.address, request, self.timeout)

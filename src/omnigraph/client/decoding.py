@@ -1,7 +1,7 @@
-"""From bodies to the result types of the facade.
+"""Decodes response bodies into the result types of ``omnigraph.api``.
 
-What a body does not say is empty: the incarnation behind a commit, the schema of a commit that is
-only named. Values of changes and conflicts stay in their wire form.
+Fields that a body lacks are empty, such as the incarnation of a commit, or the schema of a commit
+that is only named. Values of changes and conflicts keep their wire form.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def refuse_actor(actor: str | None) -> None:
-    """Who acts is said by the token; another name would be ignored, so it is refused."""
+    """Refuse an explicit actor: the token determines the actor, and a server ignores any other."""
     if actor is not None:
         raise InvalidInput(
             "client.actor_refused",
@@ -58,7 +58,7 @@ def refuse_actor(actor: str | None) -> None:
 
 
 def commit_of(body: Mapping[str, Any]) -> Commit:
-    """A commit as ``commit_to_json`` tells it."""
+    """Decode a commit of ``commit_to_json``."""
     return Commit(
         CommitRef(CommitId(body["graph_commit_id"]), "", body.get("graph_manifest_version", 0)),
         body.get("graph_branch", ""),
@@ -87,7 +87,7 @@ def landed_commit(body: Mapping[str, Any]) -> Commit | None:
 def named_commit(
     commit_id: str, *, branch: str, kind: WriterKind, actor: str | None = None
 ) -> Commit:
-    """A commit of which little more than the id was told; that tells its time."""
+    """Decode a commit that is represented by its id only; the id contains its time."""
     return Commit(
         CommitRef(CommitId(commit_id), "", 0), branch, kind, ulid_micros(commit_id), "", actor=actor
     )
@@ -141,7 +141,7 @@ def _counts(items: list[dict[str, Any]]) -> tuple[TypeCount, ...]:
     return tuple(TypeCount(item["name"], item["entities_loaded"]) for item in items)
 
 
-# --- names -------------------------------------------------------------------------------------
+# --- refs --------------------------------------------------------------------------------------
 
 
 @frozen
@@ -158,7 +158,7 @@ def branch_of(name: str, head: Commit) -> BranchInfo:
 
 
 def damage_of(body: Mapping[str, Any]) -> tuple[DamagedRef, ...]:
-    """The damaged branches and tags of a listing or of a status."""
+    """Decode the damaged branches and tags of a listing or of a status."""
     return tuple(
         DamagedRef(
             entry["name"], StorageFault(entry["code"], entry["error"], remedy=entry.get("remedy"))
@@ -172,7 +172,7 @@ def tag_of(body: Mapping[str, Any]) -> TagRef:
     return TagRef(body["name"], body["graph_commit_id"], "", 0, created, body.get("actor_id"))
 
 
-# --- the state of things -----------------------------------------------------------------------
+# --- status, operations and plans --------------------------------------------------------------
 
 
 def status_of(body: Mapping[str, Any]) -> Status:
@@ -182,7 +182,7 @@ def status_of(body: Mapping[str, Any]) -> Status:
 
 @frozen
 class RemoteOperation:
-    """A query that runs on the server."""
+    """A query, export or write that runs on the server."""
 
     id: str
     kind: str
@@ -215,7 +215,7 @@ class RemoteOperation:
 
 @frozen
 class RemoteExplanation(Explanation):
-    """A plan that the server told; the rows of a profile stay there."""
+    """A plan of the server; the rows of a profile remain there."""
 
     body: Mapping[str, Any] = field(default_factory=dict)
 

@@ -1,7 +1,7 @@
-"""From the body of a refusal back to the error that it was on the other side.
+"""Reconstructs errors from response bodies.
 
-The status says what the caller should do, the ``reason`` is the code of the error, and a detail
-object tells kinds apart that have a status in common.
+The status selects the class of the error, the ``reason`` is its code, and a detail object
+distinguishes the kinds of error that share a status.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CLASSES: dict[int, type[GraphError]] = {
     431: errors.LimitExceeded,
     504: errors.LimitExceeded,
 }
-# The first pattern that a code fits decides, among those with its status.
+# The first pattern that matches the code decides, among those with its status.
 _PATTERNS: tuple[tuple[int, str, type[GraphError]], ...] = (
     (400, r"[QP][0-9]{3}", errors.SyntaxFailure),
     (400, r"(T[0-9]{1,3}|param\..*)", errors.TypeFailure),
@@ -57,13 +57,13 @@ _PATTERNS: tuple[tuple[int, str, type[GraphError]], ...] = (
     (409, r"(attempt\.given_up|operation\.void)", errors.OperationVoid),
     (503, r".*(outcome_unknown|deletion_unknown)", errors.OutcomeUnknown),
 )
-# Under these names a body tells what an error keeps among its details.
+# The names under which a body holds the details of an error.
 _FLAT = ("precondition_failure", "manifest_conflict")
 _NAMED = ("merge_conflicts", "resource_limit", "change_feed_gap")
 
 
 def not_served(what: str) -> errors.Unsupported:
-    """The error of a method that only embedded graphs have."""
+    """Return the error of a method that only embedded graphs support."""
     return errors.Unsupported(
         "client.not_served",
         f"a server does not offer {what}",
@@ -72,7 +72,7 @@ def not_served(what: str) -> errors.Unsupported:
 
 
 def error_of(status: int, body: Any, request_id: str | None = None) -> GraphError:
-    """The error of an answer that is no success."""
+    """Return the error of an unsuccessful response."""
     if not isinstance(body, dict) or "error" not in body:
         return errors.StorageFault(
             "client.bad_answer",
@@ -90,7 +90,7 @@ def error_of(status: int, body: Any, request_id: str | None = None) -> GraphErro
 
 
 def class_of(status: int, code: str, body: Mapping[str, Any]) -> type[GraphError]:
-    """The class by status, detail object and code."""
+    """Return the error class for a status, detail object and code."""
     if "key_conflict" in body or code == "key.exists":
         return errors.KeyConflict
     if "outcome_unknown" in body:

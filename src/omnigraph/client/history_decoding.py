@@ -1,4 +1,4 @@
-"""From bodies to changes, merges and plans of schema changes."""
+"""Decodes response bodies into changes, merges and plans of schema changes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ __all__ = [
 
 @frozen
 class RemoteChange(EntityChange):
-    """A change as it was told; values are in wire form."""
+    """A change with its values in wire form."""
 
     said: tuple[str, ...] = ()
 
@@ -72,7 +72,7 @@ class RemoteChange(EntityChange):
 
 @dataclass(frozen=True)
 class RemoteDiff:
-    """What differs between two targets, whole; it has the methods of ``Diff``."""
+    """The complete difference between two targets; it has the methods of ``Diff``."""
 
     body: Mapping[str, Any]
 
@@ -187,7 +187,7 @@ def _row(image: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _entity(kind: str, type_id: str, name: str, names: Sequence[str] = ()) -> EntityType:
-    """A type of which no more is known than the names of its properties."""
+    """Return a type of which only the names of its properties are known."""
     properties = tuple(
         Property(PropertyId(each), each, each, STRING, nullable=True) for each in names
     )
@@ -200,7 +200,7 @@ def _entity(kind: str, type_id: str, name: str, names: Sequence[str] = ()) -> En
 
 @dataclass(frozen=True)
 class RemoteConflict:
-    """A conflict as a preview tells it; ``body`` has both states."""
+    """A conflict of a preview; ``body`` holds both states."""
 
     conflict_id: str
     kind: str
@@ -273,7 +273,7 @@ def _outcome(body: Mapping[str, Any]) -> TypeOutcome:
 
 
 def _conflicts(body: Mapping[str, Any]) -> Any:
-    """They are told apart by name; what they are about is only known in wire form."""
+    """Decode conflicts. Their ids identify them; their content is known in wire form only."""
     return tuple(
         RemoteConflict(
             each["conflict_id"], each["kind"], each.get("entity_id"), each["message"], each
@@ -287,7 +287,7 @@ def _conflicts(body: Mapping[str, Any]) -> Any:
 
 @frozen
 class RemotePlan(MigrationPlan):
-    """The server's plan; ``steps`` are planned here, from the same two schemas, to be shown."""
+    """The server's plan; ``steps`` are planned locally from the same two schemas, for display."""
 
     body: Mapping[str, Any] = field(default_factory=dict)
 

@@ -32,7 +32,7 @@ class AsyncBranches(Requester):
     """The branches of a graph."""
 
     async def create(self, name: str, *, source: Target = MAIN) -> BranchRef:
-        """A new branch that begins at ``source``: a branch, a commit, a tag or a point in time."""
+        """Create a branch from ``source``: a branch, a commit, a tag or a point in time."""
         said = (
             await self._send(post("/branches", {"name": name, "from": target_text(source)}))
         ).body
@@ -40,7 +40,7 @@ class AsyncBranches(Requester):
         return BranchRef(BranchName(said["name"]), 0, "", True, 0, fork)  # noqa: FBT003
 
     async def list(self) -> RefList[BranchInfo]:
-        """The open branches with their heads, by name; ``damaged`` has those without a head."""
+        """List the open branches with their heads; ``damaged`` holds the unreadable ones."""
         body = await self._get("/branches")
         heads: dict[str, str] = body["heads"]
         commits: dict[str, Commit] = {}
@@ -66,13 +66,13 @@ class AsyncBranches(Requester):
         message: str | None = None,
         if_commit: str | None = None,
     ) -> ResetResult:
-        """Make a branch hold what another target holds, as a new commit."""
+        """Restore the state of another target on a branch, as a new commit."""
         answers.refuse_actor(actor)
         body = {"to": target_text(to), "message": message, "if_commit": if_commit}
         return answers.reset_of(await self._post(f"/branches{path_of(name)}/reset", body))
 
     async def _head(self, name: str, commit_id: str) -> Commit:
-        """A head with its parents; as far as it may be read."""
+        """Return a head with its parents, as far as they can be read."""
         try:
             return answers.commit_of(await self._get(f"/commits{path_of(commit_id)}"))
         except GraphError:
@@ -80,7 +80,7 @@ class AsyncBranches(Requester):
 
 
 class AsyncTags(Requester):
-    """Names for commits that never move."""
+    """Permanent names of commits."""
 
     async def create(self, name: str, *, at: Target = MAIN, actor: str | None = None) -> TagRef:
         answers.refuse_actor(actor)
@@ -98,7 +98,7 @@ class AsyncCommits(Requester):
     """The history of a graph."""
 
     async def list(self, wanted: CommitFilter | None = None) -> CommitPage:
-        """Commits, newest first."""
+        """List commits, newest first."""
         asked = wanted or CommitFilter()
         said = {
             "branch": target_text(asked.target),
@@ -117,7 +117,7 @@ class AsyncCommits(Requester):
         return answers.commit_of(await self._get(path))
 
     async def graph(self, *, limit: int = 100) -> CommitGraph:
-        """The last commits of all branches with their parents; a notebook draws it."""
+        """Return the last commits of all branches with their parents; a notebook draws them."""
         heads: dict[str, str] = (await self._get("/branches"))["heads"]
         names: dict[str, list[str]] = {}
         for name, head in heads.items():
@@ -132,7 +132,7 @@ class AsyncCommits(Requester):
         return CommitGraph(tuple(newest), {key: tuple(said) for key, said in names.items()})
 
     async def is_ancestor(self, older: str | Commit, newer: str | Commit) -> bool:
-        """Whether a commit is another one, or came before it; asks for each commit between."""
+        """Whether a commit equals another one or precedes it; requests each commit between them."""
         wanted = await self.show(older)
         start = await self.show(newer)
         seen: set[str] = {start.id}
@@ -142,14 +142,14 @@ class AsyncCommits(Requester):
             if commit.id == wanted.id:
                 return True
             for parent in _parents(commit):
-                # Nothing that is older than what is looked for can descend from it.
+                # A commit that is older than the ancestor cannot descend from it.
                 if parent not in seen and parent[:10] >= wanted.id[:10]:
                     seen.add(parent)
                     waiting.append(await self.show(parent))
         return False
 
     async def merge_base(self, left: str | Commit, right: str | Commit) -> Commit | None:
-        """The newest commit that both descend from; asks for each commit on the way."""
+        """Return the newest common ancestor of two commits; requests each commit on the way."""
         sides: dict[str, set[int]] = {}
         waiting: dict[str, Commit] = {}
         for side, given in enumerate((left, right)):
@@ -184,14 +184,14 @@ class AsyncChanges(Requester):
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
     ) -> CommitChanges:
-        """A page of what one commit changed, relative to its first parent."""
+        """Return a page of the changes of one commit, relative to its first parent."""
         path = f"/commits{path_of(commit_id_of(commit_id))}/changes"
         scope = {"kind": [*kinds], "type": [*types], "op": [*ops]}
         answer = await self._send(get(path, limit=limit, page_token=page_token, **scope))
         return histories.commit_changes_of(answer.body)
 
     async def all_of_commit(self, commit_id: str | Commit) -> AsyncIterator[EntityChange]:
-        """Everything that one commit changed, page after page."""
+        """Iterate over the changes of one commit, page after page."""
         page = await self.of_commit(commit_id)
         while True:
             for change in page.block.changes:
@@ -213,8 +213,10 @@ class AsyncChanges(Requester):
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
     ) -> FeedPage:
-        """The next page of a branch's feed, from ``cursor``, or from ``start``: ``now`` (the
-        default), ``beginning`` or ``after:<commit id>``."""
+        """Return the next page of a branch's feed, from ``cursor`` or from ``start``.
+
+        ``start`` is ``now`` (the default), ``beginning`` or ``after:<commit id>``.
+        """
         said: dict[str, Any] = {
             "branch": branch,
             "cursor": cursor,
@@ -235,7 +237,7 @@ class AsyncChanges(Requester):
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
     ) -> RemoteBaseline:
-        """The head of a branch, whole, and the cursor to go on with behind it."""
+        """Return the snapshot of a branch's head, and the cursor that continues from it."""
         held = spool()
         body = {"branch": branch, "kind": [*kinds], "type": [*types], "op": [*ops]}
         await self._send(post("/changes/baseline", body, repeatable=True, sink=held.write))
@@ -243,16 +245,18 @@ class AsyncChanges(Requester):
 
 
 class AsyncOperations(Requester):
-    """What runs now on the server: queries, exports and writes."""
+    """The running queries, exports and writes of the server."""
 
     async def list(self) -> Sequence[answers.RemoteOperation]:
-        """What is running, the oldest first."""
+        """List the running operations, oldest first."""
         found = (await self._get("/operations"))["operations"]
         return [answers.RemoteOperation.of(body) for body in found]
 
     async def cancel(self, operation_id: str) -> answers.RemoteOperation:
-        """Stop what runs at its next step. A query fails with ``query.cancelled``, a write with
-        ``operation.cancelled`` and without a trace; a commit that is being published is finished.
+        """Cancel an operation at its next step.
+
+        A query fails with ``query.cancelled``. A write fails with ``operation.cancelled`` and has
+        no effect; a commit that is being published is completed.
         """
         answer = await self._send(delete(f"/operations{path_of(operation_id)}"))
         return answers.RemoteOperation.of(answer.body)

@@ -43,7 +43,7 @@ __all__ = ["AsyncRemoteGraphAt"]
 
 @frozen
 class _Held:
-    """A blob that came whole."""
+    """A blob that is held in memory."""
 
     data: bytes
     tag: str
@@ -57,33 +57,39 @@ class _Held:
 
 
 class AsyncRemoteGraphAt(Requester):
-    """A remote graph at one target: everything that reads, nothing that writes."""
+    """The read-only view of a remote graph at one target."""
 
     def __init__(self, connection: Connection, target: Target = MAIN) -> None:
         super().__init__(connection)
         self._target = target_text(target)
 
     async def schema(self) -> str:
-        """The schema at this target, as ``.pg``."""
+        """Return the schema at this target as ``.pg``."""
         return str((await self._get("/schema", **target_body(self._target)))["schema_source"])
 
     async def catalog(self) -> Catalog:
-        """The schema at this target, built from its text: its ids are not those of the graph."""
+        """Build the schema at this target from its text; its stable ids differ from those of the
+        graph.
+        """
         source = Source((await self.schema()), "<schema>")
         return build_catalog(parse_schema(source), source)
 
     async def nodes(self, type: str) -> pa.Table:  # noqa: A002 - the words of the graph
-        """All nodes of a type as one Arrow table: ``id``, then the properties."""
+        """Return all nodes of a type as one Arrow table: ``id``, then the properties."""
         return await self._table(self._target, EntityKind.NODE, type)
 
     async def edges(self, type: str) -> pa.Table:  # noqa: A002
-        """All edges of a type as one Arrow table: ``id``, ``src``, ``dst``, then the properties."""
+        """Return all edges of a type as one Arrow table: ``id``, ``src``, ``dst``, then the
+        properties.
+        """
         return await self._table(self._target, EntityKind.EDGE, type)
 
     async def to_networkx(self, *types: str) -> nx.MultiDiGraph:
-        """The graph, or some types of it, for NetworkX: nodes are ``(type, id)``, properties are
-        attributes. Edges come with the nodes at their ends."""
-        # One commit, whatever happens to the branch meanwhile.
+        """Return the graph, or some of its types, for NetworkX.
+
+        Nodes are ``(type, id)``, properties are attributes. Edge types include their node types.
+        """
+        # All reads use one commit, even if the branch advances meanwhile.
         commit = (await self._get("/snapshot", **target_body(self._target)))["graph_commit_id"]
         catalog = await AsyncRemoteGraphAt(self._connection, commit).catalog()
         tables: dict[str, pa.Table] = {}
@@ -103,10 +109,10 @@ class AsyncRemoteGraphAt(Requester):
         *,
         kind: str | None = None,
     ) -> Blob:
-        """One blob, whole."""
+        """Read one blob."""
         if kind is None:
             entity = (await self.catalog()).entity(type)
-            # A type that is not there is told by the server, in its words.
+            # The server reports a missing type.
             kind = "node" if entity is None else entity.kind.value
         held = spool()
         place = target_body(self._target)
@@ -126,7 +132,7 @@ class AsyncRemoteGraphAt(Requester):
         budget: Budget | None = None,
         traversal: str | None = None,
     ) -> QueryResult:
-        """Answer a read query, with typed values."""
+        """Run a read query and return its result with typed values."""
         body = query_body(self._target, text, params, name, traversal, budget)
         return result_of(
             await self._send(post("/query", body, repeatable=True, headers=ARROW_HEADERS))
@@ -141,7 +147,7 @@ class AsyncRemoteGraphAt(Requester):
         source_name: str = DEFAULT_SOURCE_NAME,  # noqa: ARG002
         budget: Budget | None = None,
     ) -> QueryStream:
-        """Answer a read query batch by batch; what does not fit in memory waits on disk."""
+        """Run a read query and return its result as batches; large results are spooled to disk."""
         held = spool()
         body = query_body(self._target, text, params, name, None, budget)
         await self._send(
@@ -158,7 +164,7 @@ class AsyncRemoteGraphAt(Requester):
         source_name: str = DEFAULT_SOURCE_NAME,  # noqa: ARG002
         traversal: str | None = None,
     ) -> Explanation:
-        """How a query would be answered now; nothing is read."""
+        """Return the plan of a query without running it."""
         body = query_body(self._target, text, None, name, traversal)
         return answers.explanation_of(await self._post("/explain", body, repeatable=True))
 
@@ -172,12 +178,12 @@ class AsyncRemoteGraphAt(Requester):
         budget: Budget | None = None,
         traversal: str | None = None,
     ) -> Explanation:
-        """Answer a query and tell the rows, time and bytes of every step."""
+        """Run a query, and measure the rows, time and bytes of every operator."""
         body = query_body(self._target, text, params, name, traversal, budget)
         return answers.explanation_of(await self._post("/profile", body, repeatable=True))
 
     async def snapshot(self) -> dict[str, Any]:
-        """Which dataset versions this target consists of, and how many entities each holds."""
+        """List the dataset versions of this target, and the number of entities of each."""
         return dict(await self._get("/snapshot", **target_body(self._target)))
 
     async def plan_schema(
@@ -188,7 +194,7 @@ class AsyncRemoteGraphAt(Requester):
         allow_data_loss: bool = False,
         backfill: Mapping[str, Any] | None = None,
     ) -> MigrationPlan:
-        """The steps from the schema at this target to another one; changes nothing."""
+        """Plan the steps from the schema at this target to another one; changes nothing."""
         if not is_branch_target(self._target):
             raise not_served("plans for anything but a branch")
         wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
@@ -203,10 +209,10 @@ class AsyncRemoteGraphAt(Requester):
         format: str = "ndjson",  # noqa: A002
         types: Sequence[str] = (),
     ) -> ExportResult:
-        """Write everything at this target, or some types, to a path or an open binary file."""
+        """Export the entities of this target, or some types, to a path or an open binary file."""
         if format != "ndjson":
             raise not_served(f"exports as {format}")
-        # One commit, whatever happens to the branch meanwhile.
+        # All reads use one commit, even if the branch advances meanwhile.
         found = await self.snapshot()
         commit = found["graph_commit_id"]
         body = {"snapshot": commit, "type_names": list(types) or None}
@@ -220,7 +226,7 @@ class AsyncRemoteGraphAt(Requester):
         return ExportResult(self._target, commit, counts)
 
     async def planned(self, wanted: DesiredSchema) -> MigrationPlan:
-        """The plan as it would be made here, to be shown step by step."""
+        """Plan the schema change locally, in order to show its steps."""
         accepted = await self.catalog()
         found = await self.snapshot()
         desired = wanted.build(accepted)

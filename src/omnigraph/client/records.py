@@ -1,4 +1,4 @@
-"""What is loaded, as the JSON lines that travel."""
+"""Encodes the source of a load as JSON lines."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ _ENDS = ("from", "to", "src", "dst")
 
 
 def needs_catalog(source: Any) -> bool:
-    """Whether rows must be put into envelopes, which differ for nodes and edges."""
+    """Whether rows need envelopes, which differ for nodes and edges."""
     return isinstance(source, Mapping)
 
 
 def ndjson_of(source: Any, *, format: str | None, catalog: Catalog | None = None) -> bytes:  # noqa: A002 - the facade's word
-    """JSON lines of whatever a load takes. They are small enough to be held: a server takes no
-    more than it can hold itself, and a repetition needs them again."""
+    """Encode the source of a load as JSON lines.
+
+    They are held in memory, since a repetition sends them again; the size limit of a server keeps
+    them small.
+    """
     if isinstance(source, str | Path):
         return _of_path(Path(source), format)
     if isinstance(source, bytes | bytearray):
@@ -85,7 +88,7 @@ def _rows(table: Any) -> list[dict[str, Any]]:
         return list(table.to_pylist())
     if hasattr(table, "to_dicts"):
         return list(table.to_dicts())
-    # A pandas frame; Arrow knows what its missing values are.
+    # A pandas frame; Arrow recognises its missing values.
     import pyarrow as pa  # noqa: PLC0415 - only frames need it
 
     return list(pa.Table.from_pandas(table, preserve_index=False).to_pylist())

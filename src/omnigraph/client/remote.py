@@ -45,7 +45,7 @@ class RemoteBranches(_Blocking[AsyncBranches]):
 
 
 class RemoteTags(_Blocking[AsyncTags]):
-    """Names for commits that never move."""
+    """Permanent names of commits."""
 
     create = blocking(AsyncTags.create)
     list = blocking(AsyncTags.list)
@@ -70,7 +70,7 @@ class RemoteChanges(_Blocking[AsyncChanges]):
     baseline = blocking(AsyncChanges.baseline)
 
     def all_of_commit(self, commit_id: str | Commit) -> Iterator[EntityChange]:
-        """Everything that one commit changed, page after page."""
+        """Iterate over the changes of one commit, page after page."""
         return iterate(self.asynchronous.all_of_commit(commit_id))
 
 
@@ -82,7 +82,7 @@ class RemoteOperations(_Blocking[AsyncOperations]):
 
 
 class RemoteRecoveries:
-    """Recovery needs the storage of the graph."""
+    """Not supported: recovery requires the storage of the graph."""
 
     def list(self) -> NoReturn:
         raise not_served("the audit of recoveries")
@@ -92,7 +92,7 @@ class RemoteRecoveries:
 
 
 class RemoteGraphAt(_Blocking[AsyncRemoteGraphAt]):
-    """A remote graph at one target: everything that reads."""
+    """The read-only view of a remote graph at one target."""
 
     query = blocking(AsyncRemoteGraphAt.query)
     stream = blocking(AsyncRemoteGraphAt.stream)
@@ -113,7 +113,9 @@ class RemoteGraphAt(_Blocking[AsyncRemoteGraphAt]):
 
     @property
     def catalog(self) -> Catalog:
-        """The schema at this target, built from its text: its ids are not those of the graph."""
+        """The schema at this target, built from its text; its stable ids differ from those of the
+        graph.
+        """
         return run(self.asynchronous.catalog())
 
     def indexes(self) -> NoReturn:
@@ -162,7 +164,7 @@ class RemoteGraph(RemoteGraphAt):
 
     @property
     def id(self) -> str:
-        """The graph's own id, the same wherever it is moved to."""
+        """The graph's id; it does not change when the graph is moved."""
         return self.status().graph_id
 
     @property
@@ -177,7 +179,7 @@ class RemoteGraph(RemoteGraphAt):
         return at
 
     def with_timeout(self, seconds: float | None) -> RemoteGraph:
-        """The same connection, with another timeout."""
+        """Return a graph on the same connection with another timeout."""
         connection = self._connection
         return RemoteGraph(Connection(connection.transport, connection.address, seconds))
 
@@ -188,5 +190,5 @@ class RemoteGraph(RemoteGraphAt):
         raise not_served("recovery")
 
     def close(self) -> None:
-        """Close the connection. Closing twice is fine."""
+        """Close the connection. Idempotent."""
         run(self._connection.transport.close())

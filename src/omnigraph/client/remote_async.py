@@ -74,15 +74,15 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
         return AsyncRemoteGraphAt(self._connection, target)
 
     async def served_graphs(self) -> list[str]:
-        """The graphs of the server, by name, whichever of them this is."""
+        """List the graphs of the server by name."""
         return await list_graphs(self._send)
 
     async def aclose(self) -> None:
-        """Close the connection. Closing twice is fine."""
+        """Close the connection. Idempotent."""
         await self._connection.transport.close()
 
     async def status(self) -> Status:
-        """What this graph is, how large it is, and what needs attention."""
+        """Return the identity, size, heads and problems of the graph."""
         return answers.status_of(await self._get("/status"))
 
     async def mutate(
@@ -101,7 +101,8 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
     ) -> MutationResult:
         """Run a mutation query as one commit on a branch.
 
-        Without an ``idempotency_key`` one is made up, so that a lost reply can be asked for again.
+        A missing ``idempotency_key`` is generated, so that a request whose reply is lost can be
+        repeated.
         """
         answers.refuse_actor(actor)
         body = {
@@ -132,7 +133,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
         dry_run: bool = False,
         progress: Any = None,  # noqa: ARG002 - one request makes no progress to tell of
     ) -> LoadResult:
-        """Load many entities as one commit on a branch, or leave the graph as it is.
+        """Load entities as one commit on a branch; a failed load has no effect.
 
         ``source`` is JSON lines (a path or several, an open file, bytes), records, a table or a
         data frame of one ``type``, or a mapping from type names to such.
@@ -185,7 +186,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
             "if_commit": if_commit,
             "dry_run": dry_run,
         }
-        # Applying a schema twice is the same as once.
+        # Applying a schema is idempotent.
         answer = await self._send(post("/schema/apply", body, repeatable=if_commit is None))
         return histories.schema_result_of(answer.body, shown)
 
@@ -198,7 +199,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
     ) -> histories.RemoteDiff:
-        """What differs between two targets: iterate over it, or ask for its ``summary``."""
+        """Return the difference between two targets; iterate over it, or read its ``summary``."""
         ends = {"from": target_text(before), "to": target_text(after)}
         said = {**ends, "kind": kinds, "type": types, "op": ops}
         return histories.diff_of(await self._get("/diff", **query_lists(said)))
@@ -211,9 +212,9 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
         target: Target = MAIN,
         limit: int = 1_000,
     ) -> EntityHistory:
-        """Every commit that changed one entity, newest first."""
+        """List the commits that changed one entity, newest first, without discarded changes."""
         entity = (await self.at(target).catalog()).entity(type)
-        # A type that is not there is told by the server, in its words.
+        # The server reports a missing type.
         kind = "node" if entity is None else entity.kind.value
         path = f"/entities{path_of(kind, type, id)}/history"
         return histories.history_of(await self._get(path, limit=limit, **target_body(target)))
@@ -256,7 +257,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
         message: str | None = None,
         if_commit: str | None = None,
     ) -> PickResult:
-        """Undo on a branch what one commit did, and keep what happened since."""
+        """Undo the changes of one commit on a branch; later changes are kept."""
         answers.refuse_actor(actor)
         conditions = {"preview": preview, "message": message, "if_commit": if_commit}
         body = {"branch": branch, **conditions, **choices_body(strategy, resolutions)}
@@ -274,14 +275,14 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
         message: str | None = None,
         if_commit: str | None = None,
     ) -> PickResult:
-        """Do on a branch what one commit did elsewhere."""
+        """Apply the changes of one commit of another branch."""
         answers.refuse_actor(actor)
         conditions = {"preview": preview, "message": message, "if_commit": if_commit}
         body = {"branch": into, **conditions, **choices_body(strategy, resolutions)}
         return await self._picked("/cherry-pick", WriterKind.CHERRY_PICK, commit_id, body)
 
     async def stored_queries(self) -> list[dict[str, Any]]:
-        """The stored queries that the server shows, with their typed parameters."""
+        """List the exposed stored queries with their typed parameters."""
         return list((await self._get("/queries"))["queries"])
 
     async def invoke_query(
@@ -293,7 +294,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
         if_commit: str | None = None,
         expect_mutation: bool | None = None,
     ) -> QueryResult | MutationResult:
-        """Run a stored query by its name; it answers as ``query`` or as ``mutate`` does."""
+        """Run a stored query by its name; the result is that of ``query`` or of ``mutate``."""
         body = {
             "params": encoded_params(params or {}),
             **target_body(target),
@@ -313,7 +314,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
     async def _picked(
         self, route: str, kind: WriterKind, commit_id: str | Commit, body: dict[str, Any]
     ) -> PickResult:
-        """What became of one commit that was undone, or done elsewhere."""
+        """Decode the result of a revert or cherry-pick."""
         asked = {"commit": commit_id_of(commit_id), **body}
         answer = await self._send(post(route, asked, repeatable=bool(body["preview"])))
         return histories.pick_of(answer.body, kind)

@@ -32,7 +32,7 @@ ARROW_HEADERS = {"Accept": ARROW_FIRST}
 
 
 def target_body(target: Target) -> dict[str, str]:
-    """A target as requests name it."""
+    """Encode a target."""
     text = target_text(target)
     return {"branch" if is_branch_target(text) else "snapshot": text}
 
@@ -64,7 +64,7 @@ def schema_body(wanted: DesiredSchema, branch: str) -> dict[str, Any]:
 def choices_body(
     strategy: str | None, resolutions: Sequence[Mapping[str, Any]] | None
 ) -> dict[str, Any]:
-    """How conflicts are decided."""
+    """Encode the resolution of conflicts."""
     return {
         "strategy": strategy,
         "resolutions": None if resolutions is None else list(resolutions),
@@ -72,7 +72,7 @@ def choices_body(
 
 
 def query_lists(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Sequences as lists, so that each of their items is said."""
+    """Encode sequences as lists, whose items become repeated parameters."""
     return {
         key: list(value) if not isinstance(value, str) else value for key, value in said.items()
     }
@@ -97,9 +97,9 @@ def query_body(
 
 
 def _limits(budget: Budget) -> dict[str, Any]:
-    """A budget as a request tells it; the server has one of its own, and keeps to the tighter."""
+    """Encode a budget; the server applies the tighter of this and its own."""
     if budget.cancellation is not None:
-        # Leaving it out silently would change what is done.
+        # Omitting it silently would change the behaviour of the request.
         raise not_served("tokens to cancel with; see `operations`")
     limits = {"rows": budget.rows, "seconds": budget.seconds, "memory_bytes": budget.memory_bytes}
     return {name: limit for name, limit in limits.items() if limit is not None}

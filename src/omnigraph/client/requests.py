@@ -16,21 +16,21 @@ __all__ = ["HttpRequest", "HttpResponse", "delete", "get", "path_of", "post"]
 
 @frozen
 class HttpResponse:
-    """What came back, and succeeded: a JSON body, or bytes of another kind."""
+    """A successful response: a JSON body, or bytes of another kind."""
 
     body: Any
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def actor(self) -> str | None:
-        """Whom the server takes the token for."""
+        """The actor that the server derives from the token."""
         found = self.headers.get("omnigraph-actor")
         return None if found is None else unquote(found)
 
 
 @frozen
 class HttpRequest:
-    """One call. ``repeatable`` says that a second one has no second effect."""
+    """One request. ``repeatable``: it is idempotent."""
 
     method: str
     path: str
@@ -39,23 +39,23 @@ class HttpRequest:
     content: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     repeatable: bool = False
-    # Where the bytes of a long answer go, piece by piece.
+    # The destination of a streamed response.
     sink: Callable[[bytes], object] | None = None
-    # About the server rather than about a graph of it.
+    # Addresses the server rather than one of its graphs.
     flat: bool = False
 
     def into(self, sink: Callable[[bytes], object]) -> HttpRequest:
-        """The same, with an answer that goes elsewhere piece by piece."""
+        """Return the request with its response streamed to ``sink``."""
         return replace(self, sink=sink)
 
 
 def get(path: str, **query: Any) -> HttpRequest:
-    """A read; what is None or empty is left out, what is a list is repeated."""
+    """Build a read request; None and empty parameters are omitted, and lists are repeated."""
     return HttpRequest("GET", path, _pairs(query), repeatable=True)
 
 
 def post(path: str, body: Mapping[str, Any], **said: Any) -> HttpRequest:
-    """What is None in the body is left out."""
+    """Build a write request; None is omitted from the body."""
     sent = {key: value for key, value in body.items() if value is not None}
     return HttpRequest("POST", path, json=sent, **said)
 
@@ -65,7 +65,7 @@ def delete(path: str, **query: Any) -> HttpRequest:
 
 
 def path_of(*segments: str) -> str:
-    """A path of names, each escaped: no name can leave its place."""
+    """Join names to a path, each escaped, so that no name can add a segment."""
     return "".join(f"/{quote(segment, safe='')}" for segment in segments)
 
 

@@ -1,4 +1,4 @@
-"""Answers that are long: rows of a query, an export, a baseline."""
+"""Streamed responses: rows of a query, exports, baselines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CHUNK_BYTES = 2**20
 
 
 def result_of(answer: HttpResponse) -> QueryResult:
-    """The rows of a query: typed if they came as Arrow, else as JSON has them."""
+    """Decode the rows of a query: typed if sent as Arrow, otherwise as JSON represents them."""
     if isinstance(answer.body, bytes):
         return read_stream(io.BytesIO(answer.body)).read_all()
     return _of_json(answer.body)
@@ -43,20 +43,20 @@ def _of_json(body: Mapping[str, Any]) -> QueryResult:
 
 
 class _Spool(tempfile.SpooledTemporaryFile[bytes]):
-    """Goes with whoever holds it: nobody closes a baseline."""
+    """A temporary file that is closed when it is garbage-collected: nothing closes a baseline."""
 
     def __del__(self) -> None:
         self.close()
 
 
 def spool() -> IO[bytes]:
-    """Room for a long answer: in memory, and on disk beyond that."""
+    """Open a spool for a streamed response: in memory, and on disk beyond a limit."""
     return _Spool(_HELD_BYTES)
 
 
 @dataclass(frozen=True)
 class RemoteBaseline:
-    """A baseline that was taken whole; it has the methods of ``Baseline``."""
+    """A complete baseline; it has the methods of ``Baseline``."""
 
     spooled: IO[bytes]
     snapshot_commit_id: str
@@ -65,7 +65,7 @@ class RemoteBaseline:
 
     @staticmethod
     def of(spooled: IO[bytes]) -> RemoteBaseline:
-        """Check that nothing is missing: the cursor stands in the last record."""
+        """Read a baseline, and verify that it is complete: its last record holds the cursor."""
         size = spooled.seek(0, io.SEEK_END)
         tail_at = max(0, size - 64 * 1024)
         spooled.seek(tail_at)

@@ -1,4 +1,4 @@
-"""When to try again, and how long to wait: pure, so that both transports agree."""
+"""Decides on retries and backoff, as pure functions that both transports share."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["RetryPolicy", "lost_reply", "unreachable"]
 
 ATTEMPTS_MAX = 5
 _WAIT_SECONDS = 0.1
-# Refused before anything was done, so that trying again is always right.
+# Refused before any effect, so a retry is always safe.
 _NOT_BEGUN = frozenset({"server.busy", "server.stopping", "admission.actor_limit"})
 _PASSING = frozenset({502, 503, 504})
 
 
 @dataclass(slots=True)
 class RetryPolicy:
-    """One call with all its repetitions, against the clock."""
+    """The deadline and the retries of one call."""
 
     request: HttpRequest
-    # On the clock that never goes back; None: for as long as it takes.
+    # On the monotonic clock; None: no deadline.
     deadline: float | None
     attempt: int = 0
-    # Some of the answer has been handed on: it cannot be begun again.
+    # A part of the response has been delivered, so the request cannot be retried.
     streaming: bool = False
 
     @staticmethod
@@ -40,18 +40,18 @@ class RetryPolicy:
 
     @property
     def left(self) -> float | None:
-        """Seconds that are left for the next attempt."""
+        """Seconds until the deadline."""
         if self.deadline is None:
             return None
         return max(self.deadline - SYSTEM_CLOCK.monotonic(), 0.001)
 
     def after_failure(self, *, sent: bool) -> float | None:
-        """How long to wait after a broken connection; None: give up."""
+        """Return the backoff after a broken connection; None: give up."""
         again = not sent or (self.request.repeatable and not self.streaming)
         return self._wait() if again else None
 
     def after_refusal(self, status: int, code: str, headers: Mapping[str, str]) -> float | None:
-        """How long to wait after an answer; None: it is the answer."""
+        """Return the backoff after a refusal; None: the refusal is final."""
         begun = code not in _NOT_BEGUN
         if begun and not (self.request.repeatable and status in _PASSING):
             return None
@@ -70,7 +70,7 @@ class RetryPolicy:
 
 
 def unreachable(uri: str, error: Exception) -> errors.GraphError:
-    """Nothing was done, because nobody was there."""
+    """Return the error of a request that never reached the server, and had no effect."""
     return errors.StorageFault(
         "client.unreachable",
         f"{uri} cannot be reached: {error or type(error).__name__}",
@@ -79,7 +79,7 @@ def unreachable(uri: str, error: Exception) -> errors.GraphError:
 
 
 def lost_reply(uri: str, request: HttpRequest, error: Exception) -> errors.GraphError:
-    """A write was sent, and no answer came."""
+    """Return the error of a write whose response is lost."""
     what = f"{request.method} {request.path}"
     key = request.headers.get("Idempotency-Key")
     if request.repeatable and key is None:

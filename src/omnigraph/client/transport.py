@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncTransport", "BlockingTransport", "Transport", "httpx_arguments"]
 
-# The server has seen nothing of a request that failed like this.
+# After one of these failures, the server has not received the request.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 
 
@@ -52,7 +52,7 @@ def httpx_arguments(address: Address, policy: RetryPolicy) -> dict[str, Any]:
         "params": list(request.query),
         "content": content,
         "headers": headers,
-        # A connection that is not made soon is not made; an answer may take all the time there is.
+        # A connection is established soon or not at all; a response may take the whole timeout.
         "timeout": httpx.Timeout(left, connect=10.0 if left is None else min(left, 10.0)),
     }
 
@@ -66,7 +66,7 @@ def _decoded(request: HttpRequest, response: httpx.Response, content: bytes) -> 
 
 
 def _refusal(response: httpx.Response, content: bytes) -> tuple[str, Any]:
-    """The code of a refusal, and its error."""
+    """Return the code of a refusal, and its error."""
     try:
         body = parse_json(content)
     except ValueError:
@@ -83,7 +83,7 @@ def _require_open(http: httpx.Client | httpx.AsyncClient) -> None:
 
 
 class Transport(ABC):
-    """A kept connection to a server. Sends requests, and repeats them as ``retries`` allows."""
+    """A connection pool to a server. Sends requests, and retries them as ``retries`` permits."""
 
     async def send(
         self, address: Address, request: HttpRequest, timeout: float | None
@@ -101,7 +101,7 @@ class Transport(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Close the connection. Closing twice is fine."""
+        """Close the connection. Idempotent."""
 
     @abstractmethod
     async def _sleep(self, seconds: float) -> None: ...
@@ -110,7 +110,7 @@ class Transport(ABC):
     async def _attempt(
         self, arguments: dict[str, Any], policy: RetryPolicy
     ) -> HttpResponse | float:
-        """Send a request once: a response, or the seconds until the next attempt."""
+        """Send a request once: return a response, or the seconds until the next attempt."""
 
 
 class AsyncTransport(Transport):

@@ -1,6 +1,6 @@
-"""A graph at one target: everything that reads.
+"""The read-only view of an embedded graph at one target.
 
-A verb is imported when it is called, but for ``query``, which nearly everybody calls.
+Operations are imported on first use, except ``query``, which nearly every process needs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["EmbeddedGraphAt"]
 
 
 class EmbeddedGraphAt:
-    """A graph at one target: everything that reads, nothing that writes."""
+    """The read-only view of a graph at one target."""
 
     def __init__(
         self, engine: Engine, target: str, *, actor: str | None = None, guard: ActorPolicy = OPEN
@@ -48,7 +48,7 @@ class EmbeddedGraphAt:
         return f"<GraphAt {self._target} of {self._engine.root.objects.uri}>"
 
     def _read(self) -> Engine:
-        """What to read through, once policy has agreed."""
+        """Authorise a read of the target, and return the engine for it."""
         return self._gate.read(self._target)
 
     def query(
@@ -61,11 +61,12 @@ class EmbeddedGraphAt:
         budget: Budget | None = None,
         traversal: str | None = None,
     ) -> QueryResult:
-        """Answer a read query. ``name`` picks one of several in ``text``; messages about the text
-        call it ``source_name``.
+        """Run a read query.
 
-        ``budget`` bounds rows, time and memory of this call; exceeding it is an error, never a
-        shorter answer. ``traversal`` is ``csr`` or ``indexed``; the answer does not depend on it.
+        ``name`` selects one of several queries in ``text``; ``source_name`` identifies the text in
+        messages. ``budget`` bounds rows, time and memory of this call; exceeding it is an error,
+        never a truncated result. ``traversal`` is ``csr`` or ``indexed``; the result does not
+        depend on it.
         """
         return run_query(
             self._read(),
@@ -83,7 +84,7 @@ class EmbeddedGraphAt:
         source_name: str = DEFAULT_SOURCE_NAME,
         budget: Budget | None = None,
     ) -> QueryStream:
-        """Answer a read query batch by batch, for results that are too large to hold at once."""
+        """Run a read query and return its result as batches, for results larger than memory."""
         return stream_query(
             self._read(),
             QueryRequest(
@@ -99,7 +100,7 @@ class EmbeddedGraphAt:
         source_name: str = DEFAULT_SOURCE_NAME,
         traversal: str | None = None,
     ) -> Explanation:
-        """How a query would be answered now; nothing is read."""
+        """Return the plan of a query without running it."""
         from omnigraph.session.explain import explain_query
 
         request = QueryRequest(text, {}, name, self._target, source_name, None, traversal)
@@ -115,7 +116,7 @@ class EmbeddedGraphAt:
         budget: Budget | None = None,
         traversal: str | None = None,
     ) -> Explanation:
-        """Answer a query and tell the rows, time and bytes of every step."""
+        """Run a query, and measure the rows, time and bytes of every operator."""
         from omnigraph.session.explain import profile_query
 
         return profile_query(
@@ -127,22 +128,22 @@ class EmbeddedGraphAt:
 
     @property
     def target(self) -> str:
-        """The branch, commit, tag or point in time that is read."""
+        """The branch, commit, tag or point in time of this view."""
         return self._target
 
     @property
     def actor(self) -> str | None:
-        """Who reads; and who writes when a call does not say."""
+        """The actor of reads, and the default actor of writes."""
         return self._actor
 
     @property
     def gate(self) -> Authorizer:
-        """What asks policy, for the packages above that do a verb in another way."""
+        """The authorizer, for packages above that perform an operation in another way."""
         return self._gate
 
     @property
     def engine(self) -> Engine:
-        """What stands behind the facade, for the packages above it; not a promise to users."""
+        """The engine, for packages above; not part of the public interface."""
         return self._engine
 
     @property
@@ -165,8 +166,9 @@ class EmbeddedGraphAt:
         allow_data_loss: bool = False,
         backfill: Mapping[str, Any] | None = None,
     ) -> MigrationPlan:
-        """The steps from the schema at this target to another one; reads no data, changes
-        nothing."""
+        """Plan the steps from the schema at this target to another one; reads no data, changes
+        nothing.
+        """
         from omnigraph.api.schemas import DesiredSchema
         from omnigraph.evolution.plan import plan_change
 
@@ -174,43 +176,49 @@ class EmbeddedGraphAt:
         return plan_change(self._read().snapshot(self._target), wanted).plan
 
     def snapshot(self) -> dict[str, Any]:
-        """Which dataset versions this target consists of, and how many entities each holds."""
+        """List the dataset versions of this target, and the number of entities of each."""
         from omnigraph.history.commits import snapshot_to_json
 
         engine = self._read()
         return snapshot_to_json(engine, engine.resolver.resolve(self._target))
 
     def indexes(self) -> Sequence[IndexStatus]:
-        """The declared indexes at this target, built or not, and how many rows each covers."""
+        """List the declared indexes at this target, built or not, with their coverage."""
         from omnigraph.maintenance.indexes import list_indexes
 
         return list_indexes(self._read(), self._target)
 
     def blob(self, type: str, id: str, property: str, *, kind: str | None = None) -> Blob:  # noqa: A002 - the words of the graph
-        """One blob, to be read whole (``data``) or piece by piece (``chunks``); ``kind`` insists on
-        a ``node`` or an ``edge``."""
+        """Open one blob, to be read whole (``data``) or in ``chunks``.
+
+        ``kind`` restricts the entity to a ``node`` or an ``edge``.
+        """
         from omnigraph.api.entities import BlobRequest
         from omnigraph.export.blob import read_blob
 
         return read_blob(self._read(), BlobRequest(type, id, property, self._target, kind))
 
     def nodes(self, type: str) -> pa.Table:  # noqa: A002 - the words of the graph
-        """All nodes of a type as one Arrow table: ``id``, then the properties."""
+        """Return all nodes of a type as one Arrow table: ``id``, then the properties."""
         from omnigraph.export.entities import entity_table
 
         engine = self._gate.export(self._target)
         return entity_table(engine, self._target, EntityKind.NODE, type)
 
     def edges(self, type: str) -> pa.Table:  # noqa: A002 - the words of the graph
-        """All edges of a type as one Arrow table: ``id``, ``src``, ``dst``, then the properties."""
+        """Return all edges of a type as one Arrow table: ``id``, ``src``, ``dst``, then the
+        properties.
+        """
         from omnigraph.export.entities import entity_table
 
         engine = self._gate.export(self._target)
         return entity_table(engine, self._target, EntityKind.EDGE, type)
 
     def to_networkx(self, *types: str) -> nx.MultiDiGraph:
-        """The graph, or some types of it, for NetworkX: nodes are ``(type, id)``, properties are
-        attributes. Edges come with the nodes at their ends."""
+        """Return the graph, or some of its types, for NetworkX.
+
+        Nodes are ``(type, id)``, properties are attributes. Edge types include their node types.
+        """
         from omnigraph.export.entities import to_networkx
 
         return to_networkx(self._gate.export(self._target), self._target, types)
@@ -222,10 +230,10 @@ class EmbeddedGraphAt:
         format: str = "ndjson",  # noqa: A002
         types: Sequence[str] = (),
     ) -> ExportResult:
-        """Write everything at this target, or some types, to a path or an open binary file.
+        """Export the entities of this target, or some types, to a path or an open binary file.
 
         ``format`` is ``ndjson``, ``csv``, ``parquet`` or ``arrow``. JSON lines hold any number of
-        types; of the others a file holds one, and several types go into a directory.
+        types; a file of another format holds one type, and several types become a directory.
         """
         from omnigraph.api.entities import ExportRequest
         from omnigraph.export.export import export

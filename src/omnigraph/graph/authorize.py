@@ -1,7 +1,7 @@
-"""The gate of a facade: it puts what a verb is about into a question, and asks before it runs.
+"""The authorisation check of the facade: asks the policy before an operation runs.
 
-Names are checked before they are asked about, and a target is asked about as the branch that it
-belongs to: a commit as the branch that it was made on, a tag as the branch of its commit.
+Names are validated before the check. A target is checked as the branch that it belongs to: a commit
+as the branch on which it was made, a tag as the branch of its commit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Authorizer"]
 
 
 class Authorizer:
-    """Asks on behalf of one actor. Every method goes on, or raises ``policy.denied``."""
+    """Authorises the operations of one actor. Every method returns, or raises ``policy.denied``."""
 
     __slots__ = ("_engine", "_guard", "_open")
 
@@ -43,21 +43,21 @@ class Authorizer:
         guard = self._guard.acting_as(actor)
         return self if guard is self._guard else Authorizer(self._engine, guard)
 
-    # --- reading -------------------------------------------------------------------------------
+    # --- reads ---------------------------------------------------------------------------------
 
     def read(self, *targets: str) -> Engine:
-        """Read at targets, through the engine that shows what may be seen there."""
+        """Authorise reads of targets, and return the engine with the actor's view."""
         return self._engine if self._open else self._look(Action.READ, targets)
 
     def read_names(self) -> Engine:
-        """Read what belongs to no branch: which branches and tags there are, the state."""
+        """Authorise reads that concern no branch: the names of branches and tags, the status."""
         if self._open:
             return self._engine
         self._guard.require(Action.READ)
         return self._seen(Action.READ, (None,))
 
     def export(self, *targets: str) -> Engine:
-        """Take whole types away from targets."""
+        """Authorise exports of whole types of targets."""
         return self._engine if self._open else self._look(Action.EXPORT, targets)
 
     def _look(self, action: Action, targets: Iterable[str]) -> Engine:
@@ -67,7 +67,7 @@ class Authorizer:
         return self._seen(action, branches)
 
     def _seen(self, action: Action, branches: tuple[str | None, ...]) -> Engine:
-        """The engine that shows what the actor may see on all of these branches."""
+        """Return the engine with the actor's view of all of these branches."""
         policy = self._guard.policy
         if policy is None or not policy.bundle.filters_reads:
             return self._engine
@@ -85,11 +85,11 @@ class Authorizer:
         )
 
     def seen_to_change(self, branch: str) -> Engine:
-        """The engine that a change is compiled with: who cannot see a property cannot name it."""
+        """Return the engine that compiles a change: hidden properties are unknown to it."""
         return self._engine if self._open else self._seen(Action.READ, (parse_branch_name(branch),))
 
     def sees_all(self, target: str) -> bool:
-        """Whether nothing at a target is hidden from the actor."""
+        """Whether the actor sees everything at a target."""
         if self._open:
             return True
         schema = self._engine.resolver.resolve(target).commit.schema
@@ -97,7 +97,9 @@ class Authorizer:
         return seen is self._engine.root.catalog(schema)
 
     def require_whole(self, action: Action, *targets: str) -> None:
-        """For verbs that move, or tell in conflicts, what the actor may not see."""
+        """Require an unrestricted view, for operations that move hidden data or show it in
+        conflicts.
+        """
         if self._open:
             return
         for target in targets:
@@ -116,29 +118,30 @@ class Authorizer:
                 )
 
     def export_all(self, branches: Iterable[str]) -> Engine:
-        """Copy branches with their history, so everything that was ever in them."""
+        """Authorise copies of branches with their history, hence of all their past content."""
         for branch in branches:
             self._guard.require(Action.EXPORT, branch=branch, types=Extent.ALL)
         return self._engine
 
-    # --- writing -------------------------------------------------------------------------------
+    # --- writes --------------------------------------------------------------------------------
 
     def change(self, branch: str, *, types: Sequence[str] | Extent = Extent.OPEN) -> None:
-        """Change entities on a branch."""
+        """Authorise changes of entities on a branch."""
         if not self._open:
             self._guard.require(Action.CHANGE, branch=parse_branch_name(branch), types=types)
 
     def change_from(self, source: str, branch: str) -> None:
-        """Change a branch by what stands elsewhere."""
+        """Authorise changes of a branch by the content of another target."""
         self.read(source)
         self.change(branch, types=Extent.ALL)
         self.require_whole(Action.CHANGE, source, branch)
 
     def load(self, branch: str, from_: str | None, mode: str, *, whole: bool = False) -> None:
-        """Change a branch, which is made first if it is not there and ``from_`` says of what.
+        """Authorise a load to a branch, and the creation of the branch from ``from_`` if it is
+        missing.
 
-        Append and merge keep what they do not name, so they are for actors with a restricted view,
-        too, if the input is read with that view; ``whole``: it is not.
+        Append and merge keep the values that they do not name, so a restricted view permits them if
+        the input is read with that view; ``whole`` requires an unrestricted one.
         """
         if self._open:
             return
@@ -151,7 +154,7 @@ class Authorizer:
         self.change(branch)
 
     def create_branch(self, source: str, name: str) -> None:
-        """A new branch shows what its source holds, so it takes reading that, too."""
+        """Authorise the creation of a branch, which includes a read of its source."""
         self._from_to(Action.BRANCH_CREATE, source, name)
 
     def create_tag(self, source: str, name: str) -> None:
@@ -183,13 +186,13 @@ class Authorizer:
             self.require_whole(Action.SCHEMA_APPLY, branch)
 
     def administer(self) -> None:
-        """Upkeep, recovery, other people's operations."""
+        """Authorise maintenance, recovery, and the cancellation of other actors' operations."""
         self._guard.require(Action.ADMIN)
 
     # --- targets -------------------------------------------------------------------------------
 
     def branch_of(self, target: str) -> str:
-        """The branch that a target is asked about as."""
+        """Return the branch that a target is checked as."""
         if target == MAIN:
             return MAIN
         self._require_known()
@@ -203,12 +206,13 @@ class Authorizer:
             self._engine.heads.of_branch(target)
         except NotFound:
             tag = self._engine.root.refs.tag(target)
-            # A name of nothing is asked about as it stands; the verb will say that it is missing.
+            # An unknown name is checked as written; the operation then reports that it does not
+            # exist.
             return target if tag is None else self._engine.lineage.get(tag.commit).branch
         return target
 
     def _require_known(self) -> None:
-        """Whoever may do nothing at all does not learn from errors what there is."""
+        """Refuse an actor without any permission, before errors reveal which names exist."""
         if not self._guard.actor:
             raise denied(None, Action.READ, Decision(allowed=False))
 

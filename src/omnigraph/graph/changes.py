@@ -1,4 +1,4 @@
-"""What changed: the feed of a branch, the changes of a commit, a baseline to begin with."""
+"""``graph.changes``: the feed of a branch, the changes of a commit, baselines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Changes:
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
     ) -> CommitChanges:
-        """A page of what one commit changed, relative to its first parent."""
+        """Return a page of the changes of one commit, relative to its first parent."""
         from omnigraph.api.change_pages import CommitChangesRequest
         from omnigraph.history.commit_changes import commit_changes
 
@@ -45,7 +45,7 @@ class Changes:
         return commit_changes(self._gate.read(commit_id), request)
 
     def all_of_commit(self, commit_id: str | Commit) -> Iterator[EntityChange]:
-        """Everything that one commit changed, page after page."""
+        """Iterate over the changes of one commit, page after page."""
         page = self.of_commit(commit_id)
         yield from page.block.changes
         while page.next_page_token is not None:
@@ -65,8 +65,10 @@ class Changes:
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
     ) -> FeedPage:
-        """The next page of a branch's feed, from ``cursor``, or from ``start``: ``now`` (the
-        default), ``beginning`` or ``after:<commit id>``."""
+        """Return the next page of a branch's feed, from ``cursor`` or from ``start``.
+
+        ``start`` is ``now`` (the default), ``beginning`` or ``after:<commit id>``.
+        """
         from omnigraph.api.change_pages import PollRequest
         from omnigraph.history.feed import poll
 
@@ -81,7 +83,7 @@ class Changes:
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
     ) -> SnapshotBaseline:
-        """The head of a branch, whole, and the cursor to go on with behind it."""
+        """Return the snapshot of a branch's head, and the cursor that continues from it."""
         from omnigraph.api.change_pages import BaselineRequest
         from omnigraph.history.baseline import take_baseline
 

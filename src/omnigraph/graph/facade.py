@@ -1,6 +1,7 @@
-"""What users call. One object per open graph; every door (Python, CLI, server) goes through it.
+"""The embedded graph: one object per open graph, used by every interface.
 
-A verb is imported when it is called: whoever asks a query waits neither for merges nor for loads.
+Operations are imported on first use, so that a process that only reads loads neither merges nor
+loads.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ __all__ = ["EmbeddedGraph", "EmbeddedGraphAt"]
 
 
 class EmbeddedGraph(EmbeddedGraphAt):
-    """An open graph. Thread-safe; use it as a context manager, or just drop it."""
+    """An open graph. Thread-safe; usable as a context manager, ``close`` is optional."""
 
     def __init__(
         self, engine: Engine, *, actor: str | None = None, guard: ActorPolicy = OPEN
@@ -52,12 +53,12 @@ class EmbeddedGraph(EmbeddedGraphAt):
         self.operations = Operations(engine, gate)
 
     def acting_as(self, actor: str) -> EmbeddedGraph:
-        """The same open graph in the name of somebody else. Cheap: make one per request."""
+        """Return the same open graph for another actor. Cheap enough for one per request."""
         return EmbeddedGraph(self._engine, actor=actor, guard=self._gate.guard)
 
     @property
     def guard(self) -> ActorPolicy:
-        """What is asked before anything is done, for whoever has to ask earlier."""
+        """The policy guard, for callers that check authorisation earlier."""
         return self._gate.guard
 
     def __enter__(self) -> Self:
@@ -71,24 +72,27 @@ class EmbeddedGraph(EmbeddedGraphAt):
 
     @property
     def uri(self) -> str:
-        """Where the graph is."""
+        """The path or URI of the graph."""
         return self._engine.root.objects.uri
 
     @property
     def id(self) -> str:
-        """The graph's own id, the same wherever it is moved to."""
+        """The graph's id; it does not change when the graph is moved."""
         return self._engine.root.stamp.graph_id
 
     def at(self, target: Target) -> EmbeddedGraphAt:
-        """The graph at a branch, a commit, a tag, ``BRANCH@TIME`` or ``BRANCH@vN``; also at a
-        commit or a branch that the graph handed out, and at a ``datetime`` of main."""
+        """Return the graph at a branch, a commit, a tag, ``BRANCH@TIME`` or ``BRANCH@vN``.
+
+        Objects that the graph returned (commits, branches, tags) are accepted as well, and a
+        ``datetime``, which is main at that time.
+        """
         target = target_text(target)
         self._gate.read(target).resolver.resolve(target)
         return EmbeddedGraphAt(self._engine, target, actor=self._actor, guard=self._gate.guard)
 
     @property
     def budget(self) -> Budget:
-        """What a query may cost when its call does not say."""
+        """The default budget of queries."""
         return self._engine.budget
 
     @budget.setter
@@ -112,7 +116,7 @@ class EmbeddedGraph(EmbeddedGraphAt):
         """Run a mutation query as one commit on a branch.
 
         ``if_commit`` is a compare-and-swap: the mutation runs only while the branch is at that
-        commit. ``idempotency_key`` makes a repeated request answer with its first commit.
+        commit. A repeated request with the same ``idempotency_key`` returns its first commit.
         ``dry_run`` validates and counts, and writes nothing.
         """
         from omnigraph.api.writes import MutationRequest
@@ -157,16 +161,15 @@ class EmbeddedGraph(EmbeddedGraphAt):
         dry_run: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> LoadResult:
-        """Load many entities as one commit on a branch, or leave the graph as it is.
+        """Load entities as one commit on a branch; a failed load has no effect.
 
         ``source`` is a path or several, an open file, bytes, an iterable of records, an Arrow
         table, a pandas or polars frame, or a mapping from type names to such. ``mode`` is
         ``append`` (an existing id is an error), ``merge`` (an upsert: absent fields and columns
-        keep the stored values, NULL clears them) or ``overwrite`` (the input is all there is of
-        its types). ``type`` names the one type of a table.
-        ``from_`` makes the branch from another target if it does not exist; it stays only if
-        the load succeeds. What is wrong with the data is a ``ValidationFailure`` that names every
-        record.
+        keep the stored values, NULL clears them) or ``overwrite`` (the input becomes the complete
+        content of its types). ``type`` names the only type of a table. ``from_`` forks a missing
+        branch from another target; the branch exists only if the load succeeds. Invalid data raises
+        a ``ValidationFailure`` that names every record.
         """
         from omnigraph.api.writes import LoadRequest, parse_mode
         from omnigraph.loading import load
@@ -211,9 +214,9 @@ class EmbeddedGraph(EmbeddedGraphAt):
     ) -> SchemaResult:
         """Make ``schema`` the schema of a branch: checks, rewrites and catalog in one commit.
 
-        ``backfill`` says where rows that exist get a property from: ``{"Person.full_name":
-        "name"}`` copies another property, ``{"Person.country": '"NL"'}`` is a constant.
-        ``allow_data_loss`` makes drops hard: the next cleanup may take the data from history, too.
+        ``backfill`` gives existing rows a value of a property: ``{"Person.full_name": "name"}``
+        copies another property, ``{"Person.country": '"NL"'}`` is a constant. ``allow_data_loss``
+        makes drops hard: the next cleanup may remove their data from the history as well.
         ``dry_run`` plans and checks the data, and writes nothing.
         """
         from omnigraph.api.schemas import DesiredSchema, SchemaRequest
@@ -235,7 +238,7 @@ class EmbeddedGraph(EmbeddedGraphAt):
         types: Sequence[str] = (),
         ops: Sequence[str] = (),
     ) -> SnapshotDiff:
-        """What differs between two targets: iterate over it, or ask for its ``summary``."""
+        """Return the difference between two targets; iterate over it, or read its ``summary``."""
         from omnigraph.api.change_pages import DiffRequest
         from omnigraph.history.diff import diff
 
@@ -272,7 +275,7 @@ class EmbeddedGraph(EmbeddedGraphAt):
     ) -> MergeResult:
         """Merge a branch into another, entity by entity and property by property, as one commit.
 
-        ``preview`` tells conflicts and a summary, and writes nothing. Conflicts are decided by a
+        ``preview`` returns conflicts and a summary, and writes nothing. Conflicts are resolved by a
         ``strategy`` (``ours`` is the branch that is merged into), or one by one: ``resolutions`` is
         a list of ``{"conflict_id": …, "take": "ours" | "theirs" | {"value": {…}}}``.
         """
@@ -306,7 +309,7 @@ class EmbeddedGraph(EmbeddedGraphAt):
         message: str | None = None,
         if_commit: str | None = None,
     ) -> PickResult:
-        """Undo on a branch what one commit did, and keep what happened since."""
+        """Undo the changes of one commit on a branch; later changes are kept."""
         from omnigraph.merging.cherry_pick import revert
 
         how = {"preview": preview, "message": message, "if_commit": if_commit}
@@ -325,7 +328,7 @@ class EmbeddedGraph(EmbeddedGraphAt):
         message: str | None = None,
         if_commit: str | None = None,
     ) -> PickResult:
-        """Do on a branch what one commit did elsewhere."""
+        """Apply the changes of one commit of another branch."""
         from omnigraph.merging.cherry_pick import cherry_pick
 
         how = {"preview": preview, "message": message, "if_commit": if_commit}
@@ -340,7 +343,7 @@ class EmbeddedGraph(EmbeddedGraphAt):
         decisions: tuple[str | None, Sequence[Mapping[str, Any]] | None],
         **how: Any,
     ) -> PickRequest:
-        """What a revert and a cherry-pick ask for, once policy has agreed."""
+        """Authorise a revert or cherry-pick, and build its request."""
         from omnigraph.api.merges import PickRequest
         from omnigraph.merging.resolutions import parse_choices
 
@@ -357,26 +360,29 @@ class EmbeddedGraph(EmbeddedGraphAt):
         force: bool = False,
         actor: str | None = None,
     ) -> EnsureResult:
-        """Build the indexes that a branch lacks and extend those that do not cover its rows, as one
-        commit. ``force`` leaves none out because it would not pay."""
+        """Build and extend the indexes of a branch as one commit.
+
+        Small tables are skipped because an index would not pay; ``force`` builds those indexes as
+        well.
+        """
         from omnigraph.maintenance.indexes import ensure_indices
 
         self._gate.acting_as(actor).administer()
         return ensure_indices(self._engine, branch, types=types, force=force, actor=actor)
 
     def refresh(self) -> Sequence[AuditRow]:
-        """Resolve what unfinished writers left behind; what was done."""
+        """Recover unfinished writes of other processes, and list them."""
         self._gate.administer()
         self._engine.root.require_writable()
         return self._engine.recovery.sweep()
 
     def status(self) -> Status:
-        """What this graph is, how large it is, and what needs attention."""
+        """Return the identity, size, heads and problems of the graph."""
         from omnigraph.session.status import describe_status
 
         return describe_status(self._gate.read_names())
 
     def close(self) -> None:
-        """Write down what is cheaper to keep than to find again. Closing twice is fine."""
+        """Save caches that are cheaper to keep than to rebuild. Idempotent."""
         if not self._engine.root.read_only:
             self._engine.lineage.archive()

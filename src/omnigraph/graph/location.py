@@ -1,4 +1,4 @@
-"""Where a graph is to be: what a caller may say, checked before a directory is made of it."""
+"""Validates the location of a graph before a directory is created."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["parse_place", "require_outside_graphs"]
 
 
 def parse_place(uri: object, storage_options: object = None) -> str:
-    """A path or a URI as a text; a ``None`` that was meant to be one is no directory's name."""
+    """Return a path or URI as text; rejects None, which would become a directory's name."""
     place = os.fspath(uri) if isinstance(uri, os.PathLike) else uri
     if not isinstance(place, str):
         raise InvalidInput(
@@ -31,12 +31,15 @@ def parse_place(uri: object, storage_options: object = None) -> str:
 
 
 def require_outside_graphs(root_uri: str) -> None:
-    """A graph inside another one would be taken for rubbish of the outer one. Buckets are not
-    asked: who may write below a prefix need not be allowed to look above it."""
+    """Refuse a location inside another graph, whose cleanup would remove it.
+
+    Buckets are exempt: permission to write below a prefix need not include listing the prefixes
+    above.
+    """
     if "://" in root_uri:
         return
     for parent in Path(root_uri).resolve().parents:
-        # Unlike Path.is_file it calls what it may not look at absent.
+        # Unlike ``Path.is_file``, it treats an inaccessible path as absent.
         if os.path.isfile(parent / layout.STAMP):  # noqa: PTH113
             raise InvalidInput(
                 "graph.nested",

@@ -1,4 +1,4 @@
-"""The parts of an open graph that have several verbs each: ``graph.branches``, ``graph.tags``, …"""
+"""The namespaces of an open graph: ``graph.branches``, ``graph.tags``, …"""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Branches:
         self._gate = gate
 
     def create(self, name: str, *, source: Target = MAIN) -> BranchRef:
-        """A new branch that begins at ``source``: a branch, a commit, a tag or a point in time."""
+        """Create a branch from ``source``: a branch, a commit, a tag or a point in time."""
         from omnigraph.versioning.branches import create_branch
 
         source = target_text(source)
@@ -42,7 +42,7 @@ class Branches:
         return create_branch(self._engine.root, self._engine.heads, name, manifest)
 
     def list(self) -> RefList[BranchInfo]:
-        """The open branches with their heads, by name; ``damaged`` has those without a head."""
+        """List the open branches with their heads; ``damaged`` holds the unreadable ones."""
         from omnigraph.versioning.branches import list_branches
 
         engine = self._gate.read_names()
@@ -71,7 +71,7 @@ class Branches:
         message: str | None = None,
         if_commit: str | None = None,
     ) -> ResetResult:
-        """Make a branch hold what another target holds, as a new commit."""
+        """Restore the state of another target on a branch, as a new commit."""
         from omnigraph.api.merges import ResetRequest
         from omnigraph.merging.reset import reset_branch
 
@@ -82,7 +82,7 @@ class Branches:
 
 
 class Tags:
-    """Names for commits that never move."""
+    """Permanent names of commits."""
 
     def __init__(self, engine: Engine, actor: str | None, gate: Authorizer) -> None:
         self._engine = engine
@@ -90,7 +90,7 @@ class Tags:
         self._gate = gate
 
     def create(self, name: str, *, at: Target = MAIN, actor: str | None = None) -> TagRef:
-        """Name a commit for good: that of a branch, another tag, a commit or a point in time."""
+        """Give the commit of a target a permanent name."""
         from omnigraph.versioning.tags import create_tag
 
         at = target_text(at)
@@ -99,11 +99,11 @@ class Tags:
         return create_tag(self._engine.root, name, manifest, actor=actor or self._actor)
 
     def list(self) -> RefList[TagRef]:
-        """The tags with their commits, by name; ``damaged`` has those that cannot be read."""
+        """List the tags with their commits, by name; ``damaged`` holds the unreadable ones."""
         return self._gate.read_names().root.refs.tags()
 
     def delete(self, name: str) -> None:
-        """Take a name away; the commit stays."""
+        """Delete a tag; its commit remains."""
         from omnigraph.versioning.tags import delete_tag
 
         self._gate.delete_tag(name)
@@ -117,7 +117,7 @@ class Commits:
         self._gate = gate
 
     def list(self, wanted: CommitFilter | None = None) -> CommitPage:
-        """Commits, newest first."""
+        """List commits, newest first."""
         from omnigraph.api.commit_listing import CommitFilter
         from omnigraph.history.commits import list_commits
 
@@ -125,60 +125,62 @@ class Commits:
         return list_commits(self._gate.read(target_text(wanted.target)), wanted)
 
     def graph(self, *, limit: int = 100) -> CommitGraph:
-        """The last commits of all branches with their parents; a notebook draws it."""
+        """Return the last commits of all branches with their parents; a notebook draws them."""
         from omnigraph.history.commits import commit_graph
 
         return commit_graph(self._gate.read_names(), limit)
 
     def show(self, commit_id: str | Commit) -> Commit:
-        """One commit: parents, actor, time, message."""
+        """Return one commit: parents, actor, time, message."""
         wanted = commit_id_of(commit_id)
         return self._gate.read(wanted).lineage.get(wanted)
 
     def is_ancestor(self, older: str | Commit, newer: str | Commit) -> bool:
-        """Whether one commit can be reached from another by going back; each reaches itself."""
+        """Whether a commit is reachable from another one; every commit is reachable from itself."""
         ids = commit_id_of(older), commit_id_of(newer)
         return self._gate.read(*ids).lineage.is_ancestor(*ids)
 
     def merge_base(self, left: str | Commit, right: str | Commit) -> Commit | None:
-        """The latest commit that both have in common, which a merge of them begins from."""
+        """Return the newest common ancestor of two commits, the base of a merge."""
         ids = commit_id_of(left), commit_id_of(right)
         return self._gate.read(*ids).lineage.merge_base(*ids)
 
 
 class Recoveries:
-    """What recovery did, and what it left alone."""
+    """The audit of recovery, and unfinished writes."""
 
     def __init__(self, engine: Engine, gate: Authorizer) -> None:
         self._engine = engine
         self._gate = gate
 
     def list(self) -> Sequence[AuditRow]:
-        """What was recovered, the oldest first."""
+        """List the recovered operations, oldest first."""
         self._gate.administer()
         return self._engine.recovery.audit.rows()
 
     def pending(self) -> Sequence[PendingIntent]:
-        """What is unfinished: writes under way, and what recovery leaves to the operator."""
+        """List unfinished writes: running ones, and those that recovery leaves to the operator."""
         self._gate.administer()
         return self._engine.recovery.pending()
 
 
 class Operations:
-    """What runs now through this open graph: queries, exports and writes."""
+    """The running queries, exports and writes of this open graph."""
 
     def __init__(self, engine: Engine, gate: Authorizer) -> None:
         self._engine = engine
         self._gate = gate
 
     def list(self) -> Sequence[RunningOperation]:
-        """What is running, the oldest first."""
+        """List the running operations, oldest first."""
         self._gate.administer()
         return self._engine.running.list()
 
     def cancel(self, operation_id: str) -> RunningOperation:
-        """Stop what runs at its next step. A query fails with ``query.cancelled``, a write with
-        ``operation.cancelled`` and without a trace; a commit that is being published is finished.
+        """Cancel an operation at its next step.
+
+        A query fails with ``query.cancelled``. A write fails with ``operation.cancelled`` and has
+        no effect; a commit that is being published is completed.
         """
         self._gate.administer()
         return self._engine.running.cancel(operation_id)

@@ -1,7 +1,7 @@
-"""The composition root: the only place where adapters meet the engine.
+"""The composition root: the only module that connects adapters to the engine.
 
-What only some callers need (a schema to read, a policy to decide, a copy to make) is imported where
-it is needed: opening a graph is the first thing that everybody waits for.
+Optional features (reading a schema, a policy, cloning) are imported on first use, because every
+process waits for this module.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
     "open_ports",
 ]
 
-# A path, ``preset:NAME``, a bundle, or a policy that is open already.
+# A path, ``preset:NAME``, a bundle, or an opened policy.
 PolicySource: TypeAlias = "str | Path | PolicyBundle | Policy | None"
 
 
@@ -66,9 +66,9 @@ def init_graph(
 
     ``schema`` is a path to a ``.pg`` file, or the text itself. ``durability`` is ``"power"`` (an
     acknowledged commit survives a power cut) or ``"process"`` (it survives a killed process).
-    ``force`` clears away what an earlier creation left half-made; it never touches a graph.
-    ``embedder`` makes vectors of texts that ``nearest`` is asked for. With a ``policy`` (a file, a
-    ``preset:``, a bundle) every call is asked about, this one included.
+    ``force`` removes the remains of an incomplete creation; it never touches a graph. ``embedder``
+    computes vectors for the texts of ``nearest``. With a ``policy`` (a file, a ``preset:``, a
+    bundle) every call is authorised, this one included.
     """
     from omnigraph.lifecycle.create import create_graph
 
@@ -102,12 +102,12 @@ def open_graph(
 ) -> EmbeddedGraph:
     """Open a graph.
 
-    A read-write open migrates an older format and resolves what unfinished writers left behind; a
-    read-only open writes nothing at all. ``actor`` is who writes when a call does not say.
-    ``embedder`` makes vectors of texts that ``nearest`` is asked for. With a ``policy`` (a file, a
-    ``preset:``, a bundle) every call is asked about, and an actor is needed for all of them.
-    How durable it is was decided when the graph was made: a handle that took it easier would let
-    others acknowledge what stands on sand.
+    A read-write open migrates an older format and recovers unfinished writes; a read-only open
+    writes nothing. ``actor`` is the default actor of all calls. ``embedder`` computes vectors for
+    the texts of ``nearest``. With a ``policy`` (a file, a ``preset:``, a bundle) every call is
+    authorised, and needs an actor. The durability level is a property of the graph, not of a
+    handle: commits of a weaker handle could be lost together with later commits that other handles
+    have acknowledged.
     """
     arm_from_environment()
     place = parse_place(uri, storage_options)
@@ -134,11 +134,12 @@ def clone_graph(
     policy: PolicySource = None,
     actor: str | None = None,
 ) -> CloneResult:
-    """Copy a graph to another place, from disk or bucket to disk or bucket, while others write.
+    """Copy a graph from disk or bucket to disk or bucket, while others write.
 
-    ``branches``, or one by its name, come with ``main`` and all history; none means all. It is the
-    same graph, with the same id. An interrupted clone goes on where it stopped; ``incremental``
-    brings a finished copy up to date. ``target_storage_options`` default to those of the source.
+    ``branches``, or one by its name, are copied with ``main`` and all history; all of them by
+    default. The copy is the same graph, with the same id. An interrupted clone continues where it
+    stopped; ``incremental`` updates a complete copy. ``target_storage_options`` default to those of
+    the source.
     """
     from omnigraph.lifecycle.clone.clone import CloneTarget, copy_graph
     from omnigraph.lifecycle.clone.destination import require_apart
@@ -147,7 +148,7 @@ def clone_graph(
     options = storage_options if target_storage_options is None else target_storage_options
     there, here = parse_place(source, storage_options), parse_place(target, options)
     files = open_objects(there, storage_options)
-    # What stands in a copy is taken for complete, so it is synced whatever the graph wants.
+    # Later runs treat copied files as complete, so they are synced at every durability level.
     copied = open_objects(here, options, durable=True)
     stamp = read_stamp(files)
     wanted = (branches,) if isinstance(branches, str) else tuple(branches)
@@ -156,7 +157,7 @@ def clone_graph(
     durable = stamp.settings.durability == "power"
     engine = Engine(_root(there, stamp, storage_options, limits, read_only=True))
     if policy is not None:
-        # A copy holds everything that its branches ever held.
+        # A copy contains the full history of its branches.
         named = wanted or [ref.name for ref in engine.root.refs.branches() if ref.open]
         Authorizer(engine, _guard(policy, stamp, actor)).export_all([MAIN, *named])
     return copy_graph(
@@ -169,8 +170,9 @@ def clone_graph(
 
 
 def open_policy(source: PolicySource) -> Policy | None:
-    """A policy, ready to decide: a path to a bundle, ``preset:team`` and the like, a bundle that
-    was read before, or a policy that was made of one."""
+    """Open a policy: a path to a bundle, ``preset:team`` and the like, a parsed bundle, or a
+    policy.
+    """
     if source is None or isinstance(source, Policy):
         return source
     from omnigraph.adapters.cedar import CedarDecider
@@ -192,7 +194,7 @@ def _read_bundle(source: str | Path) -> PolicyBundle:
 def open_ports(
     uri: str, storage_options: Mapping[str, str] | None = None
 ) -> tuple[ObjectStore, TableStore]:
-    """The storage of a graph without the graph, for processes that only read and stage."""
+    """Open the storage of a graph without the graph, for processes that only read and stage."""
     return open_objects(uri, storage_options), LanceTables(uri, storage_options)
 
 
@@ -218,7 +220,7 @@ def _root(
 
 
 def _read_schema(schema: str | Path) -> Catalog:
-    """A path, or a text: a text has a brace or a line end, a path has neither."""
+    """Read a schema from a path or a text: a text has a brace or a line end, a path has neither."""
     from omnigraph.catalog.build import build_catalog
     from omnigraph.language.pg.parser import parse_schema
     from omnigraph.language.source import Source

@@ -1,1 +1,15 @@
-"""What the rest takes from the machine: time, ids, limits, and the fault points of the tests."""
+"""Time, ids, limits, concurrency and fault points. Modules in reading order:
+
+- ``clock``: wall time and monotonic time.
+- ``ids``: ULIDs and short ids.
+- ``bulk_ids``: many ULIDs at once.
+- ``limits``: the limits of the engine.
+- ``budget``: the budget of a query.
+- ``cancellation``: cancels the running call.
+- ``concurrency``: runs an action in a second thread.
+- ``lru_cache``: bounded caches.
+- ``files``: atomic output files.
+- ``json_text``: parses JSON.
+- ``json_values``: converts records to JSON values.
+- ``faults``: fault points of tests.
+"""

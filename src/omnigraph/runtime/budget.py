@@ -1,8 +1,8 @@
-"""What a query may cost, and the meter that stops it.
+"""The budget of a query, and the meter that enforces it.
 
-A budget never cuts an answer short: a query that would exceed it fails with ``LimitExceeded`` and
-returns nothing. The row budget counts the rows of the *result*; what a query holds while it
-computes is bounded by the memory budget, which is an estimate, and by time.
+A budget never truncates a result: a query that would exceed it fails with ``LimitExceeded`` and
+returns nothing. The row budget counts the rows of the *result*; intermediate data is bounded by the
+memory budget, which is an estimate, and by time.
 """
 
 from __future__ import annotations
@@ -29,25 +29,26 @@ __all__ = [
 
 DEFAULT_ROWS = 1_000_000
 DEFAULT_SECONDS = 30.0
-# A sixteenth of the machine, so that the threads of a server that all read at once leave room for
-# the cache, for writes and for the rest of the machine. Small machines give more, large ones less.
+# A sixteenth of the machine, so that the concurrent reads of a server leave memory for the cache,
+# for writes and for other processes. The share is larger on small machines and smaller on large
+# ones.
 _MEMORY_SHARE = 16
 _MEMORY_LEAST = 256 * 2**20
 _MEMORY_LEAST_SHARE = 4
 _MEMORY_MOST = 4 * 2**30
 _MEMORY_SETTING = "OMNIGRAPH_QUERY_MEMORY_BYTES"
-# Asking the clock costs more than a step of most loops, so it is asked once in so many steps.
+# Reading the clock costs more than a step of most loops, so it is read once in this many steps.
 _TICKS_PER_CHECK = 128
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
-# Nobody holds it, so nobody cancels it.
+# A token without a holder, hence never cancelled.
 _NEVER = Cancellation()
 
 
 @cache
 def machine_memory_bytes() -> int:
-    """What this process may use: the machine's memory, or its container's."""
+    """Return the memory limit of this process: that of the machine, or of its container."""
     available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         limit = _CGROUP_LIMIT.read_text(encoding="ascii").strip()
@@ -59,8 +60,9 @@ def machine_memory_bytes() -> int:
 
 
 def default_memory_bytes(machine: int | None = None) -> int:
-    """The memory budget of a query that names none: the setting of the process, or a share of the
-    machine."""
+    """Return the default memory budget of a query: the setting of the process, or a share of the
+    memory.
+    """
     given = os.environ.get(_MEMORY_SETTING, "")
     if given.isdecimal():
         return int(given)
@@ -92,12 +94,12 @@ class Budget:
                 )
 
     def start(self, cancellation: Cancellation | None = None) -> Meter:
-        """Begin to count, from this instant; ``cancellation`` is a token of this call alone."""
+        """Start a meter; ``cancellation`` is the token of this call."""
         return Meter(self, cancellation)
 
 
 class Meter:
-    """A budget in use by one query."""
+    """Measures one query against its budget."""
 
     __slots__ = (
         "_budget",
@@ -122,13 +124,13 @@ class Meter:
         self._bytes = 0
 
     def tick(self) -> None:
-        """Called in every loop: notices cancellation and the deadline."""
+        """Check cancellation and deadline; called in every loop."""
         self._ticks += 1
         if self._ticks % _TICKS_PER_CHECK == 1:
             self.check()
 
     def check(self) -> None:
-        """Notice cancellation and the deadline now."""
+        """Check cancellation and deadline now."""
         if self._token.cancelled or self._cancellation.cancelled:
             raise GraphError(
                 "query.cancelled",
@@ -141,18 +143,18 @@ class Meter:
             raise _exceeded("time_s", limit, round(now - self._started, 3))
 
     def hold(self, size: int) -> None:
-        """Account for bytes that the query keeps until its end, or until it releases them."""
+        """Account for bytes that the query allocates until its end, or until it releases them."""
         self._bytes += size
         limit = self._budget.memory_bytes
         if limit is not None and self._bytes > limit:
             raise _exceeded("memory_bytes", limit, self._bytes)
 
     def release(self, size: int) -> None:
-        """Bytes that were held, and are not needed any more."""
+        """Release bytes that were accounted for."""
         self._bytes -= size
 
     def has_room(self, size: int) -> bool:
-        """Whether so many bytes could be held, too."""
+        """Whether the budget permits so many more bytes."""
         limit = self._budget.memory_bytes
         return limit is None or self._bytes + size <= limit
 

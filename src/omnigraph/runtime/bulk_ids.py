@@ -1,4 +1,4 @@
-"""ULIDs by the million: the same form as ``ids.new_ulid``, without a Python step per id."""
+"""Generates many ULIDs in the form of ``ids.new_ulid``, vectorised."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ __all__ = ["ULID_LENGTH", "new_ulids"]
 ULID_LENGTH = 26
 
 _CROCKFORD = np.frombuffer(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ", np.uint8)
-# Two characters at a time: the spelling of every ten bits, as one 16-bit word.
+# Encodes two characters at a time: every ten bits as one 16-bit word.
 _PAIRS = np.stack(
     [np.repeat(_CROCKFORD, 32), np.tile(_CROCKFORD, 32)],
     axis=1,
 ).view(np.uint16)[:, 0]
-# The 80 random bits are counted in two words of 40 bits, which are eight characters each.
+# The 80 random bits are two words of 40 bits, eight characters each.
 _WORD = 2**40
 
 
 def new_ulids(count: int, clock: Clock = SYSTEM_CLOCK) -> np.ndarray:
-    """``count`` distinct ULIDs, one per row of a byte matrix, in ascending order.
+    """Return ``count`` distinct ULIDs, one per row of a byte matrix, in ascending order.
 
-    They share one moment and follow each other from a random start, as ULIDs of the same
-    millisecond do: neighbours have long common prefixes, which compress and sort well.
+    They share one timestamp and are consecutive from a random start, as monotonic ULIDs of the same
+    millisecond are: neighbours have long common prefixes, which compress and sort well.
     """
     millis = clock.now_micros() // 1_000
-    # A start in the lower half cannot run over, however many ids follow.
+    # A start in the lower half cannot overflow.
     start = secrets.randbits(79)
     low = (start % _WORD) + np.arange(count, dtype=np.int64)
     pairs = np.empty((count, ULID_LENGTH // 2), np.uint16)
@@ -42,5 +42,5 @@ def new_ulids(count: int, clock: Clock = SYSTEM_CLOCK) -> np.ndarray:
 
 
 def _spelled(value: int, width: int) -> list[int]:
-    """A number to the base 32, two digits to an item, the highest first."""
+    """Encode numbers in base 32, most significant digit first, two digits per item."""
     return [int(_PAIRS[(value >> 10 * place) & 1023]) for place in reversed(range(width))]

@@ -1,11 +1,11 @@
-"""Stopping what runs: a token that any thread may cancel, and the one of the call that runs here.
+"""Cancels calls: a token that any thread may cancel, and the token of the current call.
 
-Long loops of a write ask ``check_cancelled``. A write can be stopped until its commit is about to
-become visible: before that nothing of it can be seen, so stopping leaves nothing.
+Long loops of a write call ``check_cancelled``. A write can be cancelled until its commit is about
+to become visible; until then it has no visible effect.
 
 The front end and the planner, which know neither budgets nor tokens, call ``checkpoint`` in their
-loops. Within ``checked_by`` it asks the budget of the query that is compiled: deadline and
-cancellation alike; elsewhere it asks the token of the call.
+loops. Within ``checked_by`` it checks the budget of the query that is compiled: deadline and
+cancellation; elsewhere it checks the token of the call.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Cancellation:
-    """A token that any thread may cancel; the call that has it notices at its next step."""
+    """A token that any thread may cancel; the call checks it at its next step."""
 
     __slots__ = ("cancelled",)
 
@@ -48,7 +48,7 @@ _check: ContextVar[Callable[[], None] | None] = ContextVar("omnigraph_checkpoint
 
 @contextmanager
 def cancellable(token: Cancellation) -> Iterator[None]:
-    """Within the block, ``check_cancelled`` asks this token."""
+    """Make this the token of ``check_cancelled`` for the duration of the context."""
     before = _current.set(token)
     try:
         yield
@@ -57,12 +57,12 @@ def cancellable(token: Cancellation) -> Iterator[None]:
 
 
 def current_cancellation() -> Cancellation | None:
-    """The token of the call that runs here, for a thread that watches over it."""
+    """Return the token of the current call, for a thread that supervises it."""
     return _current.get()
 
 
 def check_cancelled() -> None:
-    """Go on, or stop because somebody has cancelled the call that runs here."""
+    """Raise an error if the current call is cancelled."""
     token = current_cancellation()
     if token is not None and token.cancelled:
         raise GraphError(
@@ -73,8 +73,7 @@ def check_cancelled() -> None:
 
 
 class checked_by:  # noqa: N801 - used like the function ``cancellable``, at a fraction of its cost
-    """Within the block, ``checkpoint`` calls ``check``, which raises to stop the call, after the
-    checks of the blocks around."""
+    """Make ``checkpoint`` call ``check``, which raises to stop, after outer checks."""
 
     __slots__ = ("_before", "_check")
 
@@ -91,7 +90,7 @@ class checked_by:  # noqa: N801 - used like the function ``cancellable``, at a f
 
 
 def checkpoint() -> None:
-    """Go on, or stop because the budget of the call is spent or somebody has cancelled it."""
+    """Raise an error if the budget of the call is exhausted or the call is cancelled."""
     check = _check.get()
     if check is None:
         check_cancelled()

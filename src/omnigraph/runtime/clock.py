@@ -1,4 +1,4 @@
-"""The only place that asks what time it is."""
+"""The only module that reads the time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = [
 
 
 class Clock(Protocol):
-    """Wall time for records, monotonic time for judging how long something lasted."""
+    """Wall time for records, monotonic time for durations."""
 
     def now_micros(self) -> int:
-        """Microseconds since the epoch, UTC."""
+        """Return microseconds since the epoch, UTC."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds on a clock that never goes back; two machines' values cannot be compared."""
+        """Return seconds of a monotonic clock; values of two machines are not comparable."""
         ...
 
     def sleep(self, seconds: float) -> None:
@@ -34,13 +34,13 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clocks."""
+    """The clocks of the machine."""
 
     def now_micros(self) -> int:
         return time.time_ns() // 1_000
 
-    # On Linux the plain monotonic clock stands still while the machine sleeps; leases must not.
-    # Every step of a query asks it, so there is nothing around the call.
+    # On Linux the plain monotonic clock stops during suspend; leases must not. Every step of a
+    # query reads it, so it has no wrapper.
     monotonic = staticmethod(
         partial(time.clock_gettime, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
     )
@@ -55,15 +55,15 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def micros_to_datetime(micros: int) -> dt.datetime:
-    """Exact: never through a float."""
+    """Convert exactly, without a float."""
     return _EPOCH + dt.timedelta(microseconds=micros)
 
 
 def format_micros(micros: int) -> str:
-    """ISO 8601 in UTC, as commits show their time."""
+    """Format a time of a commit as ISO 8601 in UTC."""
     return micros_to_datetime(micros).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def datetime_to_micros(moment: dt.datetime) -> int:
-    """The inverse of ``micros_to_datetime``, exact as well."""
+    """Convert exactly; the inverse of ``micros_to_datetime``."""
     return (moment - _EPOCH) // dt.timedelta(microseconds=1)

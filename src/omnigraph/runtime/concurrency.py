@@ -1,4 +1,4 @@
-"""Doing two things at once."""
+"""Runs an action in a second thread while the caller continues."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ T = TypeVar("T")
 
 _Inbox = SimpleQueue["Callable[[], None]"]
 
-# Threads that wait for their next action: every write needs one, and to start one takes three times
-# as long as to wake one.
+# Idle threads: every write needs one, and starting one takes three times as long as waking one.
 _idle: deque[_Inbox] = deque()
 _IDLE_MAX = 8
 
@@ -30,8 +29,10 @@ os.register_at_fork(after_in_child=_idle.clear)
 
 @contextmanager
 def alongside(action: Callable[[], T], *, apart: bool = True) -> Iterator[Callable[[], T]]:
-    """Run an action beside the block. What the block is given waits for the action, and returns or
-    raises what it did; the block never ends before it. Not ``apart``, the action comes first.
+    """Run an action concurrently with the context.
+
+    The yielded function waits for the action, and returns its result or raises its error; the
+    context never ends before the action. Without ``apart`` the action runs first, in this thread.
     """
     if not apart:
         result = action()
@@ -65,7 +66,7 @@ def alongside(action: Callable[[], T], *, apart: bool = True) -> Iterator[Callab
 
 
 def _hand_over(run: Callable[[], None]) -> None:
-    """Have an idle thread run it, or a new one."""
+    """Run the action in an idle thread, or in a new one."""
     try:
         inbox = _idle.pop()
     except IndexError:
@@ -76,11 +77,11 @@ def _hand_over(run: Callable[[], None]) -> None:
         try:
             worker.start()
         except RuntimeError:
-            # No thread is to be had: the process has too many.
+            # The process cannot start a thread: it has too many.
             run()
             return
     if sys.is_finalizing():
-        # The interpreter is ending, and its other threads have stopped.
+        # The interpreter is shutting down, and its other threads have stopped.
         run()
     else:
         inbox.put(run)

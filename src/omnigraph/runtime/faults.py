@@ -1,12 +1,12 @@
-"""Fault points: named places where a test may make the world end.
+"""Fault points: named locations where a test can inject a failure.
 
-A point costs one dictionary lookup on an empty dictionary when nothing is armed. Every boundary
-between two phases of the write attempt, of recovery and of the branch verbs has one; a test walks
-``POINTS`` and fails when a point is never reached.
+A point that is not armed costs one lookup in an empty dictionary. Every boundary between two phases
+of a transaction, of recovery and of the branch operations has one; a test walks ``POINTS`` and
+fails when a point is never reached.
 
-A child process is told through ``OMNIGRAPH_FAULT="<point>=<kind>[@<n>]"``: at the n-th passage
-(default the first) it raises (``raise``), dies (``kill``), stops until somebody continues it
-(``stop``), or meets a storage error (``storage``).
+A child process reads ``OMNIGRAPH_FAULT="<point>=<kind>[@<n>]"``: at the n-th passage (default the
+first) it raises an exception (``raise``), is killed (``kill``), is suspended (``stop``), or
+receives a storage error (``storage``).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ POINTS: tuple[str, ...] = (
 
 
 class InjectedFault(Exception):
-    """What ``raise`` raises; no code of ours catches it by name."""
+    """The exception of the kind ``raise``; the product never catches it by name."""
 
 
 _armed: dict[str, Callable[[], object]] = {}
@@ -83,7 +83,7 @@ def reach(point: str) -> None:
 
 
 def arm(point: str, action: Callable[[], object] | str, *, passage: int = 1) -> None:
-    """Make the n-th passage of a point do something; tests only."""
+    """Inject a failure at the n-th passage of a point; for tests."""
     if point not in POINTS:
         raise KeyError(point)
     act = _ACTIONS[action] if isinstance(action, str) else action
@@ -104,7 +104,7 @@ def clear() -> None:
 
 
 def arm_from_environment() -> None:
-    """Arm what ``OMNIGRAPH_FAULT`` says; a no-op without it."""
+    """Arm the point of ``OMNIGRAPH_FAULT``; a no-op without it."""
     for order in filter(None, os.environ.get("OMNIGRAPH_FAULT", "").split(",")):
         point, _, rest = order.partition("=")
         kind, _, passage = rest.partition("@")

@@ -1,4 +1,4 @@
-"""The file that somebody names to have something written to it."""
+"""Writes output files that users name."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["is_stream", "open_whole"]
 
-# So much of a name is kept beside the mark of something unfinished; file systems allow 255 bytes.
+# The part of the name that a temporary file keeps; file systems allow 255 bytes.
 _NAME_KEPT = 50
 
 
 @contextmanager
 def open_whole(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write. It appears in its place when it is complete, and not before.
+    """Open a file to write, which appears under its name when it is complete.
 
-    A link stays, and what it points to is replaced. What is no file is written to as it is.
+    A symbolic link is kept, and its target is replaced. A pipe or device is written to directly.
     """
     place = Path(path)
     if is_stream(place):
@@ -39,6 +39,5 @@ def open_whole(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether there is something that is no file, such as a pipe or a device: moving a file there
-    would put it out of the world."""
+    """Whether a path is a pipe, device or the like, which a rename would replace."""
     return path.exists() and not path.is_file()

@@ -19,13 +19,13 @@ _SHORT_BITS = 50
 
 
 def new_ulid(clock: Clock = SYSTEM_CLOCK) -> CommitId:
-    """128 bits: milliseconds, then randomness, in 26 characters that sort by time."""
+    """Return a new ULID: milliseconds, then 80 random bits, as 26 characters that sort by time."""
     value = ((clock.now_micros() // 1_000) << 80) | secrets.randbits(80)
     return CommitId("".join(_CROCKFORD[(value >> shift) & 31] for shift in range(125, -1, -5)))
 
 
 def ulid_micros(ulid: str) -> int:
-    """When a ULID was minted, in microseconds, to the millisecond."""
+    """Return the time of a ULID in microseconds, with millisecond precision."""
     millis = 0
     for char in ulid[:10]:
         millis = millis << 5 | _CROCKFORD.index(char)
@@ -38,12 +38,12 @@ def is_ulid(text: str) -> bool:
 
 
 def new_short_id() -> str:
-    """50 random bits in 10 lower-case characters: unique within a graph, short in a path."""
+    """Return 50 random bits as 10 lower-case characters: unique within a graph, short in a path."""
     return _spell_short(secrets.randbits(_SHORT_BITS))
 
 
 def derive_short_id(*words: str) -> str:
-    """A short id that is the same wherever it is made from the same words."""
+    """Return a short id that depends only on the given words."""
     found = hashlib.sha256(json.dumps(words).encode()).digest()
     return _spell_short(int.from_bytes(found, "big") >> (8 * len(found) - _SHORT_BITS))
 

@@ -1,4 +1,4 @@
-"""Parsing JSON text that others wrote: objects in storage, files and parameters of users."""
+"""Parses JSON from storage, from files and from users."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 __all__ = ["MALFORMED", "parse_json"]
 
-# The exceptions that a reader of a damaged JSON object can raise. OverflowError: an infinite number
-# where an integer is expected. RecursionError: a reader that follows nested values.
+# The exceptions of readers of damaged JSON objects. OverflowError: an infinite number where an
+# integer is expected. RecursionError: a reader that follows nested values.
 MALFORMED = (
     ValueError,
     KeyError,
@@ -21,7 +21,7 @@ MALFORMED = (
 
 
 def parse_json(text: str | bytes, **options: Any) -> Any:
-    """Parse JSON like ``json.loads``; text that is nested too deeply is a ValueError too."""
+    """Parse JSON like ``json.loads``, but raise a ValueError for text that is nested too deeply."""
     try:
         return json.loads(text, **options)
     except RecursionError as error:

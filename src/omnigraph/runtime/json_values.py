@@ -1,4 +1,4 @@
-"""Records as plain values, for JSON."""
+"""Converts records to plain values for JSON."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ __all__ = ["to_json_value"]
 
 
 def to_json_value(value: Any) -> Any:
-    """Like ``dataclasses.asdict``, which copies every leaf deeply: ours are immutable, and every
-    commit writes a few dozen of them several times."""
+    """Convert a record like ``dataclasses.asdict``, without its deep copies of leaves.
+
+    Leaves are immutable, and every commit converts dozens of records several times.
+    """
     fields = getattr(value, "__dataclass_fields__", None)
     if fields is not None:
         return {name: to_json_value(getattr(value, name)) for name in fields}

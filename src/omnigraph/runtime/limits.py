@@ -1,4 +1,4 @@
-"""Every number that bounds something, with its reason."""
+"""The limits of the engine, each with its reason."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from omnigraph.frozen import frozen
 __all__ = ["DAY_SECONDS", "DEFAULT_LIMITS", "FEED_COMMITS", "Limits"]
 
 DAY_SECONDS = 86_400
-# A poll of a feed that does not say how many commits it wants looks at so many.
+# The default number of commits that a poll of a feed examines.
 FEED_COMMITS = 128
 _MIB = 2**20
 
 
 def _quarter_of_memory() -> int:
-    """A quarter of the machine's memory; of 16 GiB where the system does not tell."""
+    """Return a quarter of the machine's memory; 4 GiB if its size is unknown."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -25,43 +25,43 @@ def _quarter_of_memory() -> int:
 
 @frozen
 class Limits:
-    """Tests shrink these; nobody else needs to."""
+    """The limits of one open graph; tests reduce them."""
 
-    # A lost compare-and-swap is retried this often before the attempt gives up.
+    # Retries of a lost compare-and-swap before the transaction gives up.
     publish_retries: int = 5
-    # How often an insert-only attempt may be prepared again on a moved head.
+    # Retries of an insert-only transaction on a moved head.
     reprepare_rounds: int = 8
-    # The write lease saves wasted work; a writer that cannot get it goes on without it.
+    # The wait for the write lease, which saves redundant work; a writer proceeds without it.
     lease_wait_seconds: float = 10.0
-    # A lease whose holder shows no sign of life for this long is taken over.
+    # A lease expires when its holder sends no heartbeat for this long.
     lease_term_seconds: float = 5.0
-    # An intent whose heartbeat stood still for this long (on the observer's clock) is abandoned.
+    # An intent is abandoned when its heartbeat stalls for this long on the observer's clock.
     intent_term_seconds: float = 60.0
-    # How often the owner of a long-running intent writes its heartbeat.
+    # The heartbeat interval of a long-running intent.
     heartbeat_seconds: float = 15.0
-    # Cleanup leaves unreferenced files alone for this long, so an attempt may last half of it.
+    # The minimum age of unreferenced files for cleanup; a transaction may last half of it.
     cleanup_grace_seconds: float = 3_600.0
-    # The file of an unfinished write is left alone for this long after it was last written to.
+    # The minimum age of the file of an unfinished write for cleanup, since its last change.
     temporary_grace_seconds: float = float(DAY_SECONDS)
-    # A manifest version stays this long after it was superseded ...
+    # A superseded manifest version is kept for this long ...
     manifest_grace_seconds: float = float(DAY_SECONDS)
-    # ... so a swap that took less than this needs no listing to know that it is the head.
+    # ... so a swap that took less than this needs no listing to verify the head.
     swap_window_seconds: float = 60.0
-    # A void operation is remembered in the manifest for this long; older attempts abort themselves.
+    # The manifest keeps a void operation id for this long; older transactions abort themselves.
     void_memory_seconds: float = 7.0 * DAY_SECONDS
-    # A cached head is trusted to have no gap above it for this long, then it is listed again.
+    # A cached head is assumed to have no gap above it for this long, then it is listed again.
     head_relist_seconds: float = 3_600.0
-    # Manifests, catalogs and tables that stay decoded in memory.
+    # The number of decoded manifests, catalogs and tables in memory.
     manifest_cache: int = 256
     catalog_cache: int = 32
-    # A mutation is held in memory until it is published; beyond this it belongs into a load.
+    # A mutation is held in memory until it is published; larger changes belong in a load.
     mutation_rows_max: int = 1_000_000
     mutation_bytes_max: int = _quarter_of_memory()
-    # A load in process is held in memory as Arrow; beyond this it belongs to Spark, or in chunks.
+    # A load in process is held in memory as Arrow; larger ones belong to Spark, or in chunks.
     load_bytes_max: int = _quarter_of_memory()
-    # One record of a load; no entity is that large, but a file without line ends is.
+    # The size of one record of a load; no entity is as large, but a file without line ends is.
     load_record_bytes_max: int = 32 * _MIB
-    # How much of a stream of records is parsed at once: large enough to be worth a thread.
+    # The size of a chunk of a stream that is parsed at once: large enough to be worth a thread.
     load_block_bytes: int = 4 * _MIB
 
 

@@ -20,7 +20,7 @@ __all__ = ["LruCache"]
 K = TypeVar("K", bound="Hashable")
 V = TypeVar("V")
 
-# Heap items of removed entries are dropped when they outnumber the entries by so many.
+# Heap items of removed entries are dropped when their number exceeds that of the entries by this.
 _STALE_MAX = 64
 
 

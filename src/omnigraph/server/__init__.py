@@ -1,10 +1,31 @@
-"""The graph over HTTP.
+"""The HTTP interface. Modules in the order of a request:
 
-In the order of control: ``serve`` runs the process; ``app`` takes a request from the socket,
-``routing`` finds its operation, ``tokens`` says who asks, ``registry`` which graph is meant, and
-``exchange`` is that request on its way: it decodes, asks ``access``, is admitted (``admission``),
-and works in one of the ``pools``. ``operations`` declares what there is, ``routes`` does it, one
-module per resource; ``wire`` has the bodies, from which requests are decoded and ``openapi`` is
-made. ``inflow`` and ``outflow`` carry what does not fit into memory, ``stored`` holds the stored
-queries, ``problems`` tells errors, ``metrics`` and ``logs`` what happened.
+- ``serve``: runs the process.
+- ``listening``: binds the sockets.
+- ``connection``: limits the headers of a connection.
+- ``app``: the ASGI application.
+- ``origins``: checks hosts and origins of an unauthenticated server.
+- ``routing``: finds the operation of a path.
+- ``tokens``: authenticates the actor of a bearer token.
+- ``aws``: reads tokens from AWS Secrets Manager.
+- ``registry``: finds the graph.
+- ``exchange``: one request: decodes it, limits it and runs its handler.
+- ``decoding``: decodes bodies and query strings.
+- ``encoding``: decompresses bodies.
+- ``names``: parses names in requests.
+- ``headers``: the headers of requests and responses.
+- ``admission``: limits the writes of one actor.
+- ``pools``: thread pools.
+- ``request_stream``: streams a body to the engine.
+- ``response_stream``: streams a response from the engine.
+- ``operations``: declares the operations.
+- ``routes``: implements them, one module per resource.
+- ``stored``: stored queries.
+- ``wire``: the types of request and response bodies.
+- ``openapi``: the OpenAPI document.
+- ``problems``: converts errors to responses.
+- ``service``: the state that all requests share.
+- ``settings``: limits.
+- ``metrics``: counters for Prometheus.
+- ``logs``: structured logs.
 """

@@ -1,4 +1,4 @@
-"""``python -m omnigraph.server > docs/openapi.json``: the document as it is kept."""
+"""Prints the OpenAPI document: ``python -m omnigraph.server > docs/openapi.json``."""
 
 from __future__ import annotations
 

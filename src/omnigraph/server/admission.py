@@ -1,4 +1,4 @@
-"""How much one actor may write at once: nobody can crowd the others out."""
+"""Limits the concurrent writes of one actor, so that no actor starves the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Admission"]
 
 
 class Admission:
-    """The writes in flight, by actor. Used by the event loop alone, so it needs no lock."""
+    """The writes in flight, by actor. Used by the event loop only, so it needs no lock."""
 
     def __init__(self, limits: ServerLimits) -> None:
         self._limits = limits
@@ -26,7 +26,7 @@ class Admission:
 
     @contextmanager
     def admit(self, actor: str | None, size: int) -> Iterator[None]:
-        """Let a write in for as long as it lasts, or answer 429."""
+        """Admit a write for the duration of the context, or answer 429."""
         limits = self._limits
         if self._writes[actor] >= limits.actor_writes_max:
             raise self._refused("actor_writes", limits.actor_writes_max, self._writes[actor] + 1)

@@ -1,4 +1,4 @@
-"""The application: takes a request, finds out what and who, and sees to it that it is answered."""
+"""The ASGI application: authenticates a request, finds its operation and graph, and responds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _PREFLIGHT = {
 
 
 def choose_access(*, tokens: bool, policy: bool, unauthenticated: bool) -> ServerAccess:
-    """The state that follows from what was configured; what makes no sense does not start."""
+    """Determine the access mode from the configuration; contradictory settings are refused."""
     if tokens and unauthenticated:
         raise InvalidInput(
             "serve.tokens_ignored",
@@ -107,7 +107,7 @@ class Server:
         self._tokens = tokens
         self._origins = origins or Origins("127.0.0.1")
         self._router = Router(operations)
-        # Unique without asking for chance each time, which would let go of the interpreter.
+        # Unique without a system call per request, which would release the interpreter lock.
         self._mark = new_ulid()
         self._numbers = itertools.count(1)
 
@@ -127,15 +127,15 @@ class Server:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def close(self) -> None:
-        """Finish the calls that have begun and close the graphs, within two deadlines.
+        """Finish the running calls and close the graphs, within two deadlines.
 
-        Writes get ``shutdown_seconds`` to end by themselves. Then every operation is cancelled,
-        which a write obeys until its commit is being published. A call that does not end either is
-        left behind, with the graphs open under it.
+        Writes get ``shutdown_seconds`` to complete. Then every operation is cancelled, which a
+        write obeys until its commit is being published. A call that exceeds the second deadline is
+        abandoned, with the graphs open under it.
         """
         self.service.stopping = True
         ended = threading.Event()
-        # Not in the executor of the loop, which the loop waits for without a limit.
+        # A thread of its own: the event loop waits for its executor without a limit.
         threading.Thread(target=self._close, args=(ended,), daemon=True).start()
         while not ended.is_set():
             await asyncio.sleep(0.02)
@@ -191,7 +191,7 @@ class Server:
     async def _respond(self, exchange: Exchange) -> Response:
         scope = exchange.scope
         _require_host(exchange)
-        # A bearer token is never sent by a browser on its own, so only an open server asks.
+        # A browser never sends a bearer token on its own, so only an unauthenticated server checks.
         if self.service.access is ServerAccess.OPEN:
             self._origins.require_own(exchange)
         if scope["method"] == "OPTIONS" and (allowed := self._cors_of(exchange)):
@@ -214,7 +214,7 @@ class Server:
         return await found.handler(exchange)
 
     def _authenticate(self, exchange: Exchange) -> str | None:
-        """The actor of the token, and of nothing else that the request may say."""
+        """Return the actor of the token; no other part of the request can name one."""
         if self.service.access is ServerAccess.OPEN:
             return None
         given = exchange.headers.get(b"authorization", ())
@@ -233,7 +233,7 @@ class Server:
         )
 
     def _cors_of(self, exchange: Exchange) -> dict[str, str]:
-        """The headers that let a page of an origin read the response, if the operator listed it."""
+        """Return the headers that permit a page of a listed origin to read the response."""
         given = exchange.headers.get(b"origin", ())
         if len(given) != 1 or not self._origins.allows(given[0].decode("latin-1")):
             return {}
@@ -250,7 +250,7 @@ class Server:
         exchange.served = served
         exchange.graph = served.acting_as(exchange.actor)
 
-    # --- afterwards ----------------------------------------------------------------------------
+    # --- completion ----------------------------------------------------------------------------
 
     def _told(self, error: Exception, exchange: Exchange) -> Response:
         problem = problem_of(error)
@@ -285,12 +285,12 @@ class Server:
 
 @lru_cache(4096)
 def _escaped(actor: str) -> bytes:
-    """A name that may have any letter, as a header can have it."""
+    """Percent-encode a name, so that a header can carry any character."""
     return quote(actor, safe=" @").encode("ascii")
 
 
 def _given_id(exchange: Exchange) -> str | None:
-    """What the caller calls the request, if it can stand in a log and a header."""
+    """Return the request id of the caller, if it is safe in a log and a header."""
     given = exchange.headers.get(b"x-request-id", ())
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return given[0].decode("ascii")
@@ -310,7 +310,7 @@ def _require_host(exchange: Exchange) -> None:
 
 
 def _require_sense(exchange: Exchange, found: ApiOperation) -> None:
-    """A condition that an operation does not know must not be taken for one that holds."""
+    """Refuse a precondition that the operation does not support, instead of ignoring it."""
     for header, reason in ((IF_COMMIT, "if_commit"), (IDEMPOTENCY_KEY, "idempotency")):
         given = exchange.header(header.name)
         if given is not None and header not in found.headers:
@@ -332,8 +332,11 @@ async def _require_no_body(exchange: Exchange) -> None:
 
 
 async def _answer_early(response: Response, receive: Receive, send: Send) -> None:
-    """Answer before the body has come. Closing at once would throw the answer away with what is
-    still being sent, so a moment is given to whoever stops sending."""
+    """Respond before the body has arrived.
+
+    An immediate close would reset the connection and discard the response, so the client gets a
+    moment to stop sending.
+    """
     response.raw_headers.append((b"connection", b"close"))
     await send(
         {

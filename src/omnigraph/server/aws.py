@@ -1,7 +1,7 @@
-"""The text of a secret in AWS Secrets Manager: one signed request, without a library for it.
+"""Reads secrets from AWS Secrets Manager with one signed request, without an SDK.
 
-Credentials are those of the environment, or of the container that the process runs in. The region
-stands in the name of a secret (an ARN), or in ``AWS_REGION``.
+Credentials come from the environment, or from the container of the process. The region comes from
+the ARN of the secret, or from ``AWS_REGION``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CONTAINER = "http://169.254.170.2"
 
 @frozen
 class Credentials:
-    """Who asks AWS; ``session`` belongs to credentials that end."""
+    """AWS credentials; ``session`` is the token of temporary ones."""
 
     key: str
     secret: str
@@ -38,7 +38,7 @@ class Credentials:
 
 
 def read_secret(name: str, environment: Mapping[str, str]) -> str:
-    """The text of a secret, or an error that says why there is none; never what it says."""
+    """Return the text of a secret; errors never contain it."""
     region = _region(name, environment)
     url = environment.get("AWS_ENDPOINT_URL_SECRETS_MANAGER") or environment.get("AWS_ENDPOINT_URL")
     url = (url or f"https://{_SERVICE}.{region}.amazonaws.com").rstrip("/") + "/"
@@ -65,7 +65,7 @@ def sign(
     scope: tuple[str, str],
     request: str = "POST\n/\n",
 ) -> dict[str, str]:
-    """Headers with a signature of version 4 for a region and a service."""
+    """Return headers with a version 4 signature for a region and a service."""
     if credentials.session is not None:
         headers = {**headers, "X-Amz-Security-Token": credentials.session}
     moment = headers["X-Amz-Date"]

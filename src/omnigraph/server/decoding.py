@@ -1,4 +1,4 @@
-"""From bytes to the types of ``wire``; everything that does not fit is told as 400."""
+"""Decodes requests into the types of ``wire``; invalid ones become 400."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ _JSON = "application/json"
 
 
 async def decode_body(operation: ApiOperation, exchange: Exchange) -> Any:
-    """The JSON body of a request, as its operation declares it."""
+    """Decode the JSON body of a request as its operation declares it."""
     limits = exchange.service.limits
     longest = limits.json_load_bytes_max if operation.body_of_records else limits.body_bytes_max
     exchange.require_length(longest)
     require_no_encoding(exchange)
-    # A body of no type is none; one of another type is a misunderstanding, whatever it holds.
+    # A body without a media type counts as absent; one of another type is an error, whatever its
+    # content.
     if exchange.header("Content-Type") is not None or not operation.body_optional:
         exchange.require_media_type(_JSON)
     data = await exchange.whole_body(longest)
@@ -45,7 +46,10 @@ async def decode_body(operation: ApiOperation, exchange: Exchange) -> Any:
 
 
 def _decode(kind: type[Input], data: bytes) -> Any:
-    """The body as ``kind``. Older names are looked for only in what does not fit without them."""
+    """Decode the body as ``kind``.
+
+    Deprecated field names are accepted if it does not decode without them.
+    """
     try:
         return _decoder(kind).decode(data)
     except msgspec.ValidationError:
@@ -64,7 +68,7 @@ def _decode(kind: type[Input], data: bytes) -> Any:
 
 
 def decode_query(operation: ApiOperation, raw: bytes) -> Any:
-    """The query string, as its operation declares it."""
+    """Decode the query string as its operation declares it."""
     if operation.query is None and not raw:
         return None
     given = _parameters(raw)
@@ -111,7 +115,7 @@ def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
 
 @cache
 def _lists(kind: type[msgspec.Struct]) -> frozenset[str]:
-    """The parameters that may be repeated."""
+    """Return the parameters that may be repeated."""
     return frozenset(
         field.encode_name
         for field in msgspec.structs.fields(kind)

@@ -1,7 +1,7 @@
 """Compressed request bodies, bounded by their decompressed size.
 
-Only loads take them, as ``Content-Encoding: gzip`` or ``zstd`` or recognised by their first bytes.
-The limit holds while the body is decompressed; the ratio does not matter.
+Only loads accept them, as ``Content-Encoding: gzip`` or ``zstd`` or recognised by their first
+bytes. The limit is enforced during decompression; the ratio does not matter.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class DecodedBody:
         """Return up to ``size`` bytes, and nothing at the end."""
         found = self._stream.read(_STEP_BYTES if size < 0 else min(size, _STEP_BYTES))
         if self._count == 0 and codec_of(found[:4]) is not None:
-            # The loader would decompress it again, and out of this limit.
+            # The loader would decompress it again, beyond this limit.
             raise HttpProblem(
                 415, "request.content_encoding", "the body is compressed more than once"
             )

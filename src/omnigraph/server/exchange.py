@@ -1,4 +1,4 @@
-"""One request on its way through the server, and what a handler may ask of it."""
+"""One request and its response: the interface of the handlers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DEADLINE_MS_MAX = 86_400_000
 
 
 class JsonResponse(Response):
-    """A body that is encoded already."""
+    """An encoded JSON body."""
 
     media_type = "application/json"
 
@@ -46,7 +46,7 @@ class JsonResponse(Response):
 
 
 class Exchange:
-    """A request, who sent it, and the graph that it is about."""
+    """A request with its actor and its graph."""
 
     __slots__ = (
         "actor",
@@ -78,13 +78,13 @@ class Exchange:
         self.operation_id = "none"
         self.names: dict[str, str] = {}
         self.actor: str | None = None
-        # What the body and the query string said, as the operation declares them.
+        # The decoded body and query string, as the operation declares them.
         self.body: Any = None
         self.query: Any = None
         self.body_read = False
         self.size = 0
         self.cancellation = Cancellation()
-        # On the clock that never goes back; None: whoever asks will wait.
+        # On the monotonic clock; None: no deadline.
         self.deadline: float | None = None
         self.served: ServedGraph
         self.graph: EmbeddedGraph
@@ -92,7 +92,7 @@ class Exchange:
     # --- headers -------------------------------------------------------------------------------
 
     def header(self, name: str) -> str | None:
-        """A header that may be given once at most."""
+        """Return a header that may occur at most once."""
         found = self.headers.get(name.lower().encode("ascii"))
         if found is None:
             return None
@@ -116,7 +116,7 @@ class Exchange:
         return self.header(IDEMPOTENCY_KEY.name)
 
     def note_deadline(self) -> None:
-        """Begin to count, if the caller says how long it waits."""
+        """Start the deadline of the request, if it has one."""
         given = self.header(DEADLINE.name)
         if given is None:
             return
@@ -132,21 +132,24 @@ class Exchange:
 
     @staticmethod
     def branch(given: str | None) -> str:
-        """A branch as it is asked about and worked on: trimmed, checked, ``main`` if none."""
+        """Return the branch of the request: trimmed, validated, ``main`` by default."""
         return parse_branch(given)
 
     # --- the body ------------------------------------------------------------------------------
 
     @property
     def has_body(self) -> bool:
-        """Whether the request comes with a body that nobody may have read yet."""
+        """Whether the request has a body that may be unread."""
         return b"transfer-encoding" in self.headers or any(
             length.strip(b"0") for length in self.headers.get(b"content-length", ())
         )
 
     async def chunks(self, limit: int) -> AsyncIterator[bytes]:
-        """The body, piece by piece; 413 as soon as it is too long, 408 when its sender sleeps or
-        dawdles. Only waiting for the sender counts: whoever takes the pieces has its own time."""
+        """Iterate over the chunks of the body.
+
+        Raises 413 as soon as the body is too long, and 408 when its sender is too slow. Only
+        waiting for the sender counts, not the time between two iterations.
+        """
         limits = self.service.limits
         waited = 0.0
         while not self.body_read:
@@ -159,7 +162,7 @@ class Exchange:
                 yield chunk
 
     async def whole_body(self, limit: int) -> bytes:
-        """A body that is decoded as a whole."""
+        """Read a body that is decoded as a whole."""
         found: list[bytes] = []
         async with _in_time(self.service.limits.body_seconds_max):
             while not self.body_read:
@@ -167,7 +170,7 @@ class Exchange:
         return found[0] if len(found) == 1 else b"".join(found)
 
     async def _chunk(self, limit: int) -> bytes:
-        """The next piece of the body, maybe an empty one."""
+        """Return the next chunk of the body, which may be empty."""
         message = await self.receive()
         if message["type"] == "http.disconnect":
             self.body_read = True
@@ -180,13 +183,13 @@ class Exchange:
         return chunk
 
     def require_length(self, limit: int) -> None:
-        """Refuse a body by what is said of it, before any of it is read."""
+        """Refuse a body by its declared length, before any of it is read."""
         given = self.header("Content-Length")
         if given is not None and given.isdigit() and int(given[:20]) > limit:
             raise _too_large(limit, int(given[:20]))
 
     def require_media_type(self, *wanted: str) -> None:
-        """415 for a body that is something else."""
+        """Raise 415 for a body of another media type."""
         given = (self.header("Content-Type") or "").split(";", 1)[0].strip().lower()
         if given not in wanted:
             raise HttpProblem(
@@ -196,21 +199,22 @@ class Exchange:
                 remedy=f"send Content-Type: {wanted[0]}",
             )
 
-    # --- working -------------------------------------------------------------------------------
+    # --- execution -----------------------------------------------------------------------------
 
     def require(self, action: Action, **about: Any) -> None:
-        """Ask policy now; the facade asks again when the verb runs."""
+        """Check the authorisation early; the facade checks it again when the operation runs."""
         self.graph.guard.require(action, **about)
 
     @contextmanager
     def admitted(self, size: int | None = None) -> Iterator[None]:
-        """Among the writes of this actor that run at once."""
+        """Count the request among the concurrent writes of its actor."""
         with self.service.admission.admit(self.actor, self.size if size is None else size):
             yield
 
     def budget(self, asked: BudgetInput | None = None) -> Budget:
-        """What a query of this request may cost: the graph's budget, and no more than is asked for,
-        within the deadline."""
+        """The budget of a query: the tighter of the graph's and the requested one, within the
+        deadline.
+        """
         budget = replace(self.graph.budget, cancellation=self.cancellation)
         if asked is not None:
             budget = replace(
@@ -227,7 +231,7 @@ class Exchange:
     async def read(
         self, work: Callable[[EmbeddedGraph], Any], *, media_type: str = JsonResponse.media_type
     ) -> Response:
-        """Answer with what a read gives; it stops when whoever asked has gone."""
+        """Respond with the result of a read, which is cancelled when the client disconnects."""
         future = self.service.pools.reads.start(lambda: self._checked(work))
         watch = _Watch(self)
         try:
@@ -239,11 +243,11 @@ class Exchange:
             watch.end()
 
     async def write(self, work: Callable[[EmbeddedGraph], Any], *, status: int = 200) -> Response:
-        """Answer with what a write gives. Once begun it is finished, whoever is there to hear."""
+        """Respond with the result of a write, which completes even if the client disconnects."""
         return JsonResponse(await self._finished(self.service.pools.writes, work), status)
 
     async def load(self, work: Callable[[EmbeddedGraph], Any]) -> Response:
-        """Like ``write``, among the loads."""
+        """Respond like ``write``, in the pool of loads."""
         return JsonResponse(await self._finished(self.service.pools.loads, work))
 
     async def stream(
@@ -253,7 +257,7 @@ class Exchange:
         media_type: str,
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """Answer with what a read writes, however much it is."""
+        """Stream the output of a read."""
         graph = self.graph
         return await stream(
             self.service.pools.streams,
@@ -267,19 +271,20 @@ class Exchange:
         return await asyncio.shield(pool.start(lambda: self._encoded(work)))
 
     async def cancel_when_gone(self) -> None:
-        """Stop the work when the other side is gone. The body must have been read."""
+        """Cancel the work when the client disconnects. The body must have been read."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
         self.cancellation.cancel()
 
     def _checked(self, work: Callable[[EmbeddedGraph], Any]) -> bytes:
-        """A read that ends at its deadline, or when nobody waits for it, wherever it has got to:
-        in the parser, the compiler and the planner, too."""
+        """Run a read that ends at its deadline or when the client disconnects, in every phase:
+        parser, compiler, planner and executor.
+        """
         with checked_by(self.budget().start().check):
             return self._encoded(work)
 
     def _encoded(self, work: Callable[[EmbeddedGraph], Any]) -> bytes:
-        """Runs in a thread: encoding a large answer would hold up everybody else."""
+        """Encode a result in a thread: a large one would block the event loop."""
         if self.deadline is not None and SYSTEM_CLOCK.monotonic() > self.deadline:
             raise HttpProblem(
                 504,
@@ -292,14 +297,14 @@ class Exchange:
 
 
 def _least(limit: N | None, other: N | None) -> N | None:
-    """The tighter one; None is no limit."""
+    """Return the tighter of two limits; None is no limit."""
     if limit is None or other is None:
         return other if limit is None else limit
     return min(limit, other)
 
 
 class _Watch:
-    """Looks, once a read has lasted for a while, whether anybody still waits for it."""
+    """Watches, once a read has run for a while, whether the client is still connected."""
 
     __slots__ = ("_exchange", "_looking", "_timer")
 

@@ -1,4 +1,4 @@
-"""The headers that operations understand."""
+"""The headers of requests and responses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 @frozen
 class Header:
-    """A header that an operation understands."""
+    """A request header that operations use."""
 
     name: str
     summary: str
@@ -44,7 +44,7 @@ IF_COMMIT = Header(
     "Only while the branch is at this commit; otherwise 412.",
     required=True,
 )
-# Who the server takes the caller for, in every answer to a token; escaped as in an address.
+# The authenticated actor, in every response to a token; percent-encoded.
 ACTOR = b"omnigraph-actor"
 RANGE = Header("Range", "One range of bytes.")
 IF_RANGE = Header("If-Range", "The tag that the range is of; otherwise all is sent.")

@@ -15,7 +15,7 @@ __all__ = ["bind_sockets", "listen", "parse_bind"]
 
 
 def parse_bind(text: str) -> tuple[str, int]:
-    """Host and port; ``[::1]:8080`` for IPv6, port 0 for any that is free."""
+    """Parse host and port; ``[::1]:8080`` for IPv6, port 0 for any free one."""
     host, mark, port = text.rpartition(":")
     if not mark or not host or not port.isdigit() or int(port[:6]) > 65_535:
         raise InvalidInput(
@@ -38,7 +38,7 @@ def bind_sockets(bind: str) -> list[socket.socket]:
 
 
 def listen(sockets: Sequence[socket.socket], bind: str, backlog: int) -> None:
-    """Begin to queue connections. Of two processes that bound the same address one fails here."""
+    """Start to queue connections. If two processes have bound the same address, one fails here."""
     with _typed_failure(bind):
         for each in sockets:
             each.listen(backlog)

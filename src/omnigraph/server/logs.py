@@ -1,7 +1,7 @@
-"""Logs as JSON lines on stderr: one per request, with its id and actor, and never a secret.
+"""Logs JSON lines to stderr: one per request, with its id and actor, and never a secret.
 
-Nothing that a caller wrote is logged but what names the request: no query text, no parameters, no
-query string, no header.
+Of the content of a request only names are logged: no query text, no parameters, no query string, no
+header.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TOLD = (
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object per record."""
+    """Formats a record as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -55,7 +55,7 @@ class JsonLines(logging.Formatter):
 
 
 def start_logs(level: str = "info") -> None:
-    """Send what the server and the engine say to stderr."""
+    """Send the log of the server and of the engine to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name in ("omnigraph", "uvicorn"):
@@ -63,9 +63,9 @@ def start_logs(level: str = "info") -> None:
         logger.handlers = [handler]
         logger.setLevel(level.upper())
         logger.propagate = False
-    # One line per request is enough, and ours says more.
+    # The access log of the framework would duplicate these lines with less detail.
     logging.getLogger("uvicorn.access").disabled = True
-    # A decision per request is too much of a good thing, unless somebody looks for it.
+    # One line per authorisation decision is too much by default.
     logging.getLogger("omnigraph.policy").setLevel(
         logging.DEBUG if level == "debug" else logging.WARNING
     )

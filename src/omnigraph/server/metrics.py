@@ -1,4 +1,4 @@
-"""Counts and times for whoever watches the server, in the text format of Prometheus."""
+"""Counters and histograms in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 
 class Metrics:
-    """The figures of one server. Labels are ids of operations and statuses: never names of users'
-    things, which are many and none of a monitor's business."""
+    """The metrics of one server.
+
+    Labels are ids of operations and statuses, never names of user data, whose number is unbounded
+    and whose content is private.
+    """
 
     def __init__(self, pools: Pools) -> None:
         self._registry = CollectorRegistry()
@@ -41,7 +44,7 @@ class Metrics:
             "omnigraph_requests_in_flight", "Requests being answered.", registry=self._registry
         )
         self._registry.register(_PoolFigures(pools))
-        # Looking a label up costs more than counting.
+        # Looking up a label costs more than counting.
         self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def begin(self) -> None:
@@ -63,7 +66,7 @@ class Metrics:
 
 
 class _PoolFigures:
-    """Read from the pools when somebody looks."""
+    """Reads the figures of the pools on demand."""
 
     def __init__(self, pools: Pools) -> None:
         self._pools = pools

@@ -1,4 +1,4 @@
-"""Names as they come in: trimmed and checked before anybody is asked about them."""
+"""Parses names in requests, before the authorisation check."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["parse_branch", "parse_commit", "parse_condition", "parse_target"]
 
 
 def parse_branch(given: str | None) -> str:
-    """The name of a branch; ``main`` if none is given."""
+    """Parse the name of a branch; ``main`` by default."""
     return MAIN if given is None else parse_branch_name(given.strip())
 
 
 def parse_commit(given: str) -> str:
-    """The id of a commit, in upper case."""
+    """Parse the id of a commit; returns upper case."""
     text = given.strip().upper()
     if not is_ulid(text):
         raise InvalidInput(
@@ -27,12 +27,12 @@ def parse_commit(given: str) -> str:
 
 
 def parse_condition(given: str | None) -> str | None:
-    """The commit that a branch must be at, if a request says one."""
+    """Parse the commit of an ``if_commit`` precondition, if there is one."""
     return None if given is None else parse_commit(given)
 
 
 def parse_target(branch: str | None, snapshot: str | None) -> str:
-    """A branch or a snapshot, never both: a commit, a tag, ``BRANCH@TIME`` or ``BRANCH@vN``."""
+    """Parse a branch, or a snapshot: a commit, a tag, ``BRANCH@TIME`` or ``BRANCH@vN``."""
     if snapshot is None:
         return parse_branch(branch)
     if branch is not None:

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, from the same types that decode the requests."""
+"""Builds the OpenAPI 3.1 document from the types that decode the requests."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _EVERYWHERE = (400, 401, 404, 500, 503)
 
 
 def document_text(operations: Sequence[ApiOperation]) -> str:
-    """The document as it is kept beside the source, to be compared with what is served."""
+    """Return the document as it is stored in the repository; a test compares the two."""
     return json.dumps(make_document(operations), indent=1, ensure_ascii=False) + "\n"
 
 
 def make_document(operations: Sequence[ApiOperation], *, secured: bool = True) -> dict[str, Any]:
-    """The document of a server; without ``secured`` nobody needs a token."""
+    """Build the document of a server; without ``secured`` no operation requires a token."""
     types = _types_of(operations)
     schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
     schema_of = dict(zip(map(_key, types), schemas, strict=True))
@@ -177,7 +177,7 @@ def _query_parameters(each: ApiOperation, components: dict[str, Any]) -> list[di
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter cannot be null: it is there or it is not."""
+    """Remove null from the type of a parameter, which is present or absent."""
     choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) != 1:
         return schema

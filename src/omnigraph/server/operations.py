@@ -1,4 +1,4 @@
-"""What the server can do, as data: routing, decoding and the OpenAPI document come from here."""
+"""Declares the operations, the source of routing, decoding and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ class ApiOperation:
     path: str
     handler: Handler
     summary: str
-    # The JSON body, and whether it may be left out.
+    # The type of the JSON body, and whether it is optional.
     body: type[Input] | None = None
     body_optional: bool = False
-    # Whether the body holds records, and may be as long as a load.
+    # Whether the body holds records, and has the size limit of a load.
     body_of_records: bool = False
-    # A body that is not JSON but of this media type, and is read by the handler.
+    # The media type of a body that is not JSON, and is read by the handler.
     takes: str | None = None
-    # The query string; unknown parameters are refused.
+    # The type of the query string; unknown parameters are refused.
     query: type[Struct] | None = None
     headers: tuple[Header, ...] = ()
-    # What a success says: one of these.
+    # The types of a successful response.
     answers: tuple[Any, ...] = ()
     gives: str = JSON
-    # Other media types that the same answer has for whoever accepts them.
+    # Further media types of the same response, selected by Accept.
     also_gives: tuple[str, ...] = ()
     problems: tuple[int, ...] = ()
-    # Further statuses that are no failure.
+    # Further statuses that are not failures.
     others: tuple[int, ...] = ()
-    # Answered to anybody, token or not.
+    # Requires no token.
     public: bool = False
     tag: str = "graph"
 

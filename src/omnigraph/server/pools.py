@@ -1,7 +1,7 @@
-"""Where the engine works: bounded pools of threads, one for each kind of work.
+"""Bounded thread pools for the engine, one per kind of work.
 
-Reads, writes, loads and streams have threads of their own, so a read never waits behind a write,
-and a slow sender or reader holds up nobody but its like.
+Reads, writes, loads and streams have separate threads, so that a read never waits for a write, and
+a slow sender or receiver delays only its own kind.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Pool:
-    """Some threads, and a queue that does not grow without end."""
+    """Threads with a bounded queue."""
 
     def __init__(self, name: str, threads: int, limits: ServerLimits) -> None:
         self.name = name
@@ -34,11 +34,11 @@ class Pool:
 
     @property
     def waiting(self) -> int:
-        """Calls that no thread has taken up."""
+        """The number of calls that wait for a thread."""
         return max(0, self.busy - self.threads)
 
     def start(self, work: Callable[[], T]) -> asyncio.Future[T]:
-        """Do something in a thread, now or when one is free."""
+        """Run a call in a thread, now or when one is free."""
         if self.waiting >= self._limits.queue_max:
             raise HttpProblem(
                 503,
@@ -59,7 +59,7 @@ class Pool:
 
     @property
     def busy(self) -> int:
-        """Calls that have not ended."""
+        """The number of calls that have not ended."""
         return len(self._running)
 
     @property
@@ -67,16 +67,16 @@ class Pool:
         return tuple(self._running.copy())
 
     def refuse(self) -> None:
-        """Take no more calls; those that were taken go on."""
+        """Accept no more calls; accepted ones continue."""
         self._executor.shutdown(wait=False)
 
     def cancel_queued(self) -> None:
-        """Drop the calls that no thread has begun."""
+        """Drop the calls that no thread has started."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 class Pools:
-    """All the threads of a server."""
+    """The thread pools of a server."""
 
     def __init__(self, limits: ServerLimits) -> None:
         self.reads = Pool("reads", limits.read_threads, limits)
@@ -101,6 +101,6 @@ class Pools:
             pool.cancel_queued()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the calls that were taken; whether all have ended in time."""
+        """Wait for the accepted calls; return whether all of them ended in time."""
         running = [each for pool in self.all for each in pool.running]
         return not wait(running, timeout=seconds).not_done

@@ -1,7 +1,7 @@
-"""From errors to statuses and bodies: the one place that knows both.
+"""Converts errors to statuses and bodies.
 
-``code`` is the coarse, closed vocabulary of the wire; ``reason`` is the fine, stable code of the
-error tree. At most one detail object stands beside them, named by its kind.
+``code`` is the coarse, closed vocabulary of the interface; ``reason`` is the fine, stable code of
+the error. A body has at most one detail object, named by its kind.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CODES: dict[int, str] = {
 
 
 class HttpProblem(Exception):
-    """An answer that is not a success."""
+    """An unsuccessful response."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class HttpProblem(Exception):
         self.reason = reason
         self.message = message
         self.remedy = remedy
-        # Detail objects and further details, as they stand in the body.
+        # Detail objects and further details, as the body holds them.
         self.more = dict(more or {})
         self.headers = dict(headers or {})
 
@@ -69,8 +69,11 @@ class HttpProblem(Exception):
 
 
 def problem_of(error: BaseException) -> HttpProblem:
-    """What to tell of an error. Of one that is ours to mend nothing is told but that it happened:
-    its text may name places and things that are none of the caller's business."""
+    """Convert an error to a response.
+
+    The text of an internal error is withheld: it may name paths and data that the caller must not
+    see.
+    """
     match error:
         case HttpProblem():
             return error
@@ -98,7 +101,7 @@ def _internal(reason: str, message: str) -> HttpProblem:
     )
 
 
-# The first class that fits decides.
+# The first matching class decides.
 _STATUSES: tuple[tuple[type[GraphError], int], ...] = (
     (errors.PreconditionFailed, 412),
     (errors.Conflict, 409),
@@ -111,7 +114,7 @@ _STATUSES: tuple[tuple[type[GraphError], int], ...] = (
     (errors.Unsupported, 400),
 )
 _STATUS_OF_CODE = {
-    # The budget of time is the gateway's, the others are of the request.
+    # An exceeded time budget is a timeout; the other budgets are properties of the request.
     "query.time_limit": 504,
     "change_feed.gap": 410,
     "snapshot.reclaimed": 410,
@@ -130,7 +133,7 @@ _NAMED = ("merge_conflicts", "resource_limit", "change_feed_gap")
 
 
 def _details_of(error: GraphError) -> dict[str, Any]:
-    """The detail object of an error, and whatever else it knows under ``details``."""
+    """Return the detail object of an error, and its other details."""
     details = dict(error.details)
     named: dict[str, Any] = {}
     match error:

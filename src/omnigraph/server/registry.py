@@ -24,7 +24,7 @@ _RESERVED = frozenset({"policies", "healthz", "readyz", "metrics", "openapi", "g
 
 @dataclass(slots=True)
 class ServedGraph:
-    """An open graph under its id, with the queries that are stored for it."""
+    """An open graph under its id, with its stored queries."""
 
     id: str
     graph: EmbeddedGraph
@@ -32,7 +32,7 @@ class ServedGraph:
     _acting: dict[str, EmbeddedGraph] = field(default_factory=dict)
 
     def acting_as(self, actor: str | None) -> EmbeddedGraph:
-        """The graph in the name of an actor. There are as many as tokens, so each is kept."""
+        """Return the graph for an actor, cached: there are as many as tokens."""
         if actor is None:
             return self.graph
         found = self._acting.get(actor)
@@ -43,45 +43,45 @@ class ServedGraph:
 
 @frozen
 class Quarantined:
-    """A graph that should be served and cannot be; to whoever asks for it, it is not there."""
+    """A configured graph that cannot be served; requests treat it as missing."""
 
     id: str
     error: Exception
 
     @property
     def reason(self) -> str:
-        """The stable code of what is wrong; the text is for the log."""
+        """The stable code of the fault; the log has the text."""
         return self.error.code if isinstance(self.error, GraphError) else "internal"
 
 
 class Registry(Protocol):
-    """The graphs of a server. Asked for every request, so that what it holds may change."""
+    """The graphs of a server. Queried per request, since its content may change."""
 
     def get(self, graph_id: str) -> ServedGraph | None:
-        """The graph of an id; None if it is not served, or not now."""
+        """Return the graph of an id; None if it is not served."""
         ...
 
     def list(self) -> Sequence[ServedGraph]:
-        """All graphs, by id."""
+        """List all graphs, by id."""
         ...
 
     @property
     def quarantined(self) -> Sequence[Quarantined]:
-        """Those that should be served and cannot be, by id."""
+        """List the graphs that cannot be served, by id."""
         ...
 
     @property
     def guard(self) -> ActorPolicy | None:
-        """Who may list them; None: nobody has said, so nobody may."""
+        """The policy of the listing; None: no actor may list the graphs."""
         ...
 
     def close(self) -> None:
-        """Let go of the graphs."""
+        """Close the graphs."""
         ...
 
 
 class GraphList:
-    """Graphs that were named when the server was started."""
+    """A fixed list of graphs, given when the server starts."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class GraphList:
 
 
 def parse_graph_id(text: str) -> str:
-    """An id that can stand in a path, or ``graph.bad_id``."""
+    """Parse an id that is safe in a path, or raise ``graph.bad_id``."""
     if not _GRAPH_ID.fullmatch(text) or text in _RESERVED:
         raise InvalidInput(
             "graph.bad_id",

@@ -1,4 +1,4 @@
-"""A body on its way into the engine: read by a thread, fed by the event loop, never whole."""
+"""Streams a request body to the engine: read by a thread, fed by the event loop."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _AHEAD = 8
 
 
 class RequestStream:
-    """A file to whoever reads it. Its sender waits while the reader is behind."""
+    """A file for its reader. The sender waits while the reader is behind."""
 
-    # What messages about the data call it.
+    # The name of the source in messages about its records.
     name = "request body"
 
     def __init__(self) -> None:
@@ -32,10 +32,10 @@ class RequestStream:
         self._at_end = False
         self._closed = threading.Event()
 
-    # --- the event loop ------------------------------------------------------------------------
+    # --- called by the event loop --------------------------------------------------------------
 
     async def feed(self, exchange: Exchange, limit: int) -> None:
-        """Pass the body on, chunk by chunk; what is wrong with it reaches the reader."""
+        """Pass the body on, chunk by chunk; the reader receives the errors of the sender."""
         try:
             async for chunk in exchange.chunks(limit):
                 await self._room.acquire()
@@ -53,14 +53,14 @@ class RequestStream:
             self._chunks.put(b"")
 
     def close(self) -> None:
-        """Nobody reads any more."""
+        """Stop: the reader has ended."""
         self._closed.set()
         self._room.release()
 
-    # --- the thread ----------------------------------------------------------------------------
+    # --- called by the reading thread ----------------------------------------------------------
 
     def read(self, size: int = -1, /) -> bytes:
-        """As much as there is, up to ``size``; nothing at the end."""
+        """Return up to ``size`` bytes, and nothing at the end."""
         if self._ended is not None:
             raise self._ended
         if self._at_end:

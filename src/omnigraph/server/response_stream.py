@@ -1,7 +1,7 @@
-"""An answer on its way out of the engine: written by a thread, sent by the event loop.
+"""Streams a response from the engine: written by a thread, sent by the event loop.
 
-The status is decided by the first chunk: what fails before it is an ordinary error. What fails
-later breaks the stream off, so that nobody takes a part for the whole.
+The first chunk decides the status: a failure before it is an ordinary error. A later failure breaks
+the stream off, so that the client detects that it is incomplete.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _log = logging.getLogger("omnigraph.server")
 
 
 class ClientDisconnected(Exception):
-    """Nobody takes the stream any more; raised in the thread that writes it."""
+    """The client has disconnected; raised in the thread that writes the stream."""
 
 
 class ResponseStream:
-    """A file to whoever writes it. The writer waits while the reader is behind."""
+    """A file for its writer. The writer waits while the client is behind."""
 
     def __init__(self, limits: ServerLimits) -> None:
         self._limits = limits
@@ -40,15 +40,15 @@ class ResponseStream:
         self._room = threading.Semaphore(limits.chunks_ahead)
         self._abandoned = False
 
-    # --- the thread ----------------------------------------------------------------------------
+    # --- called by the writing thread ----------------------------------------------------------
 
     def write(self, data: bytes | memoryview) -> int:
-        """Hand bytes over, in chunks of a bounded size."""
+        """Pass bytes on, in chunks of a bounded size."""
         view = memoryview(data)
         for start in range(0, len(view), self._limits.chunk_bytes):
             self._room.acquire()
             if self._abandoned:
-                # The next write must not wait: nobody makes room any more.
+                # After a disconnect nothing drains the queue, so the next write must not wait.
                 self._room.release()
                 raise ClientDisconnected
             chunk = bytes(view[start : start + self._limits.chunk_bytes])
@@ -58,17 +58,17 @@ class ResponseStream:
     def end(self) -> None:
         self._loop.call_soon_threadsafe(self._chunks.put_nowait, None)
 
-    # --- the event loop ------------------------------------------------------------------------
+    # --- called by the event loop --------------------------------------------------------------
 
     async def take(self) -> bytes | None:
-        """The next chunk; None at the end."""
+        """Return the next chunk; None at the end."""
         chunk = await self._chunks.get()
         if chunk is not None:
             self._room.release()
         return chunk
 
     def abandon(self) -> None:
-        """Nobody takes any more: the writer stops at its next chunk, the reader at once."""
+        """Abandon the stream: the writer stops at its next chunk, the reader at once."""
         self._abandoned = True
         self._room.release()
         self._chunks.put_nowait(None)
@@ -83,7 +83,7 @@ async def stream(
     headers: Mapping[str, str] | None = None,
     status: int = 200,
 ) -> Response:
-    """Begin to stream what ``work`` writes. Errors before its first chunk are raised here."""
+    """Start to stream the output of ``work``. Errors before its first chunk are raised here."""
     outflow = ResponseStream(limits)
 
     def run() -> None:
@@ -116,7 +116,7 @@ async def _chunks(first: bytes | None, outflow: ResponseStream) -> AsyncIterator
 
 
 class StreamResponse(Response):
-    """A response that is sent as fast as it is taken."""
+    """A response that is sent as fast as the client receives it."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class StreamResponse(Response):
             "status": self.status_code,
             "headers": self.raw_headers,
         }
-        # Sending to a socket that is closed says nothing; listening to it does.
+        # Sending to a closed socket raises no error; receiving from it does.
         gone = asyncio.ensure_future(_until_gone(receive))
         gone.add_done_callback(lambda _: self._outflow.abandon())
         try:
@@ -148,7 +148,7 @@ class StreamResponse(Response):
             if not gone.done() and await self._is_complete():
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         except (OSError, TimeoutError):
-            # Returning without the end of the body makes the server cut the connection.
+            # Returning without the end of the body makes the framework close the connection.
             return
         finally:
             gone.cancel()

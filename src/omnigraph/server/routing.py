@@ -1,7 +1,7 @@
-"""From a path to an operation.
+"""Finds the operation of a path.
 
-Segments are split before they are decoded: an escaped slash is part of a name, and nothing that a
-name contains can reach another segment.
+Segments are split before they are decoded: an escaped slash is part of a name, and no name can
+reach another segment.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Router:
             pattern = tuple(None if part.startswith("{") else part for part in each.segments)
             self._by_length.setdefault(len(pattern), []).append((pattern, each))
         for found in self._by_length.values():
-            # What is spelled out wins over what is a name.
+            # Literal segments take precedence over parameters.
             found.sort(key=lambda entry: sum(part is None for part in entry[0]))
 
     def find(self, method: str, segments: Sequence[str]) -> tuple[ApiOperation, dict[str, str]]:
-        """The operation of a request and the names in its path, or 404, or 405."""
+        """Return the operation of a request and the names in its path, or raise 404 or 405."""
         allowed = set()
         for pattern, found in self._by_length.get(len(segments), ()):
             if not _fits(pattern, segments):
@@ -51,7 +51,7 @@ class Router:
 
 
 def split_path(raw: bytes) -> list[str]:
-    """The decoded segments of a path as it was sent."""
+    """Return the decoded segments of a raw path."""
     parts = raw.split(b"?", 1)[0].split(b"/")
     try:
         segments = [unquote_to_bytes(part).decode() for part in parts[1:]]

@@ -1,4 +1,4 @@
-"""The process: opens the graphs, binds the address, and stops without losing a write."""
+"""The server process: opens graphs, binds the address, and shuts down without losing a write."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ _OPENED_AT_ONCE = 4
 _START_SECONDS_MAX = 60
 _READ_ONLY = "preset:read-only"
 _GRAPH_SUFFIX = ".omni"
-# A stop that had to leave work behind.
+# The exit code of a shutdown that abandoned calls.
 _EXIT_UNFINISHED = 1
 
 
 @frozen
 class ServeRequest:
-    """What to serve, to whom, and where.
+    """The graphs, addresses and access rules of a server.
 
-    ``graphs`` are paths and URIs, each maybe with an id in front: ``people=./people.omni``.
-    ``queries`` is a directory of ``.gq`` files; for several graphs, one directory per id in it.
+    ``graphs`` are paths and URIs with optional ids: ``people=./people.omni``. ``queries`` is a
+    directory of ``.gq`` files; for several graphs, one directory per id in it.
     """
 
     graphs: Sequence[str]
@@ -64,12 +64,12 @@ class ServeRequest:
     server_policy: str | None = None
     queries: str | None = None
     unauthenticated: bool = False
-    # Host names and origins that an unauthenticated server answers beside its own; pages of these
-    # origins may read responses of any server.
+    # Further hosts and origins that an unauthenticated server answers; pages of these origins may
+    # read responses of any server.
     allowed_hosts: Sequence[str] = ()
     allowed_origins: Sequence[str] = ()
     read_only: bool = False
-    # Start with all of them or not at all.
+    # Refuse to start unless all of them open.
     require_all_graphs: bool = False
     log_level: str = "info"
     limits: ServerLimits = field(default_factory=ServerLimits)
@@ -78,8 +78,8 @@ class ServeRequest:
 def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server:
     """Open everything that is served.
 
-    A graph that does not open, or whose stored queries do not fit, is left out as long as there is
-    another one. Everything else that is wrong stops the start.
+    A graph that does not open, or whose stored queries do not compile, is quarantined as long as
+    another graph is served. Every other fault prevents the start.
     """
     tokens = read_tokens(environment)
     access = choose_access(
@@ -95,7 +95,7 @@ def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server
         directory = _directory(request, graph_id, len(addresses))
         if directory is None:
             return ServedGraph(graph_id, graph, EMPTY)
-        # Read behind the facade, because the reader is the server and not an actor.
+        # Bypasses the authorisation check: the reader is the server and not an actor.
         catalog = graph.engine.snapshot().catalog
         return ServedGraph(graph_id, graph, read_stored_queries(directory, catalog))
 
@@ -128,13 +128,13 @@ def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server
 def run_server(
     request: ServeRequest, environment: Mapping[str, str], announce: Callable[[str], None]
 ) -> None:
-    """Serve until a signal says stop; what has begun by then is finished."""
+    """Serve until a signal requests the shutdown; running requests are completed."""
     start_logs(request.log_level)
     warn_of_exposure(request)
     sockets = bind_sockets(request.bind)
     server = make_server(request, environment)
-    # What is here now stays to the end. Looking through all of it again takes as long as a hundred
-    # requests, and everybody would wait for it.
+    # Loaded modules live until the exit. Scanning them in every full collection would take as long
+    # as a hundred requests and stall all threads.
     gc.collect()
     gc.freeze()
     serve_until_stopped(server, sockets, request.bind, announce)
@@ -143,20 +143,20 @@ def run_server(
 def serve_until_stopped(
     server: Server, sockets: list[socket.socket], bind: str, announce: Callable[[str], None]
 ) -> None:
-    """Serve, then end the process in any case, also while a thread does not return."""
+    """Serve, then end the process even if a thread does not return."""
     listen(sockets, bind, server.service.limits.connections_max)
     process = _Process(_config(server), announce)
     process.run(sockets)
     if process.force_exit or server.service.pools.busy:
-        # The interpreter would wait for these threads. A write among them has published its commit
-        # or will be rolled back by recovery: the same as after a kill.
+        # The interpreter would wait for these threads. A write among them has published its commit,
+        # or recovery rolls it back, as after a kill.
         logging.shutdown()
         os._exit(_EXIT_UNFINISHED)
 
 
 @contextlib.contextmanager
 def serving(server: Server, bind: str = "127.0.0.1:0") -> Iterator[str]:
-    """Serve from a thread of this process for as long as the block lasts; the URL."""
+    """Serve from a thread of this process for the duration of the context; yields the URL."""
     found: queue.SimpleQueue[str] = queue.SimpleQueue()
     sockets = bind_sockets(bind)
     process = _Process(_config(server), found.put)
@@ -189,7 +189,7 @@ def _config(server: Server) -> uvicorn.Config:
 
 
 class _Process(uvicorn.Server):
-    """Says where it listens, and leaves by the front door when it is told to stop."""
+    """Reports the address of the server, and shuts it down in an orderly way."""
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[str], None]) -> None:
         super().__init__(config)
@@ -205,7 +205,7 @@ class _Process(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop by SIGINT and SIGTERM, and exit with 0: a stop that was asked for is no failure."""
+        """Shut down on SIGINT and SIGTERM, and exit with 0: a requested stop is not a failure."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -230,7 +230,7 @@ def _origins(request: ServeRequest, environment: Mapping[str, str]) -> Origins:
 
 
 def warn_of_exposure(request: ServeRequest) -> None:
-    """Warn in the log and on stderr when everybody on the network may read and write."""
+    """Warn in the log and on stderr when every host on the network may read and write."""
     host, _ = parse_bind(request.bind)
     if not request.unauthenticated or is_loopback(host.lower()):
         return
@@ -244,16 +244,16 @@ def warn_of_exposure(request: ServeRequest) -> None:
 
 
 def _policy_of(access: ServerAccess, request: ServeRequest) -> PolicySource:
-    """Tokens without a policy read, and nothing else."""
+    """Return the policy of a server; tokens without a policy permit reads only."""
     return _READ_ONLY if access is ServerAccess.DEFAULT_DENY else request.policy
 
 
 def _addresses(graphs: Sequence[str]) -> dict[str, str]:
-    """What is served, by id: the one that is given, or the name of the directory."""
+    """Return the addresses of the graphs by id: the explicit one, or the name of the directory."""
     found: dict[str, str] = {}
     for text in graphs:
         name, mark, address = text.partition("=")
-        # An equals sign within a path is part of it.
+        # An equals sign after a slash is part of the path.
         given = mark and "/" not in name and not Path(text).exists()
         uri = address if given else text
         graph_id = parse_graph_id(name if given else _name_of(uri))
@@ -285,7 +285,7 @@ def _directory(request: ServeRequest, graph_id: str, graphs: int) -> Path | None
 
 
 def _require_distinct(served: Sequence[ServedGraph]) -> None:
-    """One directory under two ids would have two policies and one set of locks."""
+    """Refuse one graph under two ids, which would have two policies for the same data."""
     known: dict[str, str] = {}
     for each in served:
         other = known.setdefault(each.graph.uri, each.id)

@@ -1,4 +1,4 @@
-"""What all requests of one server share."""
+"""The state that all requests of one server share."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["ServerAccess", "Service"]
 
 
 class ServerAccess(StrEnum):
-    """The three states of a server."""
+    """The access mode of a server."""
 
-    # No tokens: everybody may everything but list the graphs.
+    # No tokens: every caller may do everything except list the graphs.
     OPEN = "open"
-    # Tokens without a policy: whoever has one reads.
+    # Tokens without a policy: authenticated actors may read.
     DEFAULT_DENY = "default_deny"
     # Tokens and a policy: the policy decides.
     POLICY = "policy"
@@ -29,7 +29,7 @@ class ServerAccess(StrEnum):
 
 @dataclass(slots=True)
 class Service:
-    """The graphs, the rules, the threads and the figures."""
+    """The graphs, access rules, thread pools and metrics."""
 
     registry: Registry
     access: ServerAccess
@@ -37,6 +37,6 @@ class Service:
     pools: Pools
     admission: Admission
     metrics: Metrics
-    # The OpenAPI document, encoded.
+    # The encoded OpenAPI document.
     document: bytes
     stopping: bool = False

@@ -1,4 +1,4 @@
-"""Every number that bounds the server, with its reason."""
+"""The limits of the server, each with its reason."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ _CORES = os.cpu_count() or 1
 
 @frozen
 class ServerLimits:
-    """What one process takes on. Operators may raise these; the defaults suit two cores."""
+    """The limits of one process. Operators may raise them; the defaults suit two cores."""
 
-    # A query and its parameters; whatever is larger is data and belongs into a load.
+    # A query and its parameters; larger input belongs in a load.
     body_bytes_max: int = _MIB
-    # Records that stand in a JSON body; longer ones are sent as lines.
+    # Records in a JSON body; larger loads are sent as lines.
     json_load_bytes_max: int = 32 * _MIB
-    # A load in process is held in memory; beyond this Spark does it without a server.
+    # A load in process is held in memory; larger ones belong to Spark, without a server.
     load_bytes_max: int = 256 * _MIB
-    # A body whose sender pauses this long is given up.
+    # A body is abandoned after a pause of this length.
     body_idle_seconds: float = 20.0
-    # A small body that takes longer than this is not being sent, it is being held open.
+    # A small body that takes longer is a slow-request attack, or a lost connection.
     body_seconds_max: float = 30.0
-    # A long body may take longer, as long as it comes faster than this.
+    # The minimum rate of a long body.
     body_bytes_per_second_min: int = 16 * _KIB
-    # A reader of a stream who takes nothing for so long has gone.
+    # A client that receives nothing from a stream for this long is disconnected.
     drain_seconds_max: float = 60.0
-    # Writes of one actor at the same time, and the bytes that they hold.
+    # Concurrent writes of one actor, and the bytes that they hold.
     actor_writes_max: int = 16
     actor_bytes_max: int = 4 * 2**30
     actor_retry_seconds: int = 60
-    # Threads. More readers than cores only make each other slower, but some wait for storage.
+    # Threads. More readers than cores slow each other down, but some of them wait for storage.
     read_threads: int = max(4, 2 * _CORES)
     write_threads: int = 8
     load_threads: int = 4
     stream_threads: int = 8
-    # So many calls may wait for a thread of a pool; the next one is told to come back.
+    # The queue of a pool; further calls are refused with Retry-After.
     queue_max: int = 1_024
     busy_retry_seconds: int = 1
-    # Connections at the same time.
+    # Concurrent connections.
     connections_max: int = 2_048
-    # Request line and headers, chunk sizes and trailers of one request, before authentication;
-    # every connection may hold as much.
+    # Request line, headers, chunk sizes and trailers of one request, before authentication; every
+    # connection may hold as much.
     header_bytes_max: int = 32 * _KIB
     headers_max: int = 100
-    # Requests of one connection that wait behind the one that is answered.
+    # Pipelined requests of one connection.
     pipelined_requests_max: int = 64
-    # An open connection without a request, or with headers that have no end.
+    # The timeout of an idle connection, and of incomplete headers.
     idle_connection_seconds: int = 30
-    # How long a stop waits for connections, and then for the writes that have begun.
+    # How long a shutdown waits for connections, and then for running writes.
     shutdown_seconds: int = 30
-    # How long it waits for the calls that it has asked to end then. The process exits in any case.
+    # How long it then waits for cancelled calls. The process exits in any case.
     shutdown_cancel_seconds: float = 10.0
-    # A chunk of a stream, and how many may lie between the graph and the socket.
+    # The size of a chunk of a stream, and the number of chunks between the engine and the socket.
     chunk_bytes: int = 64 * _KIB
     chunks_ahead: int = 2
-    # How long a read may run before the server watches whether anybody still waits for it.
+    # The duration of a read after which the server watches for a disconnect.
     watch_after_seconds: float = 0.05
-    # No query string, header or name of ours is longer.
+    # No legitimate query string, header or name is longer.
     query_string_bytes_max: int = 16 * _KIB

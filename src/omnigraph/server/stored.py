@@ -1,8 +1,7 @@
-"""Stored queries: ``.gq`` files that are checked against the schema when the server starts.
+"""Stored queries: ``.gq`` files that are compiled against the schema when the server starts.
 
-When the schema moves on, they are checked again. One that does not fit any more is told as broken
-and stays where it is: invoking it is refused like any query that does not fit, and the next schema
-may mend it.
+They are compiled again after every schema change. A query that no longer compiles is reported as
+broken and stays listed: invoking it fails like any invalid query, and a later schema may repair it.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class StoredQuery:
     """One query of a file."""
 
     name: str
-    # The whole file: queries are compiled by text and name, and files are few.
+    # The whole file: the cache of compiled queries is keyed by text and name, and files are few.
     text: str
     source_name: str
     mutation: bool
@@ -67,7 +66,7 @@ class StoredQuery:
     description: str | None = None
     instruction: str | None = None
     tool_name: str | None = None
-    # Whether the catalogue shows it; whoever knows its name may invoke it all the same.
+    # Whether the catalogue lists it; an unlisted query can be invoked by name.
     expose: bool = True
 
     def to_json(self) -> dict[str, Any]:
@@ -87,7 +86,7 @@ class StoredQueries:
 
     def __init__(self, queries: Iterable[StoredQuery] = ()) -> None:
         self._queries = {query.name: query for query in sorted(queries, key=lambda each: each.name)}
-        # The schema that they were checked against last, and what does not fit it.
+        # The schema of the last check, and the queries that do not compile.
         self._checked: tuple[str, dict[str, str]] = ("", {})
 
     def __len__(self) -> int:
@@ -101,7 +100,9 @@ class StoredQueries:
         return tuple(query for query in self._queries.values() if query.expose)
 
     def broken(self, engine: Engine) -> dict[str, str]:
-        """The queries that do not fit the schema of main as it is now, and why."""
+        """Return the queries that do not compile against the current schema of main, with the
+        reasons.
+        """
         snapshot = engine.snapshot()
         schema = snapshot.manifest.commit.schema
         if self._checked[0] != schema:
@@ -126,9 +127,9 @@ EMPTY = StoredQueries()
 
 
 def read_stored_queries(directory: Path, catalog: Catalog) -> StoredQueries:
-    """Every query in the ``.gq`` files of a directory, or what is wrong with them.
+    """Read the queries of all ``.gq`` files of a directory.
 
-    ``queries.json`` may say more: ``{"name": {"expose": false, "tool_name": "…"}}``.
+    ``queries.json`` holds optional settings: ``{"name": {"expose": false, "tool_name": "…"}}``.
     """
     if not directory.is_dir():
         raise InvalidInput("queries.no_directory", f"{directory} is not a directory of queries")

@@ -1,7 +1,7 @@
-"""Who asks: bearer tokens, their sources, and what of them stays in memory.
+"""Bearer tokens, their sources, and the authentication of requests.
 
-A token is hashed when the server starts, and forgotten. A request is compared with all of them,
-however early one fits, so that the time of an answer says nothing.
+Tokens are kept as hashes only. A request is compared with all of them in constant time, so that the
+response time reveals nothing.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ANYONE", "Tokens", "read_tokens"]
 
-# The actor of the one token that has no name.
+# The actor of a single, unnamed token.
 ANYONE = "default"
 
 _VARIABLE = "OMNIGRAPH_SERVER_BEARER_TOKEN"
 _JSON_VARIABLE = "OMNIGRAPH_SERVER_BEARER_TOKENS_JSON"
 _FILE_VARIABLE = "OMNIGRAPH_SERVER_BEARER_TOKENS_FILE"
 _AWS_VARIABLE = "OMNIGRAPH_SERVER_BEARER_TOKENS_AWS_SECRET"
-# What RFC 6750 allows, and no longer than any token is.
+# The characters of RFC 6750, and a generous length.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,4096}")
 _ACTOR = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,253}[^\s\x00-\x1f\x7f])?")
 _SCHEME = b"bearer "
@@ -57,7 +57,7 @@ class Tokens:
         return tuple(actor for _, actor in self._known)
 
     def actor_of(self, header: bytes) -> str | None:
-        """The actor of an ``Authorization`` header; None: nobody."""
+        """Return the actor of an ``Authorization`` header; None if there is none."""
         if header[: len(_SCHEME)].lower() != _SCHEME:
             return None
         given = _digest(header[len(_SCHEME) :])
@@ -69,7 +69,7 @@ class Tokens:
 
 
 def read_tokens(environment: Mapping[str, str]) -> Tokens:
-    """The tokens that the environment names; the first source that is set is the only one."""
+    """Read the tokens that the environment names; only the first source that is set is used."""
     if environment.get(_AWS_VARIABLE):
         secret = read_secret(environment[_AWS_VARIABLE], environment)
         return Tokens(_parse(secret, _AWS_VARIABLE))
@@ -86,7 +86,7 @@ def _digest(token: bytes) -> bytes:
 
 
 def _parse(text: str, where: str) -> dict[str, str]:
-    """``{"actor": "token"}``. No message shows what the text says: it is all secrets."""
+    """Parse ``{"actor": "token"}``. Error messages never quote the text, which is secret."""
     try:
         found = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError):

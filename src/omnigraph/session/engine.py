@@ -1,4 +1,4 @@
-"""An open graph with everything that its verbs need."""
+"""The components of an open graph."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TRAVERSAL_VARIABLE = "OMNIGRAPH_TRAVERSAL_MODE"
 
 
 class Engine:
-    """The wired parts of one open graph. Thread-safe, as each part is."""
+    """The wired components of one open graph. Thread-safe, as each component is."""
 
     def __init__(self, root: GraphRoot, *, embedder: Embedder | None = None) -> None:
         self.root = root
@@ -43,40 +43,44 @@ class Engine:
         self.lineage = Lineage(root, self.heads)
         self.resolver = Resolver(root, self.heads, self.lineage)
         self.recovery = Recovery(root, self.heads, self.lineage)
-        # Writers see all of the graph, whoever else sees less of it.
+        # The visibility of the actor; writers validate against the whole graph.
         self._whole = root
         self._attempts: WriteTransactions | None = None
         self.compiled = CompileCache()
         self.prepared = PreparedQueries(self.compiled)
         self.running = RunningOperations()
         self._last_snapshot: Snapshot | None = None
-        # ``csr`` or ``indexed`` for every query; without it the cheaper one is chosen each time.
+        # ``csr`` or ``indexed`` for every query; by default the planner chooses.
         self.traversal = os.environ.get(TRAVERSAL_VARIABLE)
-        # What a query may cost when its call does not say.
+        # The default budget of queries.
         self.budget = Budget()
-        # Differences between pins: the next page of a long answer need not find them again.
+        # Differences between pins, cached for the following pages of a long result.
         self.compared: LruCache[Any, Differences] = LruCache(8)
-        # The same graph to readers who see less of it, by who they are.
+        # Engines of the same graph with restricted views, by view.
         self._seen: LruCache[Hashable, Engine] = LruCache(128)
 
     @property
     def attempts(self) -> WriteTransactions:
-        """What writes. Made for the first writer: a reader does not wait for its import."""
+        """Runs write transactions.
+
+        Imported and created for the first write, so that readers do not wait.
+        """
         if self._attempts is None:
             from omnigraph.writer.attempt import WriteTransactions  # noqa: PLC0415
 
-            # Two threads may both make one; what they share is kept by place, not by object.
+            # Two threads may both create one; their shared state is keyed by location, not by
+            # object.
             self._attempts = WriteTransactions(self._whole, self.heads, self.lineage, self.recovery)
         return self._attempts
 
     def seen_through(self, who: Hashable, reduce: Callable[[Catalog], Catalog]) -> Engine:
-        """The engine to read through for somebody who sees less; ``who`` always sees the same."""
+        """Return an engine with a restricted view; ``who`` is the cache key of the view."""
         return self._seen.get_or_make(who, lambda: self._reduced(reduce))
 
     def _reduced(self, reduce: Callable[[Catalog], Catalog]) -> Engine:
         seen = copy(self)
         seen.root = self.root.seen_through(reduce)
-        # What was compiled against all of a schema must not be found by who sees part of it.
+        # Separate caches: queries compiled with a wider view must not be found.
         seen.compiled = CompileCache()
         seen.prepared = PreparedQueries(seen.compiled)
         seen.compared = LruCache(8)
@@ -84,7 +88,7 @@ class Engine:
         return seen
 
     def snapshot(self, target: Target = MAIN) -> Snapshot:
-        """The snapshot of a target; a branch is read fresh, whoever committed last."""
+        """Return the snapshot of a target; a branch is read at its newest head."""
         manifest = self.resolver.resolve(target)
         last = self._last_snapshot
         if last is None or last.manifest is not manifest:

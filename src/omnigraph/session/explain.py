@@ -1,4 +1,4 @@
-"""What a query would do, and what it did."""
+"""Explains and profiles queries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["explain_query", "profile_query"]
 
 
 def explain_query(engine: Engine, request: QueryRequest) -> Explanation:
-    """The plan as it would run now; parameters are not needed."""
+    """Return the current plan; parameters are not needed."""
     with engine.running.begin("explain", request.name, request.target, request.actor) as operation:
         meter = budget_of(engine, request).start(operation)
         snapshot = engine.snapshot(request.target)
@@ -42,7 +42,7 @@ def explain_query(engine: Engine, request: QueryRequest) -> Explanation:
 def _explained(
     engine: Engine, snapshot: Snapshot, request: QueryRequest
 ) -> tuple[PreparedQuery, Executable, AccessChoice, Explained]:
-    """A query with its plan, its way of access and the description of both."""
+    """Return a query with its plan, its access paths and their description."""
     prepared = prepare(engine, snapshot, request)
     planned = prepared.planned(snapshot)
     choice = prepared.choose(snapshot, planned, traversal_of(engine, request))
@@ -56,12 +56,12 @@ def _explained(
 
 
 def profile_query(engine: Engine, request: QueryRequest) -> Explanation:
-    """Run the query and tell what each operator did."""
+    """Run the query and measure every operator."""
     with engine.running.begin("profile", request.name, request.target, request.actor) as operation:
         meter = budget_of(engine, request).start(operation)
         snapshot = engine.snapshot(request.target)
         with checked_by(meter.check):
-            # Told before it runs: what it finds in memory is not what it leaves there.
+            # Described before the run, which changes the cache that the description reports.
             prepared, planned, choice, told = _explained(engine, snapshot, request)
         profile = Profile()
         call = replace(call_of(engine, prepared, request, meter), profile=profile)

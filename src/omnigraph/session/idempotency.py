@@ -1,7 +1,7 @@
-"""Idempotency keys: the same request twice is one commit.
+"""Idempotency keys: a repeated request returns its first commit.
 
-The key is kept in the commit row and holds for seven days on its branch. The same key with another
-request is a conflict. Failures are not remembered.
+The key is stored in the commit row and is valid for seven days on its branch. The same key with
+another request is a conflict. Failures are not stored.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 __all__ = ["RACED", "digest_of", "find_earlier", "run_once", "spelled"]
 
-# What the publish says of a key that another request has used meanwhile.
+# The code that publish reports when another request has used the key meanwhile.
 RACED = "idempotency.raced"
 _KEY_LENGTH_MAX = 255
 _MEMORY_MICROS = 7 * 86_400 * 1_000_000
 
 
 def digest_of(*parts: Any) -> str:
-    """What a request asks for, in one word."""
+    """Return a digest of the content of a request."""
     return hashlib.sha256(spelled(parts)).hexdigest()
 
 
 def spelled(value: Any) -> bytes:
-    """A value as bytes, the same for the same value.
+    """Encode a value as bytes; equal values have equal encodings.
 
-    What JSON cannot say at all (nested without end, names that are no texts) is refused later by
-    whoever reads it, so it need not be told from others of its kind.
+    Values without a JSON form (nested too deeply, names that are not strings) are refused later, so
+    they need not be distinguished.
     """
     try:
         return json.dumps(value, sort_keys=True, default=_plain).encode()
@@ -47,15 +47,14 @@ def spelled(value: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    # The text of a long array leaves its middle out.
+    # The repr of a long array omits its middle.
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def run_once(
     engine: Engine, order: WriteRequest, attempt: Callable[[WriteRequest], Manifest | None]
 ) -> Commit | None:
-    """Make the commit of a request that has a key, or find the one that it made before: even if
-    the other one runs at the very same time."""
+    """Run a request with a key, or return the commit of its first run, even of a concurrent one."""
     key, digest = order.idempotency_key or "", order.request_digest or ""
     _require_key(key)
     new_at = engine.heads.of_branch(order.branch)[1].commit.id
@@ -73,7 +72,7 @@ def run_once(
 
 
 def find_earlier(engine: Engine, branch: str, key: str, digest: str) -> Commit | None:
-    """The commit that this very request made before, if it did."""
+    """Return the commit of an earlier run of this request, if there is one."""
     _require_key(key)
     oldest = engine.root.clock.now_micros() - _MEMORY_MICROS
     for commit in engine.lineage.history(engine.heads.of_branch(branch)[1]):
@@ -99,7 +98,7 @@ def _require_key(key: object) -> None:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether no character is half of one, which no file can keep."""
+    """Whether a text has no lone surrogate, which no file can store."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Prepared queries: compiled once, planned once per size of the graph, run many times."""
+"""Prepared queries: compiled once, planned once per size class of the graph, run many times."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _Key = tuple[str, str, str | None]
 
 
 class SnapshotSource:
-    """The tables of a snapshot as the executor asks for them."""
+    """Provides the tables of a snapshot to the executor."""
 
     __slots__ = ("_pins", "_snapshot", "_tables")
 
@@ -61,7 +61,7 @@ class SnapshotSource:
 
 
 class SnapshotMemory:
-    """What is in memory of a snapshot."""
+    """The cached data of a snapshot."""
 
     def __init__(self, snapshot: Snapshot, cache: ByteCache) -> None:
         self._snapshot = snapshot
@@ -99,7 +99,7 @@ class SnapshotMemory:
         return self._cache.spent(self._pin(type_id))
 
     def how_searched(self, type_id: str, expr: TextMatch | Score, *, of_all: bool) -> str:
-        # The door to search: only a query that ranks asks this.
+        # Search is imported on first use, by queries that rank.
         from omnigraph.executor.search.text_column import describe_text_search  # noqa: PLC0415
         from omnigraph.executor.search.vector_column import describe_vector_search  # noqa: PLC0415
 
@@ -126,11 +126,11 @@ class PreparedQuery:
         self._params = {spec.name: (spec.dtype, spec.nullable) for spec in ir.params}
         self._type_ids = tuple(sorted({use.type_id for use in ir.reads}))
         self._plans: LruCache[tuple[int, ...], Executable] = LruCache(_PLANS_PER_QUERY)
-        # The last manifest that was read from memory: nothing of it needs to be asked again.
+        # The last manifest whose tables were all in memory, so that the check is skipped.
         self._settled: tuple[Manifest, Executable, SnapshotSource] | None = None
 
     def bind(self, given: Mapping[str, Any]) -> Mapping[str, Value]:
-        """Typed values for the parameters; what is wrong with them is told all at once."""
+        """Convert parameters to typed values; raises one error for all invalid ones."""
         if isinstance(given, dict) and given.keys() == self._params.keys():
             try:
                 return {
@@ -144,7 +144,7 @@ class PreparedQuery:
     def executable(
         self, snapshot: Snapshot, forced: Access | None = None, *, streamed: bool = False
     ) -> tuple[Executable, SnapshotSource]:
-        """The plan for a snapshot, its way of access chosen, and the tables to run it on."""
+        """Return the plan for a snapshot with its access paths, and the tables to run it on."""
         settled = self._settled
         if settled is not None and settled[0] is snapshot.manifest and forced is None:
             return settled[1], settled[2]
@@ -156,7 +156,7 @@ class PreparedQuery:
         return chosen, source
 
     def planned(self, snapshot: Snapshot) -> Executable:
-        """The plan for tables of about this size."""
+        """Return the plan for tables of about this size."""
         bucket = bucket_of(self._type_ids, snapshot.manifest.pins)
         found = self._plans.get(bucket)
         if found is None:
@@ -172,7 +172,7 @@ class PreparedQuery:
         *,
         streamed: bool = False,
     ) -> AccessChoice:
-        """Where a run would take its values from, and why."""
+        """Choose the access paths of a run, with the reasons."""
         memory = SnapshotMemory(snapshot, shared_cache())
         return choose_access(planned.plan, self.facts(snapshot), memory, forced, streamed=streamed)
 
@@ -193,7 +193,7 @@ class PreparedQueries:
     def prepare(
         self, snapshot: Snapshot, text: str, name: str | None, source_name: str
     ) -> PreparedQuery:
-        """The query, compiled against the schema of the snapshot; it must be a read."""
+        """Compile a query against the schema of the snapshot; it must be a read."""
         require_texts(text, name)
         key = (snapshot.manifest.commit.schema, text, name)
         found = self._entries.get(key)

@@ -1,4 +1,4 @@
-"""Reading: prepare, bind, run on one snapshot."""
+"""Runs a read query on one snapshot: prepare, bind, execute."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MODES = {access.value: access for access in Access}
 
 
 def run_query(engine: Engine, request: QueryRequest) -> QueryResult:
-    """The answer of a read query on one snapshot."""
+    """Return the result of a read query on one snapshot."""
     with engine.running.begin("query", request.name, request.target, request.actor) as operation:
         meter = budget_of(engine, request).start(operation)
         snapshot = engine.snapshot(request.target)
@@ -51,7 +51,7 @@ def run_query(engine: Engine, request: QueryRequest) -> QueryResult:
 
 
 def stream_query(engine: Engine, request: QueryRequest) -> QueryStream:
-    """The same answer, its values read batch by batch. All batches are of one snapshot."""
+    """Return the result as batches whose values are read on iteration, all from one snapshot."""
     with engine.running.begin("query", request.name, request.target, request.actor) as operation:
         meter = budget_of(engine, request).start(operation)
         snapshot = engine.snapshot(request.target)
@@ -61,25 +61,25 @@ def stream_query(engine: Engine, request: QueryRequest) -> QueryStream:
             executable, source = prepared.executable(snapshot, access, streamed=True)
         call = call_of(engine, prepared, request, meter)
         found = stream(executable, source, call)
-    # It runs for as long as it is read, and can be cancelled in the middle.
+    # The operation lasts as long as the iteration, and can be cancelled during it.
     found.during(operation)
     return found.read_from(snapshot.commit_id, read_target(request.target))
 
 
 def prepare(engine: Engine, snapshot: Snapshot, request: QueryRequest) -> PreparedQuery:
-    """The query, compiled and planned before or now."""
+    """Return the compiled and planned query, from the cache if it is there."""
     return engine.prepared.prepare(snapshot, request.text, request.name, request.source_name)
 
 
 def budget_of(engine: Engine, request: QueryRequest) -> Budget:
-    """The limits of one call: its own, or else those of the graph."""
+    """Return the budget of a call: its own, or the default of the graph."""
     return engine.budget if request.budget is None else require_budget(request.budget)
 
 
 def call_of(
     engine: Engine, prepared: PreparedQuery, request: QueryRequest, meter: Meter | None = None
 ) -> Call:
-    """How a run is made: bound parameters, the instant, the budget and what is spent of it."""
+    """Return the state of one run: bound parameters, instant, budget and consumption."""
     return Call(
         prepared.bind(request.params),
         micros_to_datetime(engine.root.clock.now_micros()),
@@ -90,7 +90,7 @@ def call_of(
 
 
 def require_budget(budget: object) -> Budget:
-    """What was given as a budget, which is one."""
+    """Return a budget, or raise an error for another type."""
     if isinstance(budget, Budget):
         return budget
     raise InvalidInput(
@@ -101,7 +101,7 @@ def require_budget(budget: object) -> Budget:
 
 
 def traversal_of(engine: Engine, request: QueryRequest) -> Access | None:
-    """The mode that the call, or else the environment of the process, asks for."""
+    """Return the traversal mode of the call or of the environment."""
     asked = request.traversal or engine.traversal
     if not asked:
         return None
@@ -114,7 +114,7 @@ def traversal_of(engine: Engine, request: QueryRequest) -> Access | None:
 
 
 def compile_on(engine: Engine, snapshot: Snapshot, request: QueryRequest) -> QueryIR:
-    """The typed form of a query against the schema of a snapshot, compiled once."""
+    """Compile a query against the schema of a snapshot, once."""
     return engine.compiled.compile(
         snapshot.catalog,
         snapshot.manifest.commit.schema,
@@ -126,6 +126,6 @@ def compile_on(engine: Engine, snapshot: Snapshot, request: QueryRequest) -> Que
 
 @lru_cache(1024)
 def read_target(target: str) -> ReadTarget:
-    """What was asked for, as the answer repeats it."""
+    """Return the requested target, for the result."""
     moves = is_branch_target(target)
     return ReadTarget(branch=target if moves else None, snapshot=None if moves else target)

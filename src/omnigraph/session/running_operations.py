@@ -1,4 +1,4 @@
-"""What is running now: queries, exports and writes can be listed, and cancelled by their ids."""
+"""Lists the running queries, exports and writes, and cancels them by id."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 
 
 class RunningOperation(Cancellation):
-    """One call while it runs: a context manager that is listed as long as it is entered."""
+    """One running call: a context manager that is listed while it is entered."""
 
     __slots__ = (
         "_all",
@@ -40,7 +40,7 @@ class RunningOperation(Cancellation):
         target: str,
         actor: str | None,
     ) -> None:
-        # A query may take no longer than making an id, so there is a number until one is asked for.
+        # Generating an id can take longer than a query, so a number stands in until the id is read.
         self._number = next(_numbers)
         self.kind = kind
         self.name = name or ""
@@ -52,7 +52,7 @@ class RunningOperation(Cancellation):
 
     @property
     def id(self) -> str:
-        """What an operator names it by, in this process and among others."""
+        """Its id, unique among all processes."""
         return f"{os.getpid():x}-{self._number:x}"
 
     def __repr__(self) -> str:
@@ -85,14 +85,14 @@ class RunningOperations:
     def begin(
         self, kind: str, name: str | None, target: str, actor: str | None = None
     ) -> RunningOperation:
-        """An operation that is listed for as long as the ``with`` block lasts."""
+        """Return an operation that is listed for the duration of the context."""
         return RunningOperation(self._operations, kind, name, target, actor)
 
     @contextmanager
     def during(
         self, kind: str, target: str, actor: str | None = None, *, name: str | None = None
     ) -> Iterator[None]:
-        """The same, for what asks ``check_cancelled`` in its loops."""
+        """List and make cancellable a block whose loops call ``check_cancelled``."""
         with (
             self.begin(kind, name, target, actor) as operation,
             cancellable(operation),
@@ -100,13 +100,16 @@ class RunningOperations:
             yield
 
     def list(self) -> Sequence[RunningOperation]:
-        """What is running, the oldest first."""
+        """List the running operations, oldest first."""
         found = self._operations.copy().values()
         return sorted(found, key=lambda operation: operation.started_micros)
 
     def cancel(self, operation_id: str) -> RunningOperation:
-        """Ask an operation to stop at its next step: a query fails with ``query.cancelled``, a
-        write with ``operation.cancelled``, unless its commit is being published already."""
+        """Cancel an operation at its next step.
+
+        A query fails with ``query.cancelled``, a write with ``operation.cancelled`` unless its
+        commit is being published.
+        """
         operation = next((each for each in self.list() if each.id == operation_id), None)
         if operation is None:
             raise NotFound(

@@ -1,4 +1,4 @@
-"""The state of a graph at a glance."""
+"""Describes the state of a graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["describe_status"]
 
 
-# Faults of reading the head of main that repeating the read does not cure.
+# Permanent faults of reading the head of main.
 _DAMAGE = frozenset(
     {
         "branch.damaged",
@@ -32,7 +32,7 @@ _DAMAGE = frozenset(
 
 
 def describe_status(engine: Engine) -> Status:
-    """Describe a graph, also one whose main branch is damaged."""
+    """Describe a graph, even if its main branch is damaged."""
     root = engine.root
     branches, tags = list_branches(root, engine.heads), root.refs.tags()
     damaged = [*branches.damaged, *tags.damaged]

@@ -1,4 +1,4 @@
-"""What the server does, one module per resource; ``OPERATIONS`` is all of it."""
+"""The handlers of the operations, one module per resource; ``OPERATIONS`` lists all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blobs: whole or in part, and only if they have changed."""
+"""Blobs, with ranges and conditional requests."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
     others=(206, 304),
 )
 async def get_blob(exchange: Exchange) -> Response:
-    """The bytes of a blob. One range may be asked for; several or malformed ones are ignored."""
+    """Return the bytes of a blob. One range is supported; several or malformed ones are ignored."""
     blob = await _find(exchange)
     if _is_known(exchange, blob):
         return Response(status_code=304, headers=_headers(blob))
@@ -75,7 +75,7 @@ async def get_blob(exchange: Exchange) -> Response:
     others=(304,),
 )
 async def head_blob(exchange: Exchange) -> Response:
-    """How large a blob is, and its tag."""
+    """Return the size of a blob, and its tag."""
     blob = await _find(exchange)
     known = _is_known(exchange, blob)
     headers = {**_headers(blob), **({} if known else {"Content-Length": str(blob.size)})}
@@ -119,7 +119,7 @@ def _tag(blob: Blob) -> str:
 
 
 def _lists(header: str, blob: Blob) -> bool:
-    """Whether a list of tags names a blob; ``*`` names every one."""
+    """Whether a list of tags contains the blob's; ``*`` matches every one."""
     tags = [tag.strip().removeprefix("W/") for tag in header.split(",")]
     return "*" in tags or _tag(blob) in tags
 

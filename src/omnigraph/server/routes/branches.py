@@ -1,4 +1,4 @@
-"""Branches: list, create, delete, reset, merge; and commits that are undone or done again."""
+"""Branches: list, create, delete, reset, merge; revert and cherry-pick."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ __all__ = [
 ]
 
 _WRITES = (400, 404, 409, 412, 413, 429, 503, 504)
-# What a small write of names counts for, whatever its body looks like.
+# The admission size of a small write, whatever its body.
 _NAME_BYTES = 256
 
 
 @operation("GET", f"{GRAPH}/branches", answers=(BranchesOutput,), headers=(DEADLINE,))
 async def list_branches(exchange: Exchange) -> Response:
-    """The open branches with their heads, by name."""
+    """List the open branches with their heads, by name."""
 
     def work(graph: Graph) -> Any:
         found = graph.branches.list()
@@ -70,7 +70,7 @@ async def list_branches(exchange: Exchange) -> Response:
     problems=_WRITES,
 )
 async def create_branch(exchange: Exchange) -> Response:
-    """Make a branch; it costs one small write, however large the graph is."""
+    """Create a branch. The cost is one small write, independent of the size of the graph."""
     asked: BranchCreateInput = exchange.body
     name = parse_branch(asked.name)
     source = parse_target(None, "main" if asked.source is None else asked.source)
@@ -98,7 +98,7 @@ async def create_branch(exchange: Exchange) -> Response:
     problems=_WRITES,
 )
 async def delete_branch(exchange: Exchange) -> Response:
-    """Delete a branch; commits that tags or other branches hold stay readable."""
+    """Delete a branch. Commits that tags or other branches retain stay readable."""
     name = parse_branch(exchange.names["branch"])
     force = exchange.query.force
     exchange.require(Action.BRANCH_DELETE, target_branch=name)
@@ -120,7 +120,7 @@ async def delete_branch(exchange: Exchange) -> Response:
     problems=_WRITES,
 )
 async def reset_branch(exchange: Exchange) -> Response:
-    """Make a branch hold what another target holds, as a new commit."""
+    """Restore the state of another target on a branch, as a new commit."""
     asked: BranchResetInput = exchange.body
     name, to = parse_branch(exchange.names["branch"]), parse_target(None, asked.to)
     if_commit = parse_condition(asked.if_commit)
@@ -174,7 +174,7 @@ async def merge_branches(exchange: Exchange) -> Response:
     problems=_WRITES,
 )
 async def revert(exchange: Exchange) -> Response:
-    """Undo on a branch what one commit did, and keep what happened since."""
+    """Undo the changes of one commit on a branch; later changes are kept."""
     commit, branch, choices = _pick(exchange)
 
     def work(graph: Graph) -> Any:
@@ -195,7 +195,7 @@ async def revert(exchange: Exchange) -> Response:
     problems=_WRITES,
 )
 async def cherry_pick(exchange: Exchange) -> Response:
-    """Do on a branch what one commit did elsewhere."""
+    """Apply the changes of one commit of another branch."""
     commit, branch, choices = _pick(exchange)
 
     def work(graph: Graph) -> Any:

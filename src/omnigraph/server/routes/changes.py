@@ -1,4 +1,4 @@
-"""What changed: the feed, one commit, two targets, one entity; and a baseline to begin with."""
+"""Changes: the feed, one commit, two targets, one entity; baselines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ _PROBLEMS = (400, 409, 410, 413)
     problems=_PROBLEMS,
 )
 async def get_commit_changes(exchange: Exchange) -> Response:
-    """A page of what one commit changed. A commit of a branch that may not be read is not there."""
+    """Return a page of the changes of one commit.
+
+    A commit of an unreadable branch counts as missing.
+    """
     asked: CommitChangesQuery = exchange.query
     commit_id = parse_commit(exchange.names["commit_id"])
 
@@ -71,7 +74,7 @@ async def get_commit_changes(exchange: Exchange) -> Response:
     problems=_PROBLEMS,
 )
 async def poll_changes(exchange: Exchange) -> Response:
-    """The next page of a branch's feed."""
+    """Return the next page of a branch's feed."""
     asked: FeedQuery = exchange.query
     branch = parse_branch(asked.branch)
     return await exchange.read(
@@ -98,7 +101,9 @@ async def poll_changes(exchange: Exchange) -> Response:
     problems=(400, 413, 503),
 )
 async def get_baseline(exchange: Exchange) -> Response:
-    """The head of a branch, whole, as JSON lines; the last one has the cursor to go on with."""
+    """Return the snapshot of a branch's head as JSON lines; the last one holds the cursor that
+    continues from it.
+    """
     asked: BaselineInput = exchange.body
     branch = parse_branch(asked.branch)
 
@@ -121,7 +126,7 @@ async def get_baseline(exchange: Exchange) -> Response:
     problems=_PROBLEMS,
 )
 async def get_diff(exchange: Exchange) -> Response:
-    """What differs between two targets."""
+    """Return the difference between two targets."""
     asked: DiffQuery = exchange.query
     before, after = parse_target(None, asked.before), parse_target(None, asked.after)
 
@@ -150,7 +155,7 @@ async def get_diff(exchange: Exchange) -> Response:
     problems=_PROBLEMS,
 )
 async def get_entity_history(exchange: Exchange) -> Response:
-    """Every commit that changed one entity, newest first."""
+    """List the commits that changed one entity, newest first."""
     asked: HistoryQuery = exchange.query
     names = exchange.names
     target = parse_target(asked.branch, asked.snapshot)

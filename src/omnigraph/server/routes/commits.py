@@ -32,7 +32,7 @@ __all__ = ["get_commit", "list_commits"]
     problems=(400, 410),
 )
 async def list_commits(exchange: Exchange) -> Response:
-    """The commits of a branch, newest first; filtered and paged if so asked."""
+    """List the commits of a branch, newest first, with filters and pages."""
     asked: CommitsQuery = exchange.query
     wanted = CommitFilter(
         parse_target(asked.branch, asked.snapshot),
@@ -55,7 +55,7 @@ async def list_commits(exchange: Exchange) -> Response:
     problems=(400,),
 )
 async def get_commit(exchange: Exchange) -> Response:
-    """One commit."""
+    """Return one commit."""
     commit_id = parse_commit(exchange.names["commit_id"])
 
     def work(graph: Graph) -> Any:

@@ -1,4 +1,4 @@
-"""Taking data out."""
+"""Exports of entities."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["export", "get_entities"]
     problems=(400, 410, 413, 503),
 )
 async def export(exchange: Exchange) -> Response:
-    """Everything at a target, or some types, as JSON lines that can be loaded again."""
+    """Export the entities at a target, or some types, as JSON lines that a load accepts."""
     asked: ExportInput = exchange.body
     target = parse_target(asked.branch, asked.snapshot)
 
@@ -54,7 +54,7 @@ async def export(exchange: Exchange) -> Response:
     problems=(400, 410, 413, 503),
 )
 async def get_entities(exchange: Exchange) -> Response:
-    """All entities of one type, typed: an Arrow stream of id, ends and properties."""
+    """Return all entities of one type as an Arrow stream of id, endpoints and properties."""
     target = parse_target(exchange.query.branch, exchange.query.snapshot)
     name = exchange.names["type"]
     try:
@@ -73,7 +73,7 @@ async def get_entities(exchange: Exchange) -> Response:
 
 
 class _File(io.RawIOBase):
-    """A stream on its way out, as Arrow wants a file to be."""
+    """Adapts a response stream to the file interface of Arrow."""
 
     def __init__(self, out: ResponseStream) -> None:
         self._out = out

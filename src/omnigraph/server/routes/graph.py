@@ -1,4 +1,4 @@
-"""A graph as a whole: its state, and the datasets behind a target."""
+"""The status of a graph, and the datasets of a target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["get_snapshot", "get_status"]
 
 @operation("GET", f"{GRAPH}/status", answers=(StatusOutput,), headers=(DEADLINE,))
 async def get_status(exchange: Exchange) -> Response:
-    """What the graph is, how large it is, and what needs attention."""
+    """Return the identity, size, heads and problems of the graph."""
     return await exchange.read(lambda graph: graph.status().to_json())
 
 
@@ -32,6 +32,6 @@ async def get_status(exchange: Exchange) -> Response:
     problems=(400, 410),
 )
 async def get_snapshot(exchange: Exchange) -> Response:
-    """The dataset versions behind a target."""
+    """List the dataset versions of a target."""
     target = parse_target(exchange.query.branch, exchange.query.snapshot)
     return await exchange.read(lambda graph: graph.at(target).snapshot())

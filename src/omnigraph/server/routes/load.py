@@ -1,4 +1,4 @@
-"""Taking data in."""
+"""Loads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PROBLEMS = (400, 404, 409, 412, 413, 429, 503, 504)
     problems=_PROBLEMS,
 )
 async def load(exchange: Exchange) -> Response:
-    """Load records that stand in the body as a string; one commit or none."""
+    """Load records from a string in the body, as one commit or none."""
     asked: LoadInput = exchange.body
     data = asked.data.encode()
     said = _said(exchange, asked)
@@ -54,7 +54,7 @@ async def load(exchange: Exchange) -> Response:
     problems=(*_PROBLEMS, 408, 415),
 )
 async def load_ndjson(exchange: Exchange) -> Response:
-    """Load JSON lines as they are, read while they arrive; one commit or none."""
+    """Load JSON lines while they arrive, as one commit or none."""
     asked: LoadQuery = exchange.query
     said = _said(exchange, asked)
     exchange.require_media_type(NDJSON, "application/ndjson", "application/jsonl")
@@ -87,7 +87,7 @@ async def _stream_in(exchange: Exchange, said: dict[str, Any], limit: int) -> Re
 
 
 def _said(exchange: Exchange, asked: LoadInput | LoadQuery) -> dict[str, Any]:
-    """What the request says about the load, once policy has agreed to it."""
+    """Authorise the load, and return its arguments."""
     branch = parse_branch(asked.branch)
     source = None if asked.source is None else parse_target(None, asked.source)
     exchange.require(Action.CHANGE, branch=branch)

@@ -41,7 +41,7 @@ async def mutate(exchange: Exchange) -> Response:
     problems=(*_PROBLEMS, 412),
 )
 async def mutate_if_graph_commit(exchange: Exchange) -> Response:
-    """Run a mutation only while the branch is at the commit that the header names."""
+    """Run a mutation only while the branch is at the commit in the header."""
     return await _mutate(exchange)
 
 

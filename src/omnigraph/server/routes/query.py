@@ -1,4 +1,4 @@
-"""Read queries: answered, explained, measured."""
+"""Read queries: run, explain, profile."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PROBLEMS = (400, 404, 409, 410, 413, 504)
 
 
 def reader_at(graph: Graph, target: str) -> GraphAt:
-    """The graph at a target; the usual one needs no second look at its head."""
+    """Return the graph at a target; the default target needs no lookup of its head."""
     return graph if target == MAIN else graph.at(target)
 
 
@@ -43,10 +43,10 @@ def reader_at(graph: Graph, target: str) -> GraphAt:
     problems=_PROBLEMS,
 )
 async def query(exchange: Exchange) -> Response:
-    """Answer a read query from one snapshot."""
+    """Run a read query on one snapshot."""
     asked: QueryInput = exchange.body
     target = parse_target(asked.branch, asked.snapshot)
-    # Typed values for whoever can read them; JSON has no dates and no large integers.
+    # Arrow keeps the types of values; JSON has no dates and no large integers.
     typed = MEDIA_TYPE in (exchange.header("Accept") or "")
 
     def work(graph: Graph) -> Any:
@@ -71,7 +71,7 @@ async def query(exchange: Exchange) -> Response:
     problems=_PROBLEMS,
 )
 async def explain(exchange: Exchange) -> Response:
-    """How a read query would be answered now."""
+    """Return the plan of a read query without running it."""
     asked: ExplainInput = exchange.body
     target = parse_target(asked.branch, asked.snapshot)
     return await exchange.read(
@@ -92,7 +92,7 @@ async def explain(exchange: Exchange) -> Response:
     problems=_PROBLEMS,
 )
 async def profile(exchange: Exchange) -> Response:
-    """Answer a read query and tell the rows, time and bytes of every step."""
+    """Run a read query, and measure the rows, time and bytes of every operator."""
     asked: ProfileInput = exchange.body
     target = parse_target(asked.branch, asked.snapshot)
     return await exchange.read(

@@ -1,4 +1,4 @@
-"""What runs now: queries, exports and writes."""
+"""Running queries, exports and writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["cancel_operation", "list_operations"]
 
 @operation("GET", f"{GRAPH}/operations", answers=(OperationsOutput,))
 async def list_operations(exchange: Exchange) -> Response:
-    """What is running, the oldest first."""
+    """List the running operations, oldest first."""
     return await exchange.read(
         lambda graph: {"operations": [each.to_json() for each in graph.operations.list()]}
     )
@@ -25,7 +25,10 @@ async def list_operations(exchange: Exchange) -> Response:
 
 @operation("DELETE", f"{GRAPH}/operations/{{operation_id}}", answers=(OperationOutput,))
 async def cancel_operation(exchange: Exchange) -> Response:
-    """Stop what runs. Whoever asked for it gets an error; a write that is stopped leaves nothing,
-    and one whose commit is being published is finished."""
+    """Cancel an operation.
+
+    Its caller receives an error; a cancelled write has no effect, and a commit that is being
+    published is completed.
+    """
     operation_id = exchange.names["operation_id"]
     return await exchange.read(lambda graph: graph.operations.cancel(operation_id).to_json())

@@ -1,4 +1,4 @@
-"""The schema: shown, planned, applied."""
+"""The schema: show, plan, apply."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["apply_schema", "get_schema", "plan_schema"]
     problems=(400, 410),
 )
 async def get_schema(exchange: Exchange) -> Response:
-    """The schema at a target, as `.pg`."""
+    """Return the schema at a target as `.pg`."""
     target = parse_target(exchange.query.branch, exchange.query.snapshot)
     return await exchange.read(lambda graph: {"schema_source": graph.at(target).schema})
 
@@ -50,7 +50,7 @@ async def get_schema(exchange: Exchange) -> Response:
     problems=(400, 413),
 )
 async def plan_schema(exchange: Exchange) -> Response:
-    """The steps from the schema of a branch to another one; nothing is changed."""
+    """Plan the steps from the schema of a branch to another one; changes nothing."""
     asked: SchemaPlanInput = exchange.body
     branch = parse_branch(asked.branch)
 
@@ -72,7 +72,7 @@ async def plan_schema(exchange: Exchange) -> Response:
     problems=(400, 409, 412, 413, 429, 503, 504),
 )
 async def apply_schema(exchange: Exchange) -> Response:
-    """Make a schema that of a branch: checks, rewrites and catalog in one commit."""
+    """Change the schema of a branch: checks, rewrites and catalog in one commit."""
     asked: SchemaApplyInput = exchange.body
     branch = parse_branch(asked.branch)
     if_commit = parse_condition(asked.if_commit)

@@ -1,4 +1,4 @@
-"""The server itself: is it there, is it ready, what does it serve."""
+"""Health, readiness, metrics, and the served graphs."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = ["healthz", "list_graphs", "metrics", "openapi", "readyz"]
 
 @operation("GET", "/healthz", public=True, answers=(HealthOutput,), tag="server")
 async def healthz(exchange: Exchange) -> Response:  # noqa: ARG001 - as handlers are called
-    """Tell that the process lives, and which release it is."""
+    """Report that the process is alive, and its release."""
     return _json(HealthOutput(status="ok", version=__version__, internal_schema_version=FORMAT))
 
 
 @operation("GET", "/readyz", public=True, answers=(ReadinessOutput,), problems=(503,), tag="server")
 async def readyz(exchange: Exchange) -> Response:
-    """Tell whether the server takes requests now."""
+    """Report whether the server accepts requests."""
     service = exchange.service
     if service.stopping:
         raise HttpProblem(503, "server.stopping", "the server is stopping")
@@ -48,19 +48,19 @@ async def readyz(exchange: Exchange) -> Response:
 
 @operation("GET", "/metrics", gives="text/plain", tag="server")
 async def metrics(exchange: Exchange) -> Response:
-    """Counts and times, for Prometheus."""
+    """Return metrics in the text format of Prometheus."""
     return Response(exchange.service.metrics.text(), media_type=CONTENT_TYPE)
 
 
 @operation("GET", "/openapi.json", public=True, answers=(dict,), tag="server")
 async def openapi(exchange: Exchange) -> Response:
-    """This document."""
+    """Return this document."""
     return JsonResponse(exchange.service.document)
 
 
 @operation("GET", "/graphs", answers=(GraphsOutput,), problems=(403,), tag="server")
 async def list_graphs(exchange: Exchange) -> Response:
-    """List the served graphs, and those that should be and cannot be."""
+    """List the served graphs, and those that cannot be served."""
     registry = exchange.service.registry
     guard = registry.guard
     if guard is None:

@@ -1,4 +1,4 @@
-"""Stored queries: listed as a typed catalogue, invoked by name."""
+"""Stored queries: a typed catalogue, and invocation by name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PROBLEMS = (400, 404, 409, 410, 413, 429, 503, 504)
 
 @operation("GET", f"{GRAPH}/queries", answers=(StoredQueriesOutput,), headers=(DEADLINE,))
 async def list_queries(exchange: Exchange) -> Response:
-    """The stored queries that are shown and may be invoked, with their typed parameters."""
+    """List the exposed stored queries that the actor may invoke, with their typed parameters."""
     stored = exchange.served.queries
 
     def work(graph: EmbeddedGraph) -> Any:
@@ -46,7 +46,8 @@ async def list_queries(exchange: Exchange) -> Response:
             "queries": [
                 {**query.to_json(), "broken": True} if query.name in broken else query.to_json()
                 for query in stored.shown
-                # One that may not be invoked looks like one that does not exist, here as well.
+                # A query that the actor may not invoke is indistinguishable from a missing one, as
+                # in `_find`.
                 if graph.guard.check(Action.INVOKE_QUERY, query=query.name).allowed
             ]
         }
@@ -64,7 +65,7 @@ async def list_queries(exchange: Exchange) -> Response:
     problems=_PROBLEMS,
 )
 async def invoke_query(exchange: Exchange) -> Response:
-    """Run a stored query. One that is unknown and one that may not be invoked look the same."""
+    """Run a stored query. A forbidden query is reported as a missing one."""
     found = _find(exchange)
     asked: InvokeInput = exchange.body
     if asked.expect_mutation is not None and asked.expect_mutation != found.mutation:
@@ -83,7 +84,7 @@ async def invoke_query(exchange: Exchange) -> Response:
     problems=(*_PROBLEMS, 412),
 )
 async def invoke_query_if_graph_commit(exchange: Exchange) -> Response:
-    """Run a stored mutation only while the branch is at the commit that the header names."""
+    """Run a stored mutation only while the branch is at the commit in the header."""
     found = _find(exchange)
     if not found.mutation or exchange.body.expect_mutation is False:
         raise HttpProblem(400, "query.other_kind", f"stored query {found.name!r} only reads")
@@ -91,7 +92,7 @@ async def invoke_query_if_graph_commit(exchange: Exchange) -> Response:
 
 
 def _find(exchange: Exchange) -> StoredQuery:
-    """A query that the actor may invoke, or one and the same 404."""
+    """Return a query that the actor may invoke, or raise the same 404 for all others."""
     name = exchange.names["name"]
     found = exchange.served.queries.get(name)
     try:
@@ -150,8 +151,9 @@ async def _change(exchange: Exchange, found: StoredQuery) -> Response:
 
 @contextmanager
 def _in_words_for(graph: EmbeddedGraph, target: str, found: StoredQuery) -> Iterator[None]:
-    """Whoever sees only part of a graph does not read in an error the text of a query that is about
-    the rest; whoever sees all of it does."""
+    """Redact compile errors for an actor with a restricted view: they quote the text of the query,
+    which may concern hidden types.
+    """
     try:
         yield
     except InvalidInput as error:

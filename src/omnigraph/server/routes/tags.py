@@ -31,7 +31,7 @@ _NAME_BYTES = 256
 
 @operation("GET", f"{GRAPH}/tags", answers=(TagsOutput,), headers=(DEADLINE,))
 async def list_tags(exchange: Exchange) -> Response:
-    """The tags with their commits, by name."""
+    """List the tags with their commits, by name."""
 
     def work(graph: Graph) -> Any:
         listed = graph.tags.list()
@@ -58,7 +58,7 @@ async def list_tags(exchange: Exchange) -> Response:
     problems=_WRITES,
 )
 async def create_tag(exchange: Exchange) -> Response:
-    """Name a commit for good."""
+    """Give a commit a permanent name."""
     asked: TagCreateInput = exchange.body
     name = parse_tag_name(asked.name.strip())
     at = parse_target(None, "main" if asked.at is None else asked.at)
@@ -80,7 +80,7 @@ async def create_tag(exchange: Exchange) -> Response:
     problems=_WRITES,
 )
 async def delete_tag(exchange: Exchange) -> Response:
-    """Delete a tag; its commit stays for as long as retention keeps it."""
+    """Delete a tag. Its commit stays until cleanup removes it."""
     name = parse_tag_name(exchange.names["name"].strip())
     exchange.require(Action.BRANCH_DELETE, target_branch=name)
 

@@ -1,2 +1,5 @@
-"""The bodies of requests and answers. Requests are decoded into these types, and the OpenAPI
-document is made of them; a request with a field that is not here is refused."""
+"""The types of request and response bodies.
+
+Requests are decoded into these types, and the OpenAPI document is built from them; unknown fields
+are refused.
+"""

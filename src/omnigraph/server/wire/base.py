@@ -1,4 +1,4 @@
-"""What the bodies have in common."""
+"""Base classes of bodies."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ __all__ = [
 
 
 class Input(Struct, forbid_unknown_fields=True):
-    """Something that a request says."""
+    """The base of request bodies."""
 
-    # Older names that are taken for fields.
+    # Deprecated names that are accepted for fields.
     ALIASES: ClassVar[dict[str, str]] = {}
 
 
 class Output(Struct, omit_defaults=True):
-    """Something that an answer says; what it does not have is left out. Later versions may add
-    fields."""
+    """The base of response bodies; absent fields are omitted. Later versions may add fields."""
 
 
 BranchName = Annotated[str, Meta(description="A branch: `main`, `fix/typo`.", max_length=200)]
@@ -58,7 +57,7 @@ Details = dict[str, Any]
 
 
 class CountsOutput(Output):
-    """How many entities a commit changed."""
+    """The number of entities that a commit changed."""
 
     nodes_inserted: int
     nodes_updated: int

@@ -27,7 +27,7 @@ Mode = Literal["append", "merge", "overwrite"]
 
 
 class LoadInput(Input):
-    """Records as JSON lines in a string; `load/ndjson` takes them as they are."""
+    """Records as JSON lines in a string; `load/ndjson` accepts them as the body."""
 
     data: str
     branch: BranchName | None = None
@@ -110,7 +110,7 @@ class SchemaPlanOutput(Output):
 
 
 class BrokenQueryOutput(Output):
-    """A stored query that does not fit the schema any more."""
+    """A stored query that does not compile against the current schema."""
 
     name: str
     error: str

@@ -1,4 +1,4 @@
-"""Bodies about the server, its graphs, and a graph as a whole."""
+"""Bodies of the server, its graphs, and the status of a graph."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class HealthOutput(Output):
 
 
 class ReadinessOutput(Output):
-    """Ready to take requests, and by which rules."""
+    """The server is ready; `access` names its access mode."""
 
     status: Literal["ready"]
     access: Literal["open", "default_deny", "policy"]
     graphs: int
-    # Those that should be served and cannot be.
+    # Configured graphs that cannot be served.
     quarantined: int
 
 
@@ -45,7 +45,7 @@ class GraphOutput(Output):
 
 
 class QuarantinedOutput(Output):
-    """A graph that should be served and cannot be; `reason` is the code of its error."""
+    """A configured graph that cannot be served; `reason` is the code of its error."""
 
     graph_id: str
     reason: str
@@ -78,7 +78,7 @@ class SnapshotOutput(Output):
 
 
 class StatusOutput(Output):
-    """What a graph is, how large it is, and what needs attention."""
+    """The identity, size, heads and problems of a graph."""
 
     uri: str
     graph_id: str
@@ -98,7 +98,7 @@ class StatusOutput(Output):
 
 
 class OperationOutput(Output):
-    """Something that runs: a query, an export, a write."""
+    """A running query, export or write."""
 
     id: str
     kind: str

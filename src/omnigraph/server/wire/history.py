@@ -87,7 +87,7 @@ class BranchDeleteOutput(Output):
 
 
 class Resolution(Input):
-    """How one conflict of a preview is decided."""
+    """The resolution of one conflict of a preview."""
 
     conflict_id: str
     take: Any
@@ -133,7 +133,7 @@ class BranchResetOutput(Output):
 
 
 class PickInput(Input):
-    """A commit to revert or to pick, and the branch to do it on."""
+    """A commit to revert or to cherry-pick, and the target branch."""
 
     commit: CommitId
     branch: BranchName | None = None
@@ -270,7 +270,9 @@ class Cause(Output):
 
 
 class SchemaChange(Output):
-    """A type or a property created, renamed or dropped; names are those after the commit."""
+    """A type or a property that a commit created, renamed or dropped, with its name after the
+    commit.
+    """
 
     op: SchemaOp
     kind: EntityKind
@@ -291,7 +293,7 @@ class CommitChangesOutput(ChangeBlockOutput):
 
 
 class ChangeFeedOutput(Output):
-    """A page: it has a cursor, or a token for the rest of its last commit."""
+    """A page of a feed: it has a cursor, or a token for the rest of its last commit."""
 
     blocks: list[ChangeBlockOutput]
     cursor: str | None = None

@@ -1,4 +1,4 @@
-"""The body of every answer that is not a success."""
+"""The body of unsuccessful responses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ManifestConflict(Output):
 
 
 class PublishedDatasetVersionConflict(Output):
-    """The manifest conflict, in the form that released clients read."""
+    """The manifest conflict, in the form that released clients expect."""
 
     entity_kind: EntityKind
     type_name: str
@@ -39,7 +39,7 @@ class PublishedDatasetVersionConflict(Output):
 
 
 class ReadSetConflict(Output):
-    """Something that the write was prepared on has moved."""
+    """The read set of the write has changed."""
 
     member: str
     expected: str | None = None
@@ -47,7 +47,7 @@ class ReadSetConflict(Output):
 
 
 class KeyConflictOutput(Output):
-    """A strict insert met an id that exists."""
+    """A strict insert of an id that exists."""
 
     entity_kind: EntityKind | None = None
     type_name: str | None = None
@@ -55,7 +55,7 @@ class KeyConflictOutput(Output):
 
 
 class ResourceLimit(Output):
-    """A limit and what would have exceeded it."""
+    """A limit, and the size that would exceed it."""
 
     name: str
     limit: float | None = None
@@ -63,33 +63,33 @@ class ResourceLimit(Output):
 
 
 class PreconditionFailure(Output):
-    """The branch is not at the commit that was named."""
+    """The branch is not at the commit of the precondition."""
 
     expected: str | None = None
     actual: str | None = None
 
 
 class ChangeFeedGap(Output):
-    """History that the feed needs is not there any more."""
+    """Cleanup has removed history that the feed needs."""
 
     first_unreadable_commit_id: str
     cursor: str | None = None
 
 
 class OutcomeUnknownOutput(Output):
-    """The commit may have landed: look for it before anything else."""
+    """The commit may have been published: look it up before repeating the request."""
 
     graph_commit_id: str | None = None
 
 
 class BlobRange(Output):
-    """How large the blob is that the range lies outside of."""
+    """The size of the blob, which the range exceeds."""
 
     size: int
 
 
 class ErrorOutput(Output):
-    """What went wrong. `code` is coarse and closed; `reason` is fine and stable."""
+    """An error. `code` is coarse and closed; `reason` is fine and stable."""
 
     error: str
     reason: str

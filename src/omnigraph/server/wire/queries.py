@@ -38,7 +38,7 @@ _OLDER_NAMES = {"query_source": "query", "query_name": "name"}
 
 
 class BudgetInput(Input):
-    """What a query may cost at most; never more than the server allows."""
+    """The budget of a query; the server applies the tighter of this and its own."""
 
     rows: Annotated[int, Meta(ge=1)] | None = None
     seconds: Annotated[float, Meta(gt=0)] | None = None
@@ -46,8 +46,10 @@ class BudgetInput(Input):
 
 
 class QueryInput(Input):
-    """A read query in `.gq`; `name` picks one of several. `query_source` and `query_name` are taken
-    for `query` and `name`."""
+    """A read query in `.gq`; `name` selects one of several.
+
+    `query_source` and `query_name` are deprecated names of `query` and `name`.
+    """
 
     ALIASES = _OLDER_NAMES
 
@@ -69,12 +71,14 @@ class ExplainInput(Input):
 
 
 class ProfileInput(QueryInput):
-    """A read query that is run to be measured."""
+    """A read query to be profiled."""
 
 
 class MutateInput(Input):
-    """A mutation in `.gq`, committed as one. `query_source` and `query_name` are taken for `query`
-    and `name`."""
+    """A mutation in `.gq`, run as one commit.
+
+    `query_source` and `query_name` are deprecated names of `query` and `name`.
+    """
 
     ALIASES = _OLDER_NAMES
 
@@ -87,7 +91,7 @@ class MutateInput(Input):
 
 
 class InvokeInput(Input):
-    """Parameters of a stored query, and where to run it."""
+    """Parameters of a stored query, and its target."""
 
     params: Params = field(default_factory=dict)
     branch: BranchName | None = None
@@ -111,7 +115,7 @@ class ReadOutput(Output):
 
 
 class ExplainOutput(Output):
-    """A plan, operator by operator; a profile also has what was measured."""
+    """A plan, operator by operator; a profile adds measurements."""
 
     query_name: str
     target: TargetOutput
@@ -162,7 +166,7 @@ class StoredQueryOutput(Output):
     params: list[ParamDescriptor]
     description: str | None = None
     instruction: str | None = None
-    # It does not fit the schema of main as it is now.
+    # Whether it no longer compiles against the schema of main.
     broken: bool = False
 
 
