@@ -57,7 +57,7 @@ def _field(cls: type, name: str, kind: Any) -> Field[Any]:
     given = cls.__dict__.get(name, MISSING)
     found: Field[Any] = given if isinstance(given, Field) else field(default=given)
     if not found.init or found.kw_only is True or str(kind).startswith("ClassVar"):
-        raise TypeError(f"{cls.__qualname__}.{name} is more than @frozen knows: use @dataclass")
+        raise TypeError(f"{cls.__qualname__}.{name} is not supported by @frozen; use @dataclass")
     found.name, found.type, found.kw_only = name, kind, False
     found._field_type = _fields(_Model)["only"]._field_type  # type: ignore[attr-defined]  # noqa: SLF001 - by this a dataclass knows its fields
     return found

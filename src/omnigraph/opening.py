@@ -61,16 +61,16 @@ def open_anywhere(uri: str | Path, **options: Any) -> Graph:
         if strange:
             raise InvalidInput(
                 "client.bad_option",
-                f"{strange[0]!r} says nothing about a graph behind a server",
-                remedy=f"a server takes {', '.join(_REMOTE)}",
+                f"{strange[0]!r} does not apply to a graph behind a server",
+                remedy=f"a server accepts {', '.join(_REMOTE)}",
             )
         return connect(str(uri), **options)
     strange = sorted(set(options) & set(_REMOTE))
     if strange:
         raise InvalidInput(
             "client.bad_option",
-            f"{strange[0]!r} is about a graph behind a server, and {str(uri)!r} is storage",
-            remedy="leave it out, or give the address of a server",
+            f"{strange[0]!r} applies to graphs behind a server only, and {str(uri)!r} is storage",
+            remedy="omit it, or pass the address of a server",
         )
     # The engine is imported for embedded graphs only.
     from omnigraph.graph.open import open_graph  # noqa: PLC0415

@@ -105,7 +105,7 @@ class FeedPage:
     next_page_token: str | None = None
 
     def __repr__(self) -> str:
-        end = "caught up" if self.caught_up else "more to come"
+        end = "caught up" if self.caught_up else "more pages"
         return f"<FeedPage of {len(self.blocks)} commits, {end}>"
 
     def to_json(self) -> dict[str, Any]:

@@ -158,8 +158,8 @@ def commit_id_of(commit: object) -> CommitId:
         return CommitId(commit.upper() if is_ulid(commit.upper()) else commit)
     raise InvalidInput(
         "commit.bad_id",
-        f"a commit is named by its id, not by {type(commit).__name__}",
-        remedy="give the id as a text, or the commit itself",
+        f"a commit id must be a string, not {type(commit).__name__}",
+        remedy="pass the id as a string, or the commit itself",
     )
 
 

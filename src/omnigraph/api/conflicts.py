@@ -199,15 +199,15 @@ class Choices:
         if stale:
             raise StaleConflict(
                 "merge.resolution_stale",
-                f"{len(stale)} choice(s) are about conflicts that have changed since: "
+                f"{len(stale)} resolution(s) refer to conflicts that have changed: "
                 f"{', '.join(stale[:5])}",
-                remedy="preview again and decide again; nothing was changed",
+                remedy="preview the merge again and resolve its conflicts; nothing was changed",
                 details={"stale": stale},
             )
         raise InvalidInput(
             "merge.resolution_unknown",
             f"there is no conflict {', '.join(strange[:5])}",
-            remedy="take the conflict ids from a preview of this merge; nothing was changed",
+            remedy="use the conflict ids of a preview of this merge; nothing was changed",
             details={"unknown": strange},
         )
 

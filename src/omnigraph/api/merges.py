@@ -198,7 +198,7 @@ class ResetResult:
     actor: str | None
 
     def __repr__(self) -> str:
-        landed = f" as {self.commit.id}" if self.commit else ", which it held already"
+        landed = f" as {self.commit.id}" if self.commit else ", which already is its state"
         return f"<ResetResult {self.branch} to {self.snapshot.id}{landed}>"
 
     def to_json(self) -> dict[str, Any]:

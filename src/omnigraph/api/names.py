@@ -48,7 +48,7 @@ def is_name(text: object) -> bool:
 
 
 def _require_name(kind: str, text: object) -> None:
-    problem = _problem_with(text) if isinstance(text, str) else "is not a text"
+    problem = _problem_with(text) if isinstance(text, str) else "is not a string"
     if problem:
         raise InvalidInput(
             f"{kind}.bad_name",
@@ -61,9 +61,9 @@ def _problem_with(text: str) -> str | None:
     if len(text) > _NAME_LENGTH_MAX:
         return f"is longer than {_NAME_LENGTH_MAX} characters"
     if not _NAME.fullmatch(text):
-        return "has a character or a shape that is not allowed"
+        return "contains a character or a sequence that is not allowed"
     if is_ulid(text.upper()):
-        return "looks like a commit id"
+        return "has the form of a commit id"
     if text.endswith((".lock", ".")) or ".." in text:
         return "ends in `.` or `.lock`, or holds `..`"
     return None

@@ -124,7 +124,7 @@ class QueryResult:
 
     def _require_cells(self) -> Cells:
         if self._cells is None:
-            raise ValueError("a result has a table or cells")
+            raise ValueError("a result needs a table or cells")
         return self._cells
 
     def __repr__(self) -> str:

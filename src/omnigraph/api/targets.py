@@ -41,9 +41,9 @@ def target_text(target: object) -> str:
         case _:
             raise InvalidInput(
                 "target.bad_type",
-                f"a target is a text, a commit, a branch, a tag or a datetime, not "
+                f"a target must be a string, a commit, a branch, a tag or a datetime, not "
                 f"{type(target).__name__}",
-                remedy="write a branch, a tag, a commit id, BRANCH@TIME or BRANCH@v17",
+                remedy="use a branch, a tag, a commit id, BRANCH@TIME or BRANCH@v17",
             )
 
 
@@ -51,8 +51,8 @@ def _require_zone(moment: dt.datetime) -> dt.datetime:
     if moment.tzinfo is None:
         raise InvalidInput(
             "target.bad_time",
-            f"{moment.isoformat()} has no time zone, so it may be any of 24 hours",
-            remedy="give it one: datetime.now(timezone.utc), or moment.astimezone()",
+            f"{moment.isoformat()} has no time zone",
+            remedy="use datetime.now(timezone.utc), or moment.astimezone()",
         )
     return moment
 

@@ -29,9 +29,9 @@ class Address:
         """Parse ``https://host[/prefix]`` with a name, or ``https://host[/prefix]/graphs/NAME``."""
         parts = urlsplit(url)
         if parts.scheme.lower() not in _SCHEMES or not parts.hostname:
-            raise _bad(url, "is not the address of a server")
+            raise _bad(url, "is not the URL of a server")
         if parts.username or parts.password or parts.query or parts.fragment:
-            raise _bad(url, "has more than scheme, host and path")
+            raise _bad(url, "contains more than scheme, host and path")
         path = parts.path.rstrip("/")
         prefix, found, name = path.rpartition("/graphs/")
         if found and name and "/" not in name:
@@ -59,5 +59,5 @@ def _bad(url: str, problem: str) -> InvalidInput:
     return InvalidInput(
         "client.bad_address",
         f"{shown!r} {problem}",
-        remedy="write https://HOST, and name the graph: graph=NAME or …/graphs/NAME",
+        remedy="use https://HOST and name the graph: graph=NAME or …/graphs/NAME",
     )

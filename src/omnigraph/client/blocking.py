@@ -25,7 +25,7 @@ def run(awaitable: Awaitable[T]) -> T:
         next(awaitable.__await__())
     except StopIteration as end:
         return cast("T", end.value)
-    raise RuntimeError("a coroutine of the synchronous client has suspended")
+    raise RuntimeError("a coroutine of the synchronous client was suspended")
 
 
 def iterate(items: AsyncIterator[T]) -> Iterator[T]:

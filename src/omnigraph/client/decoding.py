@@ -49,8 +49,8 @@ def refuse_actor(actor: str | None) -> None:
     if actor is not None:
         raise InvalidInput(
             "client.actor_refused",
-            "a server knows who acts from the token",
-            remedy="leave the actor out, or connect with another token",
+            "a server takes the actor from the token",
+            remedy="omit the actor, or connect with another token",
         )
 
 

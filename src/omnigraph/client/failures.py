@@ -66,8 +66,8 @@ def not_served(what: str) -> errors.Unsupported:
     """Return the error of a method that only embedded graphs support."""
     return errors.Unsupported(
         "client.not_served",
-        f"a server does not offer {what}",
-        remedy="open the storage of the graph itself",
+        f"a server does not support {what}",
+        remedy="open the storage of the graph instead",
     )
 
 
@@ -76,9 +76,9 @@ def error_of(status: int, body: Any, request_id: str | None = None) -> GraphErro
     if not isinstance(body, dict) or "error" not in body:
         return errors.StorageFault(
             "client.bad_answer",
-            f"the server answered {status} and not in its own words",
+            f"unexpected response from the server (HTTP status {status})",
             details={"status": status},
-            remedy="is it an OmniGraph server, and nothing in between?",
+            remedy="check that the address is that of an OmniGraph server, and not of a proxy",
         )
     code = str(body.get("reason") or body.get("code") or "internal")
     details = _details(body)

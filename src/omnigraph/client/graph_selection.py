@@ -23,15 +23,15 @@ async def find_graph(send: Send) -> str:
     """Return the only graph of a server."""
     try:
         names = await list_graphs(send)
-        why = f"the server has {len(names)}" if names else "the server shows you none"
+        why = f"the server has {len(names)}" if names else "the server lists none that you may read"
     except (Forbidden, NotFound):
-        names, why = [], "the server does not tell which it has"
+        names, why = [], "the server does not list its graphs"
     if len(names) == 1:
         return names[0]
     known = f": {', '.join(names[:20])}" if names else ""
     raise InvalidInput(
         "client.which_graph",
         f"the address names no graph, and {why}",
-        remedy=f"name it, by --graph ID or graph=ID{known}",
+        remedy=f"name a graph with --graph ID or graph=ID{known}",
         details={"graphs": names},
     )

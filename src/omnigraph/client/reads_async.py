@@ -196,7 +196,7 @@ class AsyncRemoteGraphAt(Requester):
     ) -> MigrationPlan:
         """Plan the steps from the schema at this target to another one; changes nothing."""
         if not is_branch_target(self._target):
-            raise not_served("plans for anything but a branch")
+            raise not_served("schema plans for targets other than branches")
         wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
         shown = await self.planned(wanted)
         said = post("/schema/plan", schema_body(wanted, self._target), repeatable=True)

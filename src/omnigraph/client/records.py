@@ -58,7 +58,7 @@ def _of_path(path: Path, format: str | None) -> bytes:  # noqa: A002
         data = path.read_bytes()
     except OSError as error:
         raise InvalidInput(
-            "file.unreadable", f"{path} cannot be read: {error.strerror or error}"
+            "file.unreadable", f"cannot read {path}:  {error.strerror or error}"
         ) from error
     return data if data.endswith(b"\n") or not data else data + b"\n"
 
@@ -104,5 +104,5 @@ def _refused(what: str) -> InvalidInput:
     return InvalidInput(
         "load.bad_source",
         f"{what} cannot be sent to a server",
-        remedy="send JSON lines, records or tables; the storage itself takes more",
+        remedy="use JSON lines, records or tables, or load into the storage directly",
     )

@@ -88,7 +88,7 @@ class RemoteRecoveries:
         raise not_served("the audit of recoveries")
 
     def pending(self) -> NoReturn:
-        raise not_served("the intents in flight")
+        raise not_served("listing unfinished writes")
 
 
 class RemoteGraphAt(_Blocking[AsyncRemoteGraphAt]):
@@ -119,7 +119,7 @@ class RemoteGraphAt(_Blocking[AsyncRemoteGraphAt]):
         return run(self.asynchronous.catalog())
 
     def indexes(self) -> NoReturn:
-        raise not_served("the coverage of indexes")
+        raise not_served("listing indexes")
 
 
 class RemoteGraph(RemoteGraphAt):
@@ -184,7 +184,7 @@ class RemoteGraph(RemoteGraphAt):
         return RemoteGraph(Connection(connection.transport, connection.address, seconds))
 
     def ensure_indices(self, **_: object) -> NoReturn:
-        raise not_served("the building of indexes")
+        raise not_served("building indexes")
 
     def refresh(self) -> NoReturn:
         raise not_served("recovery")

@@ -100,6 +100,6 @@ def _limits(budget: Budget) -> dict[str, Any]:
     """Encode a budget; the server applies the tighter of this and its own."""
     if budget.cancellation is not None:
         # Omitting it silently would change the behaviour of the request.
-        raise not_served("tokens to cancel with; see `operations`")
+        raise not_served("cancellation tokens (cancel by id with `operations`)")
     limits = {"rows": budget.rows, "seconds": budget.seconds, "memory_bytes": budget.memory_bytes}
     return {name: limit for name, limit in limits.items() if limit is not None}

@@ -76,8 +76,8 @@ class RemoteBaseline:
         except (ValueError, KeyError, TypeError):
             raise StorageFault(
                 "client.broken_stream",
-                "the baseline broke off before its last record",
-                remedy="discard what came and take it again",
+                "the baseline is incomplete: its last record is missing",
+                remedy="discard the output and request the baseline again",
             ) from None
         return RemoteBaseline(
             spooled, said["snapshot_commit_id"], said["resume_cursor"], tail_at + start

@@ -73,8 +73,8 @@ def unreachable(uri: str, error: Exception) -> errors.GraphError:
     """Return the error of a request that never reached the server, and had no effect."""
     return errors.StorageFault(
         "client.unreachable",
-        f"{uri} cannot be reached: {error or type(error).__name__}",
-        remedy="is the server running, and is the address right?",
+        f"cannot connect to {uri}:  {error or type(error).__name__}",
+        remedy="check that the server is running and that the address is correct",
     )
 
 
@@ -84,13 +84,15 @@ def lost_reply(uri: str, request: HttpRequest, error: Exception) -> errors.Graph
     key = request.headers.get("Idempotency-Key")
     if request.repeatable and key is None:
         return errors.StorageFault(
-            "client.no_answer", f"{uri} did not answer {what}: {error or type(error).__name__}"
+            "client.no_answer",
+            f"no response from {uri} to {what}:  {{error or type(error).__name__}}",
         )
     return errors.OutcomeUnknown(
         "client.outcome_unknown",
-        f"{uri} did not answer {what}; it may have been done: {error or type(error).__name__}",
-        remedy="look before doing it again"
+        f"no response from {uri} to {what}, which may have succeeded:  "
+        f"{error or type(error).__name__}",
+        remedy="check the graph before you repeat the request"
         if key is None
-        else f"repeat it with idempotency_key={key!r}: it will be done once",
+        else f"repeat it with idempotency_key={key!r}: it has an effect only once",
         details={} if key is None else {"idempotency_key": key},
     )

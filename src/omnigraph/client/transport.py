@@ -78,7 +78,7 @@ def _refusal(response: httpx.Response, content: bytes) -> tuple[str, Any]:
 def _require_open(http: httpx.Client | httpx.AsyncClient) -> None:
     if http.is_closed:
         raise InvalidInput(
-            "client.closed", "the connection to the server has been closed", remedy="connect again"
+            "client.closed", "the connection to the server is closed", remedy="connect again"
         )
 
 

@@ -110,11 +110,13 @@ class Authorizer:
             if not whole:
                 raise Forbidden(
                     "policy.denied",
-                    f"{self._guard.actor!r} sees only part of {target!r}, and may not "
-                    f"{action.value} what it does not see",
+                    f"{self._guard.actor!r} has a restricted view of {target!r}, and "
+                    f"{action.value} "
+                    "requires an unrestricted one",
                     details={"action": action.value, "actor": self._guard.actor, "branch": target},
-                    remedy="let somebody do it who sees all of it; entities that are seen can be "
-                    "changed by a mutation",
+                    remedy="ask an actor with an unrestricted view; visible entities can "
+                    "be changed by "
+                    "a mutation",
                 )
 
     def export_all(self, branches: Iterable[str]) -> Engine:

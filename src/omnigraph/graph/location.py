@@ -18,13 +18,13 @@ def parse_place(uri: object, storage_options: object = None) -> str:
     if not isinstance(place, str):
         raise InvalidInput(
             "uri.unsupported",
-            f"the place of a graph is a path or a URI, not {type(uri).__name__}",
-            remedy="Give a path, file:///absolute/path, or s3://bucket/prefix.",
+            f"the location of a graph must be a path or a URI, not {type(uri).__name__}",
+            remedy="use a path, file:///absolute/path, or s3://bucket/prefix",
         )
     if storage_options is not None and not _is_text_map(storage_options):
         raise InvalidInput(
             "uri.bad_options",
-            "storage_options is a mapping from texts to texts",
+            "storage_options must be a mapping from strings to strings",
             remedy='for example {"aws_region": "eu-central-1"}',
         )
     return place
@@ -44,7 +44,7 @@ def require_outside_graphs(root_uri: str) -> None:
             raise InvalidInput(
                 "graph.nested",
                 f"{root_uri} lies inside the graph {parent}",
-                remedy="choose a place outside of it",
+                remedy="choose a location outside of it",
             )
 
 

@@ -75,7 +75,7 @@ def init_graph(
     if durability not in DURABILITIES:
         raise InvalidInput(
             "graph.bad_durability",
-            f"durability {durability!r} is not known",
+            f"unknown durability level {durability!r}",
             remedy='choose "power" or "process"',
         )
     arm_from_environment()
@@ -237,7 +237,7 @@ def _read_text(path: str | Path, code: str, what: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, TypeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InvalidInput(code, f"the {what} {path} cannot be read: {why}") from error
+        raise InvalidInput(code, f"cannot read the {what} {path}: {why}") from error
 
 
 def _guard(policy: PolicySource, stamp: Stamp, actor: str | None) -> ActorPolicy:

@@ -89,8 +89,8 @@ class Budget:
             if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
                 raise InvalidInput(
                     "query.budget",
-                    f"a budget of {name}={limit!r} is none",
-                    remedy="use a number from 0 on, or None for no limit",
+                    f"invalid budget {name}={limit!r}",
+                    remedy="use a non-negative number, or None for no limit",
                 )
 
     def start(self, cancellation: Cancellation | None = None) -> Meter:
@@ -135,7 +135,7 @@ class Meter:
             raise GraphError(
                 "query.cancelled",
                 "the query was cancelled",
-                remedy="run it again if it is needed",
+                remedy="run it again if necessary",
             )
         now = self._monotonic()
         if now > self._deadline:
@@ -175,7 +175,7 @@ _REMEDIES = {
 def _exceeded(name: str, limit: float, actual: float) -> LimitExceeded:
     return LimitExceeded(
         f"query.{name.split('_', maxsplit=1)[0]}_limit",
-        f"the query exceeds its budget: {name} {actual}, allowed {limit}",
+        f"the query exceeds its budget: {name} {actual}, limit {limit}",
         details={"resource_limit": {"name": name, "limit": limit, "actual": actual}},
         remedy=_REMEDIES[name],
     )

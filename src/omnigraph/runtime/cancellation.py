@@ -68,7 +68,7 @@ def check_cancelled() -> None:
         raise GraphError(
             "operation.cancelled",
             "the operation was cancelled; nothing was changed",
-            remedy="run it again if it is needed",
+            remedy="run it again if necessary",
         )
 
 

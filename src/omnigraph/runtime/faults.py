@@ -116,7 +116,7 @@ def _raise() -> NoReturn:
 
 
 def _storage() -> NoReturn:
-    raise StorageFault("storage.injected", "the storage failed, as a test ordered")
+    raise StorageFault("storage.injected", "injected storage failure")
 
 
 def _kill() -> None:

@@ -25,4 +25,4 @@ def parse_json(text: str | bytes, **options: Any) -> Any:
     try:
         return json.loads(text, **options)
     except RecursionError as error:
-        raise ValueError("its values are nested too deeply") from error
+        raise ValueError("the nesting is too deep") from error

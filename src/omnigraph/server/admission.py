@@ -46,8 +46,8 @@ class Admission:
         return HttpProblem(
             429,
             "admission.actor_limit",
-            f"this actor has too much in flight: {name} {actual}, allowed {limit}",
-            remedy="wait for some of the writes to end",
+            f"too many concurrent writes of this actor: {name} {actual}, limit {limit}",
+            remedy="retry when some of the writes have ended",
             more={"resource_limit": {"name": name, "limit": limit, "actual": actual}},
             headers={"Retry-After": str(self._limits.actor_retry_seconds)},
         )

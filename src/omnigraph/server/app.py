@@ -59,13 +59,13 @@ def choose_access(*, tokens: bool, policy: bool, unauthenticated: bool) -> Serve
     if tokens and unauthenticated:
         raise InvalidInput(
             "serve.tokens_ignored",
-            "tokens are configured and --unauthenticated would ignore them",
-            remedy="leave one of them out",
+            "--unauthenticated conflicts with the configured tokens",
+            remedy="remove one of them",
         )
     if policy and not tokens:
         raise InvalidInput(
             "serve.policy_without_tokens",
-            "a policy needs to know who asks, and no tokens are configured",
+            "a policy requires tokens, and none are configured",
             remedy="set OMNIGRAPH_SERVER_BEARER_TOKEN or …_TOKENS_FILE",
         )
     if tokens:
@@ -75,7 +75,8 @@ def choose_access(*, tokens: bool, policy: bool, unauthenticated: bool) -> Serve
     raise InvalidInput(
         "serve.no_tokens",
         "no tokens are configured",
-        remedy="set OMNIGRAPH_SERVER_BEARER_TOKEN, or say --unauthenticated to serve everybody",
+        remedy="set OMNIGRAPH_SERVER_BEARER_TOKEN, or pass --unauthenticated to serve "
+        "without authentication",
     )
 
 
@@ -158,7 +159,9 @@ class Server:
                 operation.cancel()
         if pools.wait(limits.shutdown_cancel_seconds):
             return True
-        _log.error("calls do not end; leaving them behind", extra={"calls": pools.busy})
+        _log.error(
+            "abandoning calls that exceed the shutdown deadline", extra={"calls": pools.busy}
+        )
         return False
 
     # --- one request ---------------------------------------------------------------------------
@@ -225,7 +228,9 @@ class Server:
         raise HttpProblem(
             401,
             "token.wrong" if given else "token.missing",
-            "the bearer token is not known" if given else "a bearer token is needed",
+            "authentication failed: invalid bearer token"
+            if given
+            else "authentication required: no bearer token",
             remedy="send one Authorization: Bearer TOKEN",
             headers={
                 "WWW-Authenticate": f'{challenge}, error="invalid_token"' if given else challenge
@@ -246,7 +251,7 @@ class Server:
     def _find_graph(self, exchange: Exchange) -> None:
         served = self.service.registry.get(exchange.names["graph_id"])
         if served is None:
-            raise HttpProblem(404, "graph.missing", "there is no such graph")
+            raise HttpProblem(404, "graph.missing", "the graph does not exist")
         exchange.served = served
         exchange.graph = served.acting_as(exchange.actor)
 
@@ -317,8 +322,8 @@ def _require_sense(exchange: Exchange, found: ApiOperation) -> None:
             raise HttpProblem(
                 400,
                 f"request.{reason}_refused",
-                f"this operation does not take {header.name}",
-                remedy="see /openapi.json for the operations that do",
+                f"this operation does not support the header {header.name}",
+                remedy="see /openapi.json for the headers of each operation",
             )
         if given is None and header.required and header in found.headers:
             raise HttpProblem(400, f"request.{reason}_missing", f"{header.name} is needed")
@@ -328,7 +333,7 @@ async def _require_no_body(exchange: Exchange) -> None:
     if not exchange.has_body:
         return
     if await exchange.whole_body(exchange.service.limits.body_bytes_max):
-        raise HttpProblem(400, "request.unexpected_body", "this operation takes no body")
+        raise HttpProblem(400, "request.unexpected_body", "this operation does not accept a body")
 
 
 async def _answer_early(response: Response, receive: Receive, send: Send) -> None:

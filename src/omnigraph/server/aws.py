@@ -53,7 +53,7 @@ def read_secret(name: str, environment: Mapping[str, str]) -> str:
     found = _ask(url, signed, body)
     text = found.get("SecretString")
     if not isinstance(text, str):
-        raise _unreadable("it holds no text")
+        raise _unreadable("it has no text value")
     return text
 
 
@@ -98,7 +98,7 @@ def _region(name: str, environment: Mapping[str, str]) -> str:
         return parts[3]
     found = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
     if not found:
-        raise _unreadable("no region is known; set AWS_REGION")
+        raise _unreadable("no region; set AWS_REGION")
     return found
 
 
@@ -111,7 +111,7 @@ def _credentials(environment: Mapping[str, str]) -> Credentials:
     path = environment.get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
     url = environment.get("AWS_CONTAINER_CREDENTIALS_FULL_URI") or (path and _CONTAINER + path)
     if not url:
-        raise _unreadable("no credentials are known; set AWS_ACCESS_KEY_ID and its secret")
+        raise _unreadable("no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
     token = environment.get("AWS_CONTAINER_AUTHORIZATION_TOKEN")
     found = _ask(url, {"Authorization": token} if token else {})
     try:
@@ -122,7 +122,7 @@ def _credentials(environment: Mapping[str, str]) -> Credentials:
 
 def _ask(url: str, headers: Mapping[str, str], body: bytes | None = None) -> dict[str, str]:
     if urlsplit(url).scheme not in ("http", "https"):
-        raise _unreadable("its address is not one of the web")
+        raise _unreadable("its address is not an HTTP URL")
     request = urllib.request.Request(url, data=body, headers=dict(headers))  # noqa: S310 - checked above
     try:
         with urllib.request.urlopen(request, timeout=_SECONDS_MAX) as answer:  # noqa: S310
@@ -136,4 +136,4 @@ def _ask(url: str, headers: Mapping[str, str], body: bytes | None = None) -> dic
 
 
 def _unreadable(why: str) -> InvalidInput:
-    return InvalidInput("token.unreadable", f"the AWS secret cannot be read: {why}")
+    return InvalidInput("token.unreadable", f"cannot read the AWS secret: {why}")

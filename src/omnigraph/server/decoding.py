@@ -41,8 +41,10 @@ async def decode_body(operation: ApiOperation, exchange: Exchange) -> Any:
     except msgspec.ValidationError as error:
         raise _misfit("body", error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise HttpProblem(400, "request.bad_json", f"the body is not JSON: {reason}") from None
+        reason = "the nesting is too deep" if isinstance(error, RecursionError) else str(error)
+        raise HttpProblem(
+            400, "request.bad_json", f"the body is not valid JSON: {reason}"
+        ) from None
 
 
 def _decode(kind: type[Input], data: bytes) -> Any:
@@ -61,7 +63,7 @@ def _decode(kind: type[Input], data: bytes) -> Any:
         for older, name in kind.ALIASES.items():
             if older in given and name in given:
                 raise msgspec.ValidationError(
-                    f"`{name}` and `{older}` are the same field"
+                    f"`{older}` is a deprecated name of `{name}`; both are present"
                 ) from None
         said = {kind.ALIASES.get(name, name): value for name, value in given.items()}
         return msgspec.convert(said, kind)
@@ -75,7 +77,7 @@ def decode_query(operation: ApiOperation, raw: bytes) -> Any:
     if operation.query is None:
         if given:
             raise HttpProblem(
-                400, "request.unknown_parameter", "this operation takes no parameters"
+                400, "request.unknown_parameter", "this operation does not accept query parameters"
             )
         return None
     repeated = _lists(operation.query)
@@ -100,7 +102,9 @@ def _parameters(raw: bytes) -> dict[str, list[str]]:
         )
     except ValueError:
         raise HttpProblem(
-            400, "request.bad_query", "the query string is not NAME=VALUE&…, escaped"
+            400,
+            "request.bad_query",
+            "the query string is not of the form NAME=VALUE&…, percent-encoded",
         ) from None
     found: dict[str, list[str]] = {}
     for name, value in pairs:
@@ -127,6 +131,6 @@ def _misfit(where: str, error: msgspec.ValidationError) -> HttpProblem:
     return HttpProblem(
         400,
         "request.invalid",
-        f"the {where} does not fit: {error}",
+        f"invalid {where}: {error}",
         remedy="see /openapi.json",
     )

@@ -50,8 +50,8 @@ def _refused(given: str, accepted: str) -> HttpProblem:
     return HttpProblem(
         415,
         "request.content_encoding",
-        f"the content encoding {given[:80]!r} is not supported here",
-        remedy=f"send the body with one of: {accepted}",
+        f"the content encoding {given[:80]!r} is not supported",
+        remedy=f"use one of: {accepted}",
         headers={"Accept-Encoding": accepted},
     )
 
@@ -61,7 +61,7 @@ def decoded(body: RequestStream, codec: str | None, limit: int) -> Iterator[Deco
     """Decompress a body while it is read."""
     with open_stream(body) as (tap, stream):
         if codec is not None and codec_of(tap.peek(4)) != codec:
-            raise HttpProblem(400, "request.bad_encoding", f"the body is not {codec}")
+            raise HttpProblem(400, "request.bad_encoding", f"the body is not valid {codec} data")
         yield DecodedBody(stream, limit, name=body.name)
 
 
@@ -87,7 +87,7 @@ class DecodedBody:
             raise HttpProblem(
                 413,
                 "request.too_large",
-                f"the decompressed body is larger than {self._limit:,} bytes",
+                f"the decompressed body exceeds {self._limit:,} bytes",
                 more={
                     "resource_limit": {
                         "name": "request_bytes",

@@ -97,12 +97,12 @@ class Exchange:
         if found is None:
             return None
         if len(found) > 1:
-            raise HttpProblem(400, "request.repeated_header", f"the header {name} is given twice")
+            raise HttpProblem(400, "request.repeated_header", f"the header {name} is repeated")
         try:
             return found[0].decode("ascii").strip()
         except UnicodeDecodeError:
             raise HttpProblem(
-                400, "request.bad_header", f"the header {name} is not plain text"
+                400, "request.bad_header", f"the header {name} is not printable ASCII"
             ) from None
 
     @property
@@ -124,7 +124,7 @@ class Exchange:
             raise HttpProblem(
                 400,
                 "request.bad_deadline",
-                f"{DEADLINE.name} is a number of milliseconds, 1 to {_DEADLINE_MS_MAX}",
+                f"{DEADLINE.name} must be a number of milliseconds from 1 to {_DEADLINE_MS_MAX}",
             )
         self.deadline = SYSTEM_CLOCK.monotonic() + int(given) / 1000
 
@@ -174,7 +174,7 @@ class Exchange:
         message = await self.receive()
         if message["type"] == "http.disconnect":
             self.body_read = True
-            raise HttpProblem(400, "request.disconnected", "the sender went away")
+            raise HttpProblem(400, "request.disconnected", "the client disconnected")
         chunk: bytes = message.get("body", b"")
         self.size += len(chunk)
         if self.size > limit:
@@ -195,7 +195,7 @@ class Exchange:
             raise HttpProblem(
                 415,
                 "request.media_type",
-                f"the body is {given[:80] or 'of no type'!r}, not {wanted[0]}",
+                f"the body is {given[:80] or 'untyped'!r}, not {wanted[0]}",
                 remedy=f"send Content-Type: {wanted[0]}",
             )
 
@@ -289,8 +289,8 @@ class Exchange:
             raise HttpProblem(
                 504,
                 "request.deadline",
-                "the deadline passed before a thread was free; nothing was done",
-                remedy="try again, or wait longer",
+                "the deadline expired before a thread was free; nothing was done",
+                remedy="retry, or extend the deadline",
             )
         found = work(self.graph)
         return found if isinstance(found, bytes) else msgspec.json.encode(found)
@@ -329,13 +329,13 @@ async def _in_time(seconds: float) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise HttpProblem(408, "request.slow_body", "the body did not arrive in time") from None
+        raise HttpProblem(408, "request.slow_body", "timeout while receiving the body") from None
 
 
 def _too_large(limit: int, actual: int) -> HttpProblem:
     return HttpProblem(
         413,
         "request.too_large",
-        f"the body is larger than {limit:,} bytes",
+        f"the body exceeds {limit:,} bytes",
         more={"resource_limit": {"name": "request_bytes", "limit": limit, "actual": actual}},
     )

@@ -31,22 +31,25 @@ class Header:
 
 DEADLINE = Header(
     "Omnigraph-Deadline-Ms",
-    "Milliseconds after which nobody waits for the answer; a write that has begun is finished.",
+    "Deadline in milliseconds. A started write is completed after it.",
     schema=(("type", "integer"), ("minimum", 1), ("maximum", 86_400_000)),
 )
 IDEMPOTENCY_KEY = Header(
     "Idempotency-Key",
-    "Repeating the request with the same key has no second effect, for seven days.",
+    "A repeated request with the same key has no second effect for seven days.",
     schema=(("type", "string"), ("minLength", 1), ("maxLength", 255)),
 )
 IF_COMMIT = Header(
     "Omnigraph-If-Graph-Commit",
-    "Only while the branch is at this commit; otherwise 412.",
+    "Require the branch to be at this commit; otherwise 412.",
     required=True,
 )
 # The authenticated actor, in every response to a token; percent-encoded.
 ACTOR = b"omnigraph-actor"
 RANGE = Header("Range", "One range of bytes.")
-IF_RANGE = Header("If-Range", "The tag that the range is of; otherwise all is sent.")
-IF_MATCH = Header("If-Match", "Only this blob; otherwise 412.")
-IF_NONE_MATCH = Header("If-None-Match", "Only if it is another blob; otherwise 304.")
+IF_RANGE = Header(
+    "If-Range",
+    "The tag that the range refers to; otherwise the whole blob is sent.",
+)
+IF_MATCH = Header("If-Match", "Require this tag; otherwise 412.")
+IF_NONE_MATCH = Header("If-None-Match", "Require another tag; otherwise 304.")

@@ -19,7 +19,9 @@ def parse_bind(text: str) -> tuple[str, int]:
     host, mark, port = text.rpartition(":")
     if not mark or not host or not port.isdigit() or int(port[:6]) > 65_535:
         raise InvalidInput(
-            "serve.bad_bind", f"{text[:80]!r} is not HOST:PORT", remedy="write 127.0.0.1:8080"
+            "serve.bad_bind",
+            f"{text[:80]!r} is not of the form HOST:PORT",
+            remedy="use a form like 127.0.0.1:8080",
         )
     return host.strip("[]"), int(port)
 
@@ -65,6 +67,6 @@ def _typed_failure(bind: str) -> Iterator[None]:
         raise InvalidInput(
             "serve.cannot_bind",
             f"cannot listen on {bind}: {error.strerror or error}",
-            remedy="stop the process that uses the address, or choose another with --bind; "
-            "port 0 takes a free one",
+            remedy="stop the process that uses the address, or choose another one with --bind; "
+            "port 0 selects a free port",
         ) from error

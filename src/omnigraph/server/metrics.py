@@ -29,19 +29,19 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "omnigraph_requests",
-            "Requests that were answered.",
+            "Completed requests.",
             ("operation", "status"),
             registry=self._registry,
         )
         self._seconds = Histogram(
             "omnigraph_request_seconds",
-            "How long answering took.",
+            "Duration of requests in seconds.",
             ("operation",),
             buckets=_SECONDS,
             registry=self._registry,
         )
         self._in_flight = Gauge(
-            "omnigraph_requests_in_flight", "Requests being answered.", registry=self._registry
+            "omnigraph_requests_in_flight", "Requests in progress.", registry=self._registry
         )
         self._registry.register(_PoolFigures(pools))
         # Looking up a label costs more than counting.
@@ -73,7 +73,7 @@ class _PoolFigures:
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         busy = GaugeMetricFamily(
-            "omnigraph_pool_busy", "Calls in a pool, waiting ones included.", labels=["pool"]
+            "omnigraph_pool_busy", "Running and queued calls of a pool.", labels=["pool"]
         )
         threads = GaugeMetricFamily("omnigraph_pool_threads", "Threads of a pool.", labels=["pool"])
         for pool in self._pools.all:

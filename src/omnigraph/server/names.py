@@ -20,7 +20,7 @@ def parse_commit(given: str) -> str:
     if not is_ulid(text):
         raise InvalidInput(
             "commit.bad_id",
-            f"{given[:80]!r} is not the id of a commit",
+            f"{given[:80]!r} is not a commit id",
             remedy="see `GET …/commits`",
         )
     return text
@@ -38,8 +38,8 @@ def parse_target(branch: str | None, snapshot: str | None) -> str:
     if branch is not None:
         raise InvalidInput(
             "request.two_targets",
-            "both a branch and a snapshot are named",
-            remedy="name one of them",
+            "both a branch and a snapshot are given",
+            remedy="give one of them",
         )
     text = snapshot.strip()
     if is_ulid(text.upper()):

@@ -20,25 +20,25 @@ __all__ = ["document_text", "make_document"]
 
 _REF = "#/components/schemas/{name}"
 _STATUSES = {
-    400: "The request is wrong.",
-    401: "No token, or one that is not known.",
-    403: "Policy does not allow it; the body names the action.",
-    404: "It is not there.",
-    405: "Not a method of this path.",
-    408: "The body did not arrive in time.",
-    409: "The graph moved, or something exists already.",
-    410: "History that is needed was removed by cleanup.",
-    412: "The branch is not at the commit that was named.",
-    413: "A limit would be exceeded.",
+    400: "The request is invalid.",
+    401: "The token is missing or invalid.",
+    403: "The policy denies the operation; the body names the action.",
+    404: "It does not exist.",
+    405: "The path does not support the method.",
+    408: "Timeout while receiving the body.",
+    409: "The graph has changed concurrently, or an object exists already.",
+    410: "Cleanup has removed the required history.",
+    412: "The branch is not at the required commit.",
+    413: "The request exceeds a limit.",
     414: "The query string is too long.",
-    415: "The body is of another type.",
-    416: "The range lies outside.",
-    429: "Too many writes of this actor at once.",
-    500: "The server failed.",
-    503: "Not now, or the outcome is not known.",
-    504: "The time is up.",
+    415: "The media type of the body is not supported.",
+    416: "The range is not satisfiable.",
+    429: "Too many concurrent writes of this actor.",
+    500: "Internal server error.",
+    503: "The server is busy or stopping, or the outcome is unknown.",
+    504: "The deadline or the time budget has expired.",
 }
-_OTHERS = {206: "A part of it.", 304: "It has not changed."}
+_OTHERS = {206: "A range of the blob.", 304: "The blob has not changed."}
 _EVERYWHERE = (400, 401, 404, 500, 503)
 
 

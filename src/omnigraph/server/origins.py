@@ -52,8 +52,8 @@ class Origins:
             raise HttpProblem(
                 403,
                 "request.host_refused",
-                f"an unauthenticated server does not answer as {host[:80]!r}",
-                remedy="use the address that it is bound to, configure tokens, or start it with "
+                f"an unauthenticated server does not accept the host {host[:80]!r}",
+                remedy="use the bound address, configure tokens, or start the server with "
                 "--allow-host NAME",
             )
         origin = exchange.header("Origin")
@@ -67,8 +67,8 @@ class Origins:
             raise HttpProblem(
                 403,
                 "request.origin_refused",
-                f"an unauthenticated server does not answer pages of {(origin or '?')[:80]!r}",
-                remedy="configure tokens, or start it with --allow-origin ORIGIN",
+                f"an unauthenticated server does not accept the origin {(origin or '?')[:80]!r}",
+                remedy="configure tokens, or start the server with --allow-origin ORIGIN",
             )
 
     def allows(self, origin: str) -> bool:
@@ -163,6 +163,6 @@ def _listed_origin(text: str) -> str:
         raise InvalidInput(
             "serve.bad_origin",
             f"{text[:80]!r} is not an origin",
-            remedy="write SCHEME://HOST or SCHEME://HOST:PORT, without a path",
+            remedy="use SCHEME://HOST or SCHEME://HOST:PORT, without a path",
         )
     return origin

@@ -43,15 +43,15 @@ class Pool:
             raise HttpProblem(
                 503,
                 "server.busy",
-                f"the server has more {self.name} to do than it can queue",
-                remedy="try again in a moment",
+                f"the queue of {self.name} is full",
+                remedy="retry later",
                 headers={"Retry-After": str(self._limits.busy_retry_seconds)},
             )
         try:
             running = self._executor.submit(work)
         except RuntimeError:
             raise HttpProblem(
-                503, "server.stopping", "the server stops", remedy="try another one"
+                503, "server.stopping", "the server is shutting down", remedy="use another server"
             ) from None
         self._running.add(running)
         running.add_done_callback(self._running.discard)

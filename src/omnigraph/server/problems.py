@@ -78,7 +78,7 @@ def problem_of(error: BaseException) -> HttpProblem:
         case HttpProblem():
             return error
         case errors.StorageFault():
-            return _internal(error.code, "the storage of the graph failed")
+            return _internal(error.code, "the storage of the graph is not available")
         case GraphError():
             return HttpProblem(
                 _status_of(error),
@@ -89,7 +89,7 @@ def problem_of(error: BaseException) -> HttpProblem:
                 headers={"Retry-After": "1"} if isinstance(error, errors.OutcomeUnknown) else None,
             )
         case _:
-            return _internal("internal", "the server failed")
+            return _internal("internal", "internal server error")
 
 
 def _internal(reason: str, message: str) -> HttpProblem:
@@ -97,7 +97,7 @@ def _internal(reason: str, message: str) -> HttpProblem:
         500,
         reason,
         message,
-        remedy="tell the operator the request id; the log has what happened",
+        remedy="report the request id to the operator; the log has the details",
     )
 
 

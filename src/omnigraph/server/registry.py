@@ -114,7 +114,7 @@ def parse_graph_id(text: str) -> str:
     if not _GRAPH_ID.fullmatch(text) or text in _RESERVED:
         raise InvalidInput(
             "graph.bad_id",
-            f"{text[:80]!r} cannot be the id of a served graph",
+            f"{text[:80]!r} is not a valid graph id",
             remedy="name it: ID=PATH, with letters, digits and `-`, at most 64",
         )
     return text

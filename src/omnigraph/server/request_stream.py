@@ -46,7 +46,7 @@ class RequestStream:
             self._chunks.put(problem)
         except BaseException:
             self._chunks.put(
-                HttpProblem(503, "server.stopping", "the body was not read to its end")
+                HttpProblem(503, "server.stopping", "the body was not read completely")
             )
             raise
         else:

@@ -158,7 +158,7 @@ class StreamResponse(Response):
         try:
             await self._writing
         except Exception:  # noqa: BLE001 - whatever it was, the stream is cut
-            _log.exception("a stream broke off")
+            _log.exception("a stream was aborted")
             return False
         return True
 

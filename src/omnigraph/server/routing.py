@@ -44,10 +44,10 @@ class Router:
             raise HttpProblem(
                 405,
                 "request.bad_method",
-                f"{method[:20]} is not a method of this path",
+                f"the path does not support the method {method[:20]}",
                 headers={"Allow": ", ".join(sorted(allowed))},
             )
-        raise HttpProblem(404, "request.no_such_path", "there is nothing at this path")
+        raise HttpProblem(404, "request.no_such_path", "the path does not exist")
 
 
 def split_path(raw: bytes) -> list[str]:
@@ -56,9 +56,9 @@ def split_path(raw: bytes) -> list[str]:
     try:
         segments = [unquote_to_bytes(part).decode() for part in parts[1:]]
     except UnicodeDecodeError:
-        raise HttpProblem(400, "request.bad_path", "the path is not UTF-8") from None
+        raise HttpProblem(400, "request.bad_path", "the path is not valid UTF-8") from None
     if any("\x00" in segment for segment in segments):
-        raise HttpProblem(400, "request.bad_path", "the path holds a NUL")
+        raise HttpProblem(400, "request.bad_path", "the path contains a NUL character")
     return segments
 
 

@@ -112,7 +112,7 @@ def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server
     if broken and (request.require_all_graphs or not served):
         raise broken[0].error
     for each in broken:
-        _log.error("graph not served", extra={"graph": each.id}, exc_info=each.error)
+        _log.error("graph quarantined", extra={"graph": each.id}, exc_info=each.error)
     _require_distinct(served)
     lister = open_policy(request.server_policy)
     guard = None if lister is None else ActorPolicy(lister)
@@ -236,8 +236,8 @@ def warn_of_exposure(request: ServeRequest) -> None:
         return
     _log.warning("unauthenticated server on a network address", extra={"bind": request.bind})
     sys.stderr.write(
-        f"WARNING: {request.bind} is reachable from the network and --unauthenticated asks for no "
-        "token:\nWARNING: everybody who reaches this address can read and change every graph.\n"
+        f"WARNING: {request.bind} is reachable from the network without authentication:\n"
+        "WARNING: every client that reaches this address can read and change every graph.\n"
         "WARNING: set OMNIGRAPH_SERVER_BEARER_TOKEN, or bind to 127.0.0.1.\n"
     )
     sys.stderr.flush()
@@ -261,11 +261,11 @@ def _addresses(graphs: Sequence[str]) -> dict[str, str]:
             raise InvalidInput(
                 "serve.duplicate_id",
                 f"two graphs would be served as {graph_id!r}: {found[graph_id]} and {uri}",
-                remedy="give them ids: ID=PATH",
+                remedy="name them with ID=PATH",
             )
         found[graph_id] = uri
     if not found:
-        raise InvalidInput("serve.no_graph", "no graph is named", remedy="name one or several")
+        raise InvalidInput("serve.no_graph", "no graph given", remedy="pass one or several graphs")
     return found
 
 
@@ -291,7 +291,8 @@ def _require_distinct(served: Sequence[ServedGraph]) -> None:
         other = known.setdefault(each.graph.uri, each.id)
         if other != each.id:
             raise InvalidInput(
-                "serve.same_graph", f"{other!r} and {each.id!r} are one graph: {each.graph.uri}"
+                "serve.same_graph",
+                f"{other!r} and {each.id!r} are the same graph: {{each.graph.uri}}",
             )
 
 

@@ -118,7 +118,7 @@ class StoredQueries:
                     )
                 except GraphError as error:
                     found[query.name] = str(error)
-                    _log.warning("a stored query is broken", extra={"query": query.name})
+                    _log.warning("a stored query does not compile", extra={"query": query.name})
             self._checked = (schema, found)
         return self._checked[1]
 
@@ -142,14 +142,14 @@ def read_stored_queries(directory: Path, catalog: Catalog) -> StoredQueries:
                     "queries.duplicate",
                     f"query {query.name!r} stands in {found[query.name].source_name} "
                     f"and in {query.source_name}",
-                    remedy="a stored query is known by its name alone",
+                    remedy="names of stored queries must be unique",
                 )
             found[query.name] = query
     unknown = sorted(set(settings) - set(found))
     if unknown:
         raise InvalidInput(
             "queries.unknown",
-            f"{SETTINGS_FILE} is about {unknown[0]!r}, and no file has that query",
+            f"{SETTINGS_FILE} names {unknown[0]!r}, and no file contains that query",
         )
     return StoredQueries(found.values())
 
@@ -160,7 +160,7 @@ def _read_file(
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput("queries.unreadable", f"{path} cannot be read: {error}") from error
+        raise InvalidInput("queries.unreadable", f"cannot read {path}: {error}") from error
     source = Source(text, path.name)
     document = parse_queries(source)
     for query, ir in zip(
@@ -187,7 +187,7 @@ def _read_settings(path: Path) -> dict[str, dict[str, Any]]:
     try:
         found = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InvalidInput("queries.bad_settings", f"{path} cannot be read: {error}") from error
+        raise InvalidInput("queries.bad_settings", f"cannot read {path}: {error}") from error
     fits = isinstance(found, dict) and all(
         isinstance(said, dict)
         and all(isinstance(value, _SETTINGS.get(key, type(None))) for key, value in said.items())
@@ -196,7 +196,7 @@ def _read_settings(path: Path) -> dict[str, dict[str, Any]]:
     if not fits:
         raise InvalidInput(
             "queries.bad_settings",
-            f"{path} does not fit",
+            f"{path} is invalid",
             remedy='write {"query_name": {"expose": false, "tool_name": "…"}}',
         )
     return dict(found)

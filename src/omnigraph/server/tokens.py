@@ -45,7 +45,7 @@ class Tokens:
             raise InvalidInput(
                 "token.shared",
                 "two actors have the same token",
-                remedy="give every actor a token of its own",
+                remedy="use a separate token for every actor",
             )
         self._known = tuple(known)
 
@@ -94,8 +94,8 @@ def _parse(text: str, where: str) -> dict[str, str]:
     if not isinstance(found, dict) or not found:
         raise InvalidInput(
             "token.bad_source",
-            f"{where} does not hold tokens",
-            remedy='write {"actor": "token", …}, each actor once',
+            f"{where} is malformed",
+            remedy='the format is {"actor": "token", …}, with distinct actors',
         )
     return {actor: _checked(actor, token, where) for actor, token in found.items()}
 
@@ -103,7 +103,7 @@ def _parse(text: str, where: str) -> dict[str, str]:
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name twice")
+        raise ValueError("duplicate name")
     return found
 
 
@@ -111,13 +111,13 @@ def _checked(actor: str, token: object, where: str) -> str:
     if not _ACTOR.fullmatch(actor) or actor.startswith("omnigraph:"):
         raise InvalidInput(
             "token.bad_actor",
-            f"{where}: {actor[:80]!r} is not the name of an actor",
-            remedy="use up to 255 printable characters; names with `omnigraph:` are the system's",
+            f"{where}: {actor[:80]!r} is not a valid actor name",
+            remedy="use up to 255 printable characters; the prefix `omnigraph:` is reserved",
         )
     if not isinstance(token, str) or not _TOKEN.fullmatch(token):
         raise InvalidInput(
             "token.bad_token",
-            f"{where}: the token of {actor!r} is not a bearer token",
+            f"{where}: the token of {actor!r} is not a valid bearer token",
             remedy="use letters, digits and ._~+/=- only",
         )
     return token
@@ -129,5 +129,5 @@ def _read_file(path: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InvalidInput(
-            "token.unreadable", f"{_FILE_VARIABLE}: {path} cannot be read: {reason}"
+            "token.unreadable", f"{_FILE_VARIABLE}: cannot read {path}: {reason}"
         ) from None

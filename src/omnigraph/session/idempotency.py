@@ -93,7 +93,8 @@ def find_earlier(engine: Engine, branch: str, key: str, digest: str) -> Commit |
 def _require_key(key: object) -> None:
     if not isinstance(key, str) or not 1 <= len(key) <= _KEY_LENGTH_MAX or not _is_whole(key):
         raise InvalidInput(
-            "idempotency.bad_key", f"a key has 1 to {_KEY_LENGTH_MAX} whole characters"
+            "idempotency.bad_key",
+            f"a key must have 1 to {_KEY_LENGTH_MAX} characters, without lone surrogates",
         )
 
 

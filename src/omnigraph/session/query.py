@@ -95,7 +95,7 @@ def require_budget(budget: object) -> Budget:
         return budget
     raise InvalidInput(
         "query.budget",
-        f"a budget is a Budget, not {type(budget).__name__}",
+        f"budget must be a Budget, not {type(budget).__name__}",
         remedy="omnigraph.Budget(rows=…, seconds=…, memory_bytes=…)",
     )
 
@@ -108,7 +108,7 @@ def traversal_of(engine: Engine, request: QueryRequest) -> Access | None:
     mode = _MODES.get(str(asked))
     if mode is None:
         raise InvalidInput(
-            "query.traversal", f"there is no traversal mode {asked!r}", remedy="use csr or indexed"
+            "query.traversal", f"unknown traversal mode {asked!r}", remedy="use csr or indexed"
         )
     return mode
 

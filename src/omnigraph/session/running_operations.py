@@ -115,7 +115,7 @@ class RunningOperations:
             raise NotFound(
                 "operation.missing",
                 f"no operation {operation_id!r} is running",
-                remedy="it may have ended; list the operations",
+                remedy="it may have ended; list the running operations",
             )
         operation.cancel()
         return operation

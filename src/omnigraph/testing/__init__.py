@@ -1,1 +1,1 @@
-"""What tests of this package, and of programs that use it, share."""
+"""Test support for this package and for programs that use it."""

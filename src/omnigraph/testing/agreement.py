@@ -37,7 +37,7 @@ __all__ = ["Question", "agree", "outcome_of", "question_of", "same"]
 
 # The schema and the rows of a result, or "failed" and the code of the error.
 Outcome = tuple[Any, Any]
-# A sum that overflows is reported where it is computed; plans may filter its row away before.
+# An overflowing sum is reported where it is computed; a plan may discard its row earlier.
 _OVERFLOW: Outcome = ("failed", "query.sum_overflow")
 _CACHE_BYTES = 10**7
 
@@ -104,7 +104,7 @@ class Question:
 
 
 def question_of(engine: Engine, request: QueryRequest) -> Question:
-    """The read of a request with the rows of the snapshot that it names."""
+    """Build the question of a request, with the rows of its snapshot."""
     snapshot = engine.snapshot(request.target)
     prepared = prepare(engine, snapshot, request)
     call = call_of(engine, prepared, request)
@@ -113,7 +113,7 @@ def question_of(engine: Engine, request: QueryRequest) -> Question:
 
 
 def outcome_of(result: QueryResult) -> Outcome:
-    """The outcome of a result of the engine."""
+    """Return the outcome of a result of the engine."""
     return result.to_arrow().schema, result.rows()
 
 

@@ -1,4 +1,4 @@
-"""Many processes, each on a branch of its own, all writing to one table at once."""
+"""Concurrent writes of many processes, each on its own branch, to one table."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["Contention", "write_side_by_side"]
 
 @frozen
 class Contention:
-    """What became of every write."""
+    """The outcome of every write."""
 
     tries: tuple[StepOutcome, ...]
 
     @property
     def at_once(self) -> float:
-        """The share of writes that needed one attempt and one table commit."""
+        """The share of writes that needed one transaction and one table commit."""
         done = [outcome for outcome in self.tries if tuple(outcome.value[1:]) == (1, 1)]
         return len(done) / len(self.tries)
 
@@ -41,7 +41,7 @@ class Contention:
 
 
 def write_side_by_side(path: Path, *, processes: int = 8, writes: int = 20) -> Contention:
-    """Each process adds one person at a time to its branch, ``b0`` to ``b7``, named after it."""
+    """Run processes that each add people, one by one, to their own branch (``b0`` to ``b7``)."""
     engine = new_engine(path)
     names = [f"b{number}" for number in range(processes)]
     for name in names:

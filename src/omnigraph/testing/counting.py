@@ -1,4 +1,4 @@
-"""An object store that counts what it is asked."""
+"""An object store that counts its requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["CountingObjects"]
 class CountingObjects:
     """Counts requests by verb (GET, PUT, LIST, DELETE, HEAD) as a bucket would bill them.
 
-    A ``put_if_absent`` that loses costs a PUT and a GET, ``delete_prefix`` a LIST and a DELETE per
+    A ``put_if_absent`` that fails costs a PUT and a GET, ``delete_prefix`` a LIST and a DELETE per
     key.
     """
 

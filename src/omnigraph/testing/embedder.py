@@ -1,4 +1,4 @@
-"""Embeddings without a model: texts that share words lie near to each other."""
+"""Embeddings without a model: texts with common words have similar vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["WordEmbedder"]
 
 
 class WordEmbedder:
-    """The sum of a fixed direction per word and model, as a unit vector."""
+    """Adds a fixed direction per word and model, and normalises the sum."""
 
     def embed(self, texts: Sequence[str], *, model: str | None, dim: int) -> list[list[float]]:
         return [_embed(text, model or "", dim) for text in texts]

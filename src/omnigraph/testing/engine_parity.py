@@ -1,5 +1,6 @@
-"""Two graphs with the same contents, one loaded in process and one by Spark: what a load means is
-defined in process, and Spark must not mean anything else.
+"""Compares loads in process and by Spark on two graphs with the same contents.
+
+The load in process defines the semantics; the load by Spark must have the same.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ edge Mentions: Note -> Person @card(1..) {
 
 @dataclass(frozen=True)
 class LoadOutcome:
-    """How a load ended, in a form in which two engines can be compared."""
+    """The outcome of a load in a form that is comparable between engines."""
 
     ending: str
     counts: dict[str, Any] = field(default_factory=dict)
@@ -82,7 +83,7 @@ class Twins:
         self.order = SparkLoad()
 
     def write(self, name: str, *records: Any) -> str:
-        """A file of records; texts and bytes are written as they are."""
+        """Write a file of records; strings and bytes are written unchanged."""
         path = self.directory / name
         with path.open("wb") as file:
             for record in records:
@@ -97,7 +98,7 @@ class Twins:
         return str(path)
 
     def load(self, source: Any, mode: str = "merge", **options: Any) -> LoadOutcome:
-        """Load on both; they must agree on the verdict and on the contents."""
+        """Load into both graphs; outcomes and contents must be equal."""
         mine = self.load_on_spark(source, mode, **options)
         yours = outcome_of(lambda: self.local.load(source, mode=mode, **options))
         _require_equal(mine, yours)
@@ -153,17 +154,17 @@ _MINTED = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b")
 
 
 def _masked(key: str | None) -> str | None:
-    """An id, unless it was made up."""
+    """Mask a generated id."""
     return None if key is None else _MINTED.sub("minted", key)
 
 
 def _told(item: dict[str, Any]) -> str:
-    # How broken JSON is broken is told differently by a reader that sees less of it.
+    # Spark reads lines, so its parser reports other details of malformed JSON.
     return "" if item["rule"] == "json" else _MINTED.sub("minted", item["message"])
 
 
 def contents(graph: EmbeddedGraph, target: str = "main") -> dict[str, Counter[str]]:
-    """Everything in a graph, by type; ids only where they are not made up."""
+    """Return all entities of a graph by type, with generated ids masked."""
     snapshot = graph.engine.snapshot(target)
     found = {}
     for key, entity in snapshot.catalog.types.items():

@@ -1,7 +1,7 @@
-"""The page of error codes, out of the source: ``python -m omnigraph.testing.error_page``.
+"""Generates the page of error codes: ``python -m omnigraph.testing.error_page``.
 
-A code is what the first argument of an error says; where the message is put together at run time,
-the page shows ``…``. A test holds ``docs/errors.md`` equal to what this writes.
+A code is the first argument of an error. Parts of a message that are computed at run time appear as
+``…``. A test compares ``docs/errors.md`` with the output.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Code", "error_page", "raised_codes"]
 
 _SOURCE = Path(omnigraph.__file__).parent
 _KINDS = frozenset(errors.__all__) - {"GraphError", "InvariantBroken"}
-# What stands in the test kit is met by nobody else.
+# Users never meet errors of the test kit.
 _LEFT_OUT = frozenset({"testing"})
 _HEAD = """\
 # Error codes
@@ -41,7 +41,7 @@ at run time.
 
 @dataclass(frozen=True, slots=True, order=True)
 class Code:
-    """A code as the source raises it for the first time."""
+    """A code, with the message of its first occurrence in the source."""
 
     code: str
     kind: str
@@ -82,7 +82,7 @@ def _codes_of(tree: ast.AST) -> Iterator[Code]:
 
 
 def _text(node: ast.expr) -> str:
-    """What can be read of a text without running it."""
+    """Return the text of a string expression without evaluating it."""
     match node:
         case ast.Constant(value=None):
             return ""
@@ -97,7 +97,7 @@ def _text(node: ast.expr) -> str:
 
 
 def error_page() -> str:
-    """The page, as Markdown."""
+    """Return the page as Markdown."""
     return "\n".join([_HEAD, *_raised(), *_texts()]) + "\n"
 
 
@@ -115,7 +115,7 @@ def _raised() -> Iterator[str]:
 
 
 def _texts() -> Iterator[str]:
-    """Codes of findings in schemas and queries; each comes with its place in the text."""
+    """List the codes of findings in schemas and queries, which have a position."""
     yield "## In the text of a schema\n"
     yield from _table(
         ("Code", "Means"), ((each.value, _words(each.name)) for each in SchemaProblem)

@@ -1,4 +1,4 @@
-"""How many examples a generated test tries."""
+"""The number of examples of generated tests."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _WHOLE = 10
 
 
 def examples(few: int) -> int:
-    """So many in every run, and ten times as many where the sweeps are run whole."""
+    """Return settings for so many examples, and ten times as many in a whole run."""
     return few * _WHOLE if settings.get_current_profile_name() == "whole" else few

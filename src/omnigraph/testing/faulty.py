@@ -1,4 +1,4 @@
-"""An object store that fails on purpose: before the n-th request, or after it (a lost reply)."""
+"""An object store with injected faults: before the n-th request, or after it (a lost reply)."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ class ObjectVerb(StrEnum):
 
 
 class When(StrEnum):
-    BEFORE = "before"  # nothing happens
-    AFTER = "after"  # it happens, and the reply is lost
+    BEFORE = "before"  # not executed
+    AFTER = "after"  # executed, and the reply is lost
 
 
 @frozen
 class Fault:
-    """Fail the ``nth`` request (from 1) of a kind whose key starts with ``prefix``."""
+    """Fails the ``nth`` request (from 1) of a kind whose key starts with ``prefix``."""
 
     verb: ObjectVerb
     nth: int = 1
     when: When = When.BEFORE
     prefix: str = ""
-    # Every later one fails, too.
+    # Fail every later one as well.
     lasting: bool = False
 
 
 class FaultyObjects:
-    """Passes everything on, except for what its faults hit.
+    """Forwards all requests except those with a fault.
 
-    A lost reply of ``put_if_absent`` is met below the port, where the adapter reads back; seen from
-    above the port it is an error whose outcome is open, which is what happens here.
+    Below the port, the adapter reads back after a lost reply of ``put_if_absent``; this store sits
+    above the port, where a lost reply is an error with an unknown outcome.
     """
 
     def __init__(self, inner: ObjectStore, *faults: Fault) -> None:
@@ -58,12 +58,12 @@ class FaultyObjects:
         self.hits: list[tuple[ObjectVerb, str]] = []
 
     def add(self, fault: Fault) -> None:
-        """One more fault, counted from now on."""
+        """Add a fault, counted from now on."""
         self._faults.append(fault)
         self._seen.append(0)
 
     def heal(self) -> None:
-        """No more faults."""
+        """Remove all faults."""
         self._faults.clear()
         self._seen.clear()
 

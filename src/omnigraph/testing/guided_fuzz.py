@@ -1,6 +1,6 @@
-"""Fuzzing that is guided by coverage: an input that reaches new code is mutated further.
+"""Coverage-guided fuzzing: an input that reaches new code is mutated further.
 
-Hypothesis draws inputs without looking at the code under test; this loop looks at nothing else.
+Hypothesis draws inputs independently of the code under test; this loop is guided by it alone.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def fuzz(
     rounds: int,
     random: Random,
 ) -> list[str]:
-    """Feeds ``check`` with mutations of the seeds; returns those that reached new code.
+    """Call ``check`` with mutations of the seeds; return those that reach new code.
 
-    ``check`` raises when something is wrong; what it raises leaves this function with the input as
-    a note. ``package`` is the directory whose code is watched.
+    ``check`` raises on a failure, and the exception carries the input as a note. ``package`` is the
+    directory whose coverage is measured.
     """
     pool = list(seeds)
     words = sorted({word for seed in seeds for word in seed.split()})
@@ -60,7 +60,7 @@ def _run(check: Callable[[str], object], text: str) -> None:
 
 
 def _mutate(text: str, pool: Sequence[str], words: Sequence[str], random: Random) -> str:
-    """A few edits: cut, repeat, splice in a piece of another input, insert a word."""
+    """Apply a few edits: cut, repeat, splice in a slice of another input, insert a word."""
     for _ in range(random.randint(1, 4)):
         start = random.randint(0, len(text))
         end = min(len(text), start + random.choice((0, 1, 2, 5, 20)))
@@ -81,7 +81,7 @@ def _mutate(text: str, pool: Sequence[str], words: Sequence[str], random: Random
 
 @contextmanager
 def _arcs(directory: str) -> Iterator[set[_Arc]]:
-    """Collects the steps from line to line inside a directory, until the block ends."""
+    """Collects the line transitions inside a directory for the duration of the context."""
     seen: set[_Arc] = set()
 
     def enter_function(frame: FrameType, _event: str, _arg: object) -> Any:

@@ -1,7 +1,7 @@
 """Histories for tests: entities as plain dictionaries, written by a real writer and read back.
 
 A state is ``{type name: {entity id: {property name: value}}}``; an edge has ``from`` and ``to``
-among its properties, and what is NULL is left out.
+among its properties, and NULL properties are omitted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ State = dict[str, dict[str, dict[str, Any]]]
 
 
 class Write:
-    """Upserts whole entities and deletes others, in one commit; nodes go with their edges."""
+    """Upserts and deletes whole entities in one commit; nodes are deleted with their edges."""
 
     kind = WriterKind.LOAD
     reprepares = True
@@ -85,7 +85,7 @@ def write(
     *,
     branch: str = MAIN,
 ) -> Commit | None:
-    """Write entities; the commit, None when nothing changed."""
+    """Write entities; returns the commit, or None if nothing changed."""
     manifest = engine.attempts.run(WriteRequest(branch), Write(upserts or {}, deletes or {}))
     return manifest.commit if manifest else None
 
@@ -95,7 +95,7 @@ def branch_off(engine: Engine, name: str, source: str = MAIN) -> None:
 
 
 def state_of(engine: Engine, target: str = MAIN) -> State:
-    """Everything that a target holds."""
+    """Return the state of a target."""
     snapshot = engine.snapshot(target)
     return {
         entity.name: dict(_entities(entity, snapshot.table(entity.id).scan().to_pylist()))
@@ -104,7 +104,7 @@ def state_of(engine: Engine, target: str = MAIN) -> State:
 
 
 def apply_change(state: State, change: EntityChange) -> None:
-    """Do to a state what a change says; complains when the state is not what it should be."""
+    """Apply a change to a state, which must be the state before the change."""
     entities = state.setdefault(change.entity.name, {})
     before = entities.get(change.id)
     if before != image_values(change.before):

@@ -1,6 +1,6 @@
-"""Small graphs for tests: made, opened, written and read without a query language in between.
+"""Small graphs for tests: created, opened, written and read without a query language.
 
-The writers here are real ones: they go through the same attempt as a mutation or a load.
+The writers run the same transactions as a mutation or a load.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ __all__ = [
     "wide_schema",
 ]
 
-# Two kinds of nodes, so that one can be read while the other is written, and edges between nodes.
+# Two node types, so that one can be read while the other is written, and edges between them.
 SCHEMA = """
 node Person {
     name: String @key
@@ -78,7 +78,7 @@ edge Knows: Person -> Person {
 }
 """
 
-# Nobody waits a minute for an abandoned intent in a test.
+# Tests do not wait a minute for an abandoned intent.
 FAST = Limits(
     lease_wait_seconds=2.0,
     lease_term_seconds=0.5,
@@ -88,7 +88,7 @@ FAST = Limits(
 
 
 def wide_schema(types: int) -> str:
-    """A schema with many types."""
+    """Return a schema with many types."""
     return "\n".join(f"node T{number} {{\n    name: String @key\n}}" for number in range(types))
 
 
@@ -128,7 +128,7 @@ def open_engine(
     wrap_objects: Callable[[ObjectStore], ObjectStore] | None = None,
     wrap_tables: Callable[[TableStore], TableStore] | None = None,
 ) -> Engine:
-    """Open a graph as ``graph.open`` does, with the ports wrapped as a test wants them."""
+    """Open a graph as ``graph.open`` does, with ports that a test may wrap."""
     objects: ObjectStore = open_objects(str(uri), storage_options)
     durable = read_stamp(objects).settings.durability == "power"
     objects = open_objects(str(uri), storage_options, durable=durable)
@@ -151,10 +151,9 @@ def open_engine(
 
 
 class Add:
-    """Adds entities by id, to one table or to several in one commit.
+    """Adds entities by id, to one table or to several, in one commit.
 
-    The id of an edge is spelled ``from>to``. ``reads`` are types that the writer pretends to have
-    looked at.
+    The id of an edge has the form ``from>to``. ``reads`` extends the read set of the writer.
     """
 
     kind = WriterKind.MUTATION
@@ -191,7 +190,7 @@ class Add:
 
 
 class AddUnless(Add):
-    """Adds one entity unless another type has one of the same id: a decision on what was read."""
+    """Adds an entity unless another type contains its id, which is in the read set."""
 
     def __init__(self, key: str, *, to: str, unless: str) -> None:
         super().__init__({to: [key]}, reads=[unless])
@@ -205,7 +204,7 @@ class AddUnless(Add):
 
 
 class Remove:
-    """Removes entities of one type by id; nothing when none of them is there."""
+    """Removes entities of one type by id; a no-op if none of them exists."""
 
     kind = WriterKind.MUTATION
     reprepares = False
@@ -232,7 +231,7 @@ class Remove:
 
 
 def add(engine: Engine, ids: Iterable[str], *, branch: str = MAIN, to: str = "Person") -> CommitId:
-    """Add entities of one type; the id of the commit."""
+    """Add entities of one type; returns the id of the commit."""
     manifest = engine.attempts.run(WriteRequest(branch), Add({to: ids}))
     if manifest is None:
         raise ValueError("nothing to add")
@@ -240,13 +239,13 @@ def add(engine: Engine, ids: Iterable[str], *, branch: str = MAIN, to: str = "Pe
 
 
 def remove(engine: Engine, ids: Iterable[str], *, branch: str = MAIN) -> CommitId | None:
-    """Remove people; None when none of them was there."""
+    """Remove people; returns None if none of them exists."""
     manifest = engine.attempts.run(WriteRequest(branch), Remove("Person", ids))
     return manifest.commit.id if manifest else None
 
 
 def ids_of(engine: Engine, target: str = MAIN, *, of: str = "Person") -> list[str]:
-    """The ids of one type at a target, sorted; a duplicate shows twice."""
+    """Return the sorted ids of one type at a target, including duplicates."""
     column = table_of(engine, target, of=of).scan([ID.column]).column(ID.column)
     return sorted(column.to_pylist())
 
@@ -257,7 +256,7 @@ def table_of(engine: Engine, target: str = MAIN, *, of: str = "Person") -> Table
 
 
 def history(engine: Engine, target: str = MAIN) -> list[Commit]:
-    """The commits of a target, newest first."""
+    """Return the commits of a target, newest first."""
     return list(engine.lineage.history(engine.resolver.resolve(target)))
 
 

@@ -1,7 +1,7 @@
-"""A port that lets a test act between two requests, or lose a reply.
+"""Wraps a port to act between two requests, or to lose a reply.
 
-Races are won by luck with threads and by design with this: the test says what somebody else does
-just before the third ``put_if_absent``, or that the answer of the swap never arrives.
+It makes races deterministic: the test defines the concurrent action before the third
+``put_if_absent``, or discards the reply of the swap.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["Between", "Interruption", "Pause", "lose_reply"]
 
 @dataclass
 class Interruption:
-    """What happens around the ``nth`` call of a verb whose argument starts with ``prefix``."""
+    """An action around the ``nth`` call of a method whose first argument starts with ``prefix``."""
 
     verb: str
     action: Callable[[], object]
     nth: int = 1
     prefix: str = ""
     after: bool = False
-    # How many calls have matched, and whether the action has run.
+    # The number of matching calls, and whether the action has run.
     seen: int = 0
     done: bool = False
 
@@ -44,7 +44,7 @@ class Interruption:
 
 @dataclass
 class Between:
-    """Passes everything on to a port, with interruptions."""
+    """Forwards all calls to a port, with interruptions."""
 
     inner: Any
     interruptions: list[Interruption] = field(default_factory=list)
@@ -77,11 +77,11 @@ class Between:
 
 @dataclass
 class Pause:
-    """An action that stops the thread that meets it until the test resumes it."""
+    """An action that suspends its thread until the test resumes it."""
 
     reached: threading.Event = field(default_factory=threading.Event)
     resumed: threading.Event = field(default_factory=threading.Event)
-    # A test that fails must not leave a thread behind.
+    # A failing test must not leave a suspended thread.
     seconds_max: float = 60.0
 
     def __call__(self) -> None:
@@ -94,5 +94,5 @@ class Pause:
 
 
 def lose_reply() -> None:
-    """Before a request: it never arrived. After it: it was answered, and the answer got lost."""
+    """Fail like a lost request (before the call) or a lost reply (after it)."""
     raise StorageFault("storage.injected", "the connection broke, as a test ordered")

@@ -1,7 +1,7 @@
-"""A proxy in front of an S3 endpoint that counts what passes, whoever sends it.
+"""A counting proxy in front of an S3 endpoint, for all clients of a process.
 
-Lance and the object client have their own connections; only the wire sees both. Bytes are passed on
-as they are, so signatures stay valid.
+Lance and the object client have separate connections, so only a proxy sees both. Bytes are
+forwarded unchanged, so signatures stay valid.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BLOCK = 65_536
 class RequestLog:
     """The requests so far, as verb and path.
 
-    LIST is a GET that asks for keys, and DELETE may be a POST that names some.
+    LIST is a GET with a query for keys, and DELETE may be a POST with a list of keys.
     """
 
     requests: list[tuple[str, str]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class RequestLog:
 
 @contextmanager
 def counted(endpoint: S3Endpoint) -> Iterator[tuple[S3Endpoint, RequestLog]]:
-    """The same endpoint on another port, where requests are counted."""
+    """Serve the same endpoint on another port, and count its requests."""
     proxy = _Proxy(endpoint.port)
     proxy.start()
     try:
@@ -113,12 +113,12 @@ def _pump(source: socket.socket, sink: socket.socket, reader: _Requests | None) 
 
 
 class _Requests:
-    """Finds the request lines in what one client sends."""
+    """Finds the request lines in the byte stream of one client."""
 
     def __init__(self, log: RequestLog) -> None:
         self._log = log
         self._buffer = b""
-        # Bytes of the current body that are still to come.
+        # Remaining bytes of the current body.
         self._body = 0
 
     def feed(self, block: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Tables in memory: what a query reads, without a disk."""
+"""Read-only tables in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["MemorySource", "MemoryTable"]
 
 
 class MemoryTable:
-    """The reading half of a table."""
+    """Implements the reader of the table port."""
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows

@@ -1,12 +1,12 @@
-"""A simulated power cut: what would be on the disk if only synced things were.
+"""Simulates a power cut: computes the content of a disk that keeps only synced data.
 
-A file system promises two things only. The contents of a file are durable as of its last sync, and
-the names in a directory as of the last sync of that directory. ``PowerLossDisk`` watches the syncs
-of this process and can at any time build the tree that those two promises leave::
+A file system guarantees two things only: the content of a file is durable as of its last sync, and
+the names in a directory as of the last sync of that directory. ``PowerLossDisk`` records the syncs
+of this process and can at any time build the tree that these guarantees leave::
 
     with PowerLossDisk(root) as disk:
         ...                       # write
-        disk.cut_to(other)        # other is what a reboot would find
+        disk.cut_to(other)        # other is the disk after a reboot
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["PowerLossDisk"]
 
 @dataclass(slots=True)
 class _Durable:
-    """What the disk has promised, by inode."""
+    """The durable content of the disk, by inode."""
 
     contents: dict[int, bytes] = field(default_factory=dict)
     names: dict[int, dict[str, int]] = field(default_factory=dict)
@@ -42,14 +42,14 @@ class _Durable:
 
 
 class PowerLossDisk:
-    """Watches ``os.fsync`` below one directory. What exists at the start counts as durable."""
+    """Records ``os.fsync`` below one directory. Existing content counts as durable."""
 
     def __init__(self, root: str | Path) -> None:
         self._root = Path(root).resolve()
         self._durable = _Durable()
         self._lock = RLock()
         self._watching = ExitStack()
-        # Inodes must not be reused while they are remembered, so each gets one more name here.
+        # Recorded inodes must not be reused, so each gets an additional name here.
         self._kept = self._root.parent / f".power-{new_short_id()}"
         self._kept_directories: dict[int, int] = {}
 
@@ -84,17 +84,16 @@ class PowerLossDisk:
         shutil.rmtree(self._kept)
 
     def cut_to(self, target: str | Path, *, seed: int | None = None) -> None:
-        """Build in ``target`` what a reboot would find under the root.
+        """Build the content of the root after a reboot in ``target``.
 
-        Without a seed everything unsynced is lost. With one, each unsynced name and each unsynced
-        content is lost, kept, or torn, by a coin that the seed decides: a disk may have written
-        more than it promised.
+        Without a seed all unsynced data is lost. With one, each unsynced name and content is lost,
+        kept or torn at random: a disk may have written more than it guarantees.
         """
         with self._lock:
             parent = self._root.parent.stat().st_ino
             inode = self._durable.names.get(parent, {}).get(self._root.name)
             if inode is None:
-                return  # not even the name of the root was durable
+                return  # the name of the root itself is not durable
             self._rebuild(inode, self._root, Path(target), seed)
 
     def _rebuild(self, inode: int, live: Path, target: Path, seed: int | None) -> None:
@@ -149,7 +148,7 @@ class PowerLossDisk:
         names: dict[str, int] = {}
         for name in _names_of(path):
             if only is None or name in only:
-                # Others write meanwhile; a name that goes right now was not durable.
+                # Concurrent writers may remove a name; it was not durable.
                 with suppress(FileNotFoundError):
                     names[name] = self._keep_entry(path / name)
         self._durable.names[self._keep_directory(path)] = names

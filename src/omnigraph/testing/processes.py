@@ -1,14 +1,14 @@
-"""Processes that write to a graph and can be killed, stopped and continued.
+"""Processes that write to a graph and can be killed, suspended and resumed.
 
-What a process does is data: a tuple of steps, each a verb with arguments. The same steps can be
-played in the test's own process, so that an injected exception and a SIGKILL run the same script::
+The work of a process is data: a tuple of steps, each a verb with arguments. The same steps can run
+in the process of the test, so that an injected exception and a SIGKILL run the same script::
 
-    with Crew() as crew:
-        child = crew.start(Script(uri, (step("open"), step("add", ids={"Person": ["ada"]}))))
+    with ProcessGroup() as group:
+        child = group.start(Script(uri, (step("open"), step("add", ids={"Person": ["ada"]}))))
         outcomes = child.join()
 
-Children come from a fork server that has loaded everything and has touched no graph: a start costs
-milliseconds, and nothing that belongs to a graph is ever shared through a fork.
+Children are forked from a server that has imported all modules and has opened no graph: a start
+takes milliseconds, and no state of a graph is shared through a fork.
 """
 
 from __future__ import annotations
@@ -37,15 +37,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Child", "ProcessGroup", "Script", "ScriptStep", "StepOutcome", "play", "step"]
 
-# A child that is not done after this long hangs.
+# A child that has not ended after this long hangs.
 PATIENCE_SECONDS = 60.0
 _POLL_SECONDS = 0.005
 
 
 @frozen
 class Script:
-    """What a child does. ``fault`` is spelled as in ``OMNIGRAPH_FAULT``; it is armed when the step
-    ``arm`` is played, or before the first step when there is none."""
+    """The steps of a child.
+
+    ``fault`` has the syntax of ``OMNIGRAPH_FAULT``; it is armed by the step ``arm``, or before the
+    first step if there is none.
+    """
 
     uri: str
     steps: tuple[ScriptStep, ...]
@@ -78,7 +81,7 @@ class Child:
         return self.exit_code == -signal.SIGKILL
 
     def next(self) -> StepOutcome | None:
-        """The next outcome; None when there are no more."""
+        """Return the next outcome; None at the end."""
         if not self._replies.poll(PATIENCE_SECONDS):
             raise TimeoutError(f"child {self.pid} said nothing for {PATIENCE_SECONDS} s")
         try:
@@ -93,18 +96,18 @@ class Child:
             yield outcome
 
     def join(self) -> list[StepOutcome]:
-        """Wait for the end; all outcomes."""
+        """Wait for the end, and return all outcomes."""
         for _ in self:
             pass
         self._process.join(PATIENCE_SECONDS)
         return self.outcomes
 
     def go(self) -> None:
-        """Let a child pass its ``wait`` step."""
+        """Release a child from its ``wait`` step."""
         self._orders.send("go")
 
     def await_stop(self) -> None:
-        """Wait until it has stopped itself at a fault point."""
+        """Wait until the child has suspended itself at a fault point."""
         deadline = SYSTEM_CLOCK.monotonic() + PATIENCE_SECONDS
         while not self.is_stopped():
             if not self._process.is_alive() or SYSTEM_CLOCK.monotonic() > deadline:
@@ -127,7 +130,7 @@ class Child:
         return bool(self._process.is_alive())
 
     def end(self) -> None:
-        """Kill it if it lives, and wait for it."""
+        """Kill the child if it is alive, and wait for it."""
         self.kill()
         self._process.join(PATIENCE_SECONDS)
         self.close()
@@ -138,7 +141,7 @@ class Child:
             self._handle = None
 
     def _send(self, number: signal.Signals) -> None:
-        """Signal this very child; nobody when it is gone."""
+        """Send a signal to the child; a no-op if it has ended."""
         with suppress(ProcessLookupError):
             if self._handle is not None:
                 signal.pidfd_send_signal(self._handle, number)
@@ -147,7 +150,7 @@ class Child:
 
 
 class ProcessGroup:
-    """Starts children, and leaves none behind."""
+    """Starts children, and ends all of them on exit."""
 
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("forkserver")
@@ -171,7 +174,7 @@ class ProcessGroup:
         order, orders = self._context.Pipe(duplex=False)
         process = self._context.Process(target=_live, args=(script, reply, order), daemon=True)
         process.start()
-        # The child holds the only writing end now, so that its death is the end of the stream.
+        # Only the child holds the write end now, so its death ends the stream.
         reply.close()
         order.close()
         child = Child(process, replies, orders)
@@ -184,8 +187,9 @@ class ProcessGroup:
 
 
 def _handle_of(process: Any) -> int | None:
-    """A handle on a living child. Numbers of processes are used again, and soon: a signal by number
-    may hit a stranger.
+    """Return a handle on a living child.
+
+    Process ids are reused soon, so a signal to a number could reach another process.
     """
     if not hasattr(os, "pidfd_open"):
         return None
@@ -202,7 +206,7 @@ def _handle_of(process: Any) -> int | None:
 def _live(script: Script, reply: Connection, order: Connection) -> None:
     try:
         play(script.uri, script.steps, _Setting(script, reply, order))
-    except BaseException:  # a child that dies of a bug must say so
+    except BaseException:  # a bug of a child must be reported
         traceback.print_exc(file=sys.stderr)
         raise
     finally:
@@ -210,7 +214,7 @@ def _live(script: Script, reply: Connection, order: Connection) -> None:
 
 
 class _Setting:
-    """Where a script is played: outcomes go through a pipe, ``wait`` listens to one."""
+    """Runs a script: sends outcomes through a pipe, and ``wait`` reads from one."""
 
     def __init__(self, script: Script, reply: Connection, order: Connection) -> None:
         self.fault = script.fault

@@ -1,4 +1,4 @@
-"""What the fork server of ``crew`` loads once, so that no child has to."""
+"""Modules that the fork server of ``processes`` imports once for all children."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import warnings
 from omnigraph.adapters.lance.handles.imports import load_lance
 from omnigraph.testing.processes import ProcessGroup
 
-# Loading it loads everything that a child needs.
+# Imports everything that a child needs.
 __all__ = ["ProcessGroup"]
 
-# Lance warns about every fork. Here it has been imported and never used: it has no threads yet.
+# Lance warns about every fork. Here it is imported and unused, so it has no threads yet.
 warnings.filterwarnings("ignore", message="lance is not fork-safe")
 load_lance()

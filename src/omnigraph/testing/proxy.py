@@ -1,7 +1,7 @@
-"""A proxy in front of the S3 endpoint: it counts requests, and can lose a reply.
+"""A proxy in front of the S3 endpoint that counts requests and can lose a reply.
 
-Lance talks to the bucket itself, so its requests can only be seen from here. A lost reply is the
-meanest fault of a network: the server did the work and the client sees a broken connection.
+Lance has its own connections to the bucket, so a proxy is the only place to observe them. After a
+lost reply, the server has executed the request and the client sees a broken connection.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding"})
 
 @frozen
 class S3Request:
-    """One request: GET, PUT, LIST, DELETE, HEAD or POST, and the key (or prefix) that it names."""
+    """A request: GET, PUT, LIST, DELETE, HEAD or POST, with its key (or prefix)."""
 
     verb: str
     key: str
 
 
 class S3Proxy:
-    """What went through, and what to do to it."""
+    """The recorded requests, and the replies to lose."""
 
     def __init__(self, endpoint: S3Endpoint) -> None:
         self.endpoint = endpoint
@@ -44,19 +44,19 @@ class S3Proxy:
 
     @property
     def counts(self) -> Counter[str]:
-        """Requests by verb."""
+        """Return the number of requests by verb."""
         return Counter(request.verb for request in self.log)
 
     def reset(self) -> None:
         self.log.clear()
 
     def lose_reply(self, chosen: Callable[[S3Request], bool]) -> None:
-        """Carry out the next request that is chosen, then drop the connection without a reply."""
+        """Execute the next matching request, then close the connection without a reply."""
         with self._lock:
             self._lose.append(chosen)
 
     def seen(self, request: S3Request) -> bool:
-        """Note a request; whether its reply is to be lost."""
+        """Record a request; return whether its reply is lost."""
         with self._lock:
             self.log.append(request)
             for index, chosen in enumerate(self._lose):
@@ -68,7 +68,7 @@ class S3Proxy:
 
 @contextmanager
 def start_proxy(endpoint: S3Endpoint) -> Iterator[S3Proxy]:
-    """Run a proxy; ``proxy.endpoint`` is what clients should use."""
+    """Run a proxy; clients use ``proxy.endpoint``."""
 
     class Handler(_Handler):
         upstream_port = endpoint.port
@@ -87,7 +87,7 @@ def start_proxy(endpoint: S3Endpoint) -> Iterator[S3Proxy]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Passes a request on as it is: the signature covers the Host header, which stays."""
+    """Forwards a request unchanged: its signature covers the Host header."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -134,6 +134,6 @@ class _Handler(BaseHTTPRequestHandler):
         return S3Request(self.command, key)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Say nothing."""
+        """Suppress the access log of the standard library."""
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _pass_on  # noqa: N815 - the protocol's names

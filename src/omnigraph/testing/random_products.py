@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["product_reads"]
 
-# Slots of one component and of its inner blocks stay below the first slot of the next one.
+# Slots of one component and of its inner blocks precede the first slot of the next one.
 _SLOTS = 200
 
 
 @st.composite
 def _independent_blocks(draw: st.DrawFn) -> Block:
-    """Two or three patterns that share nothing, in one block."""
+    """Draw two or three patterns without common slots, in one block."""
     count = draw(st.sampled_from([2, 2, 3]))
     most = 2 if count == 2 else 1
     parts = [draw(blocks(first=_SLOTS * place, most=most)) for place in range(count)]
@@ -31,5 +31,5 @@ def _independent_blocks(draw: st.DrawFn) -> Block:
 
 
 def product_reads() -> st.SearchStrategy[ReadIR]:
-    """A read of a cross product, with or without aggregates."""
+    """Draw a read of a cross product, with or without aggregates."""
     return reads(_independent_blocks())

@@ -1,4 +1,4 @@
-"""A real S3 endpoint on loopback, for tests: SeaweedFS, whose conditional PUT is honest."""
+"""A real S3 endpoint on loopback: SeaweedFS, whose conditional PUT is correct."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _HOST = "127.0.0.1"
 _BUCKET = "omnigraph"
 _KEY, _SECRET = "loopback", "loopback-only"
 _START_SECONDS_MAX = 30.0
-# Every listener gets a port of its own; the worker looks for the admin's at this distance.
+# Every listener has its own port; the worker expects the admin's at this distance.
 _PORTS = ("master", "volume", "filer", "s3", "admin")
 _GRPC_OFFSET = 10_000
-# The shell reads from our pipe: when this process dies, however it dies, the server goes as well.
+# The shell reads from our pipe: the server ends with this process, even after a SIGKILL.
 _WATCHED = '"$@" & server=$!; cat > /dev/null; kill -9 $server'
 
 
 class S3Unavailable(RuntimeError):
-    """The endpoint did not start. Tests that need it fail; they never skip."""
+    """The endpoint did not start. Tests that need it fail and are never skipped."""
 
 
 @frozen
 class S3Endpoint:
-    """Where the endpoint listens and what it wants to hear."""
+    """The address of the endpoint and its credentials."""
 
     port: int
     bucket: str = _BUCKET
@@ -63,7 +63,7 @@ class S3Endpoint:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The same as variables, for child processes."""
+        """Return the environment variables for child processes."""
         return {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ALLOW_HTTP": "true",
@@ -75,7 +75,7 @@ class S3Endpoint:
 
 @contextmanager
 def start_s3(directory: Path) -> Iterator[S3Endpoint]:
-    """Run the server over an empty directory until the block ends."""
+    """Run the server on an empty directory for the duration of the context."""
     directory.mkdir(parents=True, exist_ok=True)
     ports = _free_ports()
     log = directory / "server.log"
@@ -114,7 +114,7 @@ def _command(directory: Path, ports: Mapping[str, int]) -> list[str]:
         "-admin.ui=false",
         "-s3.port.iceberg=0",
         "-s3.port.lance=0",
-        # Relative: the name of a socket may not be longer than about 100 characters.
+        # Relative: the path of a socket is limited to about 100 characters.
         "-filer.localSocket=filer.sock",
         "-s3.localSocket=s3.sock",
         *arguments,
@@ -126,8 +126,8 @@ def _environment() -> dict[str, str]:
     return inherited | {
         "AWS_ACCESS_KEY_ID": _KEY,
         "AWS_SECRET_ACCESS_KEY": _SECRET,
-        # It needs about 160 MiB. Below that it collects garbage all the time, also when it is idle,
-        # and every request costs four times as much.
+        # It needs about 160 MiB. With less it collects garbage continuously, even when idle, and
+        # every request takes four times as long.
         "GOMEMLIMIT": "512MiB",
         "GOMAXPROCS": "2",
     }
@@ -142,7 +142,7 @@ def _binary() -> str:
 
 
 def _free_ports() -> dict[str, int]:
-    """Ports whose companion at the fixed distance is free as well."""
+    """Return free ports whose companions at the fixed distance are free as well."""
     ports: dict[str, int] = {}
     with ExitStack() as held:
         for name in _PORTS:
@@ -177,8 +177,10 @@ def _wait_until_ready(server: subprocess.Popen[bytes], port: int, log: Path) -> 
 
 
 def _bucket_stands(port: int) -> bool:
-    """The server answers before it has made the bucket, and refuses unsigned questions either way:
-    so it is asked properly."""
+    """Whether the bucket exists.
+
+    Unsigned requests fail before and after its creation, with different statuses.
+    """
     endpoint = S3Endpoint(port)
     try:
         open_objects(endpoint.uri("ready"), endpoint.storage_options).list("")
@@ -191,7 +193,7 @@ def _server_answers(port: int) -> bool:
     connection = http.client.HTTPConnection(_HOST, port, timeout=2)
     try:
         connection.request("HEAD", f"/{_BUCKET}")
-        # 403: it is there, and we did not sign.
+        # 403: the bucket exists, and the request is not signed.
         return connection.getresponse().status in {200, 403}
     except OSError:
         return False

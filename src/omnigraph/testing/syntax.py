@@ -1,4 +1,4 @@
-"""Comparing syntax trees of either language without regard to where they stood in a text."""
+"""Compares syntax trees of either language without positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Tree = TypeVar("_Tree")
 
 
 def strip_spans(tree: _Tree) -> _Tree:
-    """The same tree with every span replaced by one and the same; a missing span stays missing."""
+    """Replace every span of a tree by the same one; a missing span stays missing."""
     stripped: Any = _strip(tree)
     return stripped  # type: ignore[no-any-return] # the shape is the tree's own
 

@@ -1,7 +1,7 @@
-"""Everything that must be true of a graph on disk, whatever happened to its writers.
+"""Checks a graph on disk against the invariants, whatever happened to its writers.
 
-``check_graph`` walks a graph and says in plain words what is broken. It trusts no cache: refs,
-manifests, schemas and pins are read again from storage.
+``check_graph`` reads refs, manifests, schemas and pins from storage, without any cache, and returns
+descriptions of all violations.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ __all__ = ["check_graph", "require_whole"]
 
 
 def require_whole(engine: Engine) -> None:
-    """Fail with everything that is broken."""
+    """Fail with all violations."""
     problems = check_graph(engine)
     if problems:
         raise AssertionError("the graph is broken:\n  " + "\n  ".join(problems))
 
 
 def check_graph(engine: Engine) -> list[str]:
-    """Every broken invariant that can be seen from disk; an empty list means that all hold.
+    """Return the violations that are visible on disk; empty if all invariants hold.
 
-    A writable graph is swept first, because what dead writers left may be there until then.
+    Recovery runs first on a writable graph, because intents of dead writers are legitimate until
+    then.
     """
     walk = _Walk(engine)
     for step in _STEPS:
@@ -60,7 +61,7 @@ def check_graph(engine: Engine) -> list[str]:
 class _Walk:
     engine: Engine
     problems: list[str] = field(default_factory=list)
-    # Incarnation → its manifests from the first to the newest.
+    # Incarnation → its manifests, oldest first.
     chains: dict[str, list[Manifest]] = field(default_factory=dict)
     ruling: dict[str, BranchRef] = field(default_factory=dict)
     homes: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -70,7 +71,7 @@ class _Walk:
         self.problems.append(problem)
 
     def manifest(self, incarnation: str, version: int) -> Manifest:
-        """Read from storage, past every cache."""
+        """Read a manifest from storage, bypassing caches."""
         rows = self.engine.root.tables.read_version(layout.manifest_path(incarnation), version)
         return from_rows(incarnation, version, rows)
 
@@ -104,7 +105,7 @@ def _refs(walk: _Walk) -> None:
     numbered: dict[str, list[BranchRef]] = {}
     for key in objects.list(layout.BRANCHES):
         if "/" not in key.removeprefix(f"{layout.BRANCHES}/"):
-            continue  # of format 1; a power cut may bring it back
+            continue  # of format 1; a power cut may restore it
         try:
             ref = BranchRef(**parse_json(objects.get(key)))
         except MALFORMED as error:
@@ -122,7 +123,7 @@ def _refs(walk: _Walk) -> None:
 
 
 def _check_numbers(walk: _Walk, name: str, found: list[BranchRef]) -> None:
-    """Refs are numbered from 1 without a gap and alternate: opened, deleted, opened, ..."""
+    """Check that refs are numbered from 1 without gaps, alternating opened and deleted."""
     if [ref.number for ref in found] != list(range(1, len(found) + 1)):
         walk.say(f"branch {name}: refs are numbered {[ref.number for ref in found]}")
     for before, after in itertools.pairwise(found):
@@ -142,7 +143,7 @@ def _check_numbers(walk: _Walk, name: str, found: list[BranchRef]) -> None:
 
 
 def _read_chain(walk: _Walk, ref: BranchRef) -> None:
-    """All manifests of an incarnation, held against the rules between neighbours."""
+    """Read all manifests of an incarnation, and check the rules between neighbours."""
     if ref.incarnation in walk.chains:
         return
     tables = walk.engine.root.tables
@@ -187,7 +188,7 @@ def _check_link(walk: _Walk, before: Manifest, after: Manifest) -> None:
 
 
 def _settle_home(walk: _Walk, manifest: Manifest) -> None:
-    """A commit has one home."""
+    """Check that a commit has one home."""
     home = (manifest.incarnation, manifest.version)
     if (manifest.commit.ref.incarnation, manifest.commit.ref.version) != home:
         walk.say(f"commit {manifest.commit.id} at {home} names another home")
@@ -197,7 +198,7 @@ def _settle_home(walk: _Walk, manifest: Manifest) -> None:
 
 
 def _voids(walk: _Walk) -> None:
-    """What was declared void is nowhere in history."""
+    """Check that no void operation is in the history."""
     for chain in walk.chains.values():
         for void in {void for manifest in chain for void in manifest.voids}:
             if void.operation in walk.homes:
@@ -222,7 +223,7 @@ def _schemas(walk: _Walk) -> None:
 
 
 def _pins(walk: _Walk) -> None:
-    """Every pin of every commit opens as what it says, and its ids are unique."""
+    """Check that every pin of every commit opens with its rows, and that its ids are unique."""
     pins = {
         (pin.path, pin.version, pin.fingerprint): pin
         for chain in walk.chains.values()
@@ -281,7 +282,7 @@ def _tags(walk: _Walk) -> None:
 
 
 def _lineage(walk: _Walk) -> None:
-    """The derived index tells the same story as the manifests."""
+    """Check that the derived lineage equals the manifests."""
     for head in walk.open_heads():
         told = [commit.id for commit in walk.engine.lineage.history(head)]
         chain = walk.chains[head.incarnation]

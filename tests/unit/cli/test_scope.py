@@ -213,7 +213,7 @@ def test_a_server_with_several_graphs_wants_one_named(cli: Cli, url: str, token:
     outcome = cli("status", "--server", url)
     assert (outcome.code, "[client.which_graph]" in outcome.err) == (1, True)
     assert "names no graph, and the server has 2\n" in outcome.err
-    assert "help: name it, by --graph ID or graph=ID: others, people" in outcome.err
+    assert "help: name a graph with --graph ID or graph=ID: others, people" in outcome.err
 
 
 def test_a_server_knows_who_writes(

@@ -274,7 +274,7 @@ def test_stored_queries_are_listed_and_invoked(remote: RemoteGraph) -> None:
     found = remote.invoke_query("person", {"name": "Ada"})
     assert found.to_json()["rows"] == [{"p.name": "Ada", "p.born": "1815-12-10"}]
     assert remote.invoke_query("add_person", {"name": "Grace"}).to_json()["affected_nodes"] == 1
-    with pytest.raises(errors.NotFound, match="no stored query"):
+    with pytest.raises(errors.NotFound, match="does not exist"):
         remote.invoke_query("nothing")
 
 
@@ -346,7 +346,7 @@ def test_open_takes_the_address_of_a_server(graph: Graph, url: str) -> None:
         assert found.uri == f"{url}/graphs/people"
     with pytest.raises(errors.InvalidInput, match="policy"):
         omnigraph.open(url, policy="preset:team")
-    with pytest.raises(errors.InvalidInput, match="'token' is about a graph behind a server"):
+    with pytest.raises(errors.InvalidInput, match="'token' applies to graphs behind a server"):
         omnigraph.open(graph.uri, token=TOKEN)
 
 

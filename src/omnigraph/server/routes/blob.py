@@ -100,7 +100,7 @@ async def _find(exchange: Exchange) -> Blob:
     )
     wanted = exchange.header(IF_MATCH.name)
     if wanted is not None and not _lists(wanted, found):
-        raise HttpProblem(412, "blob.changed", "the blob is not the one that If-Match names")
+        raise HttpProblem(412, "blob.changed", "the blob does not have the tag of If-Match")
     return found
 
 

@@ -60,7 +60,7 @@ async def get_commit_changes(exchange: Exchange) -> Response:
                 ops=asked.op,
             ).to_json()
         except Forbidden:
-            raise NotFound("commit.missing", f"there is no commit {commit_id}") from None
+            raise NotFound("commit.missing", f"commit {commit_id} does not exist") from None
 
     return await exchange.read(work)
 

@@ -60,9 +60,7 @@ async def get_entities(exchange: Exchange) -> Response:
     try:
         kind = EntityKind(exchange.names["kind"])
     except ValueError:
-        raise HttpProblem(
-            404, "request.no_such_path", "entities are of the kinds node and edge"
-        ) from None
+        raise HttpProblem(404, "request.no_such_path", "the kind must be node or edge") from None
 
     def work(graph: EmbeddedGraph, out: ResponseStream) -> None:
         engine = graph.gate.export(target)

@@ -110,7 +110,7 @@ def _load(graph: Graph, data: Any, said: dict[str, Any]) -> Any:
 
 def _to_spark(problem: HttpProblem) -> HttpProblem:
     problem.remedy = (
-        "load it with Spark, which has no such limit: "
+        "use Spark, which has no such limit: "
         "omnigraph load GRAPH --data FILE --mode MODE --engine spark"
     )
     limit = problem.more.get("resource_limit")

@@ -34,7 +34,7 @@ async def readyz(exchange: Exchange) -> Response:
     """Report whether the server accepts requests."""
     service = exchange.service
     if service.stopping:
-        raise HttpProblem(503, "server.stopping", "the server is stopping")
+        raise HttpProblem(503, "server.stopping", "the server is shutting down")
     registry = service.registry
     return _json(
         ReadinessOutput(
@@ -66,7 +66,7 @@ async def list_graphs(exchange: Exchange) -> Response:
     if guard is None:
         raise Forbidden(
             "policy.denied",
-            "nobody may graph_list: no policy of the server says who",
+            "`graph_list` is denied: the server has no policy that allows it",
             details={"action": Action.GRAPH_LIST.value},
             remedy="serve with --server-policy FILE",
         )

@@ -100,7 +100,7 @@ def _find(exchange: Exchange) -> StoredQuery:
     except Forbidden:
         found = None
     if found is None:
-        raise HttpProblem(404, "query.missing", f"there is no stored query {name[:80]!r}")
+        raise HttpProblem(404, "query.missing", f"stored query {name[:80]!r} does not exist")
     return found
 
 
@@ -127,7 +127,7 @@ async def _read(exchange: Exchange, found: StoredQuery) -> Response:
 async def _change(exchange: Exchange, found: StoredQuery) -> Response:
     asked: InvokeInput = exchange.body
     if asked.snapshot is not None:
-        raise HttpProblem(400, "query.snapshot", "a mutation is of a branch, not of a snapshot")
+        raise HttpProblem(400, "query.snapshot", "a mutation requires a branch, not a snapshot")
     branch = parse_branch(asked.branch)
     if_commit, key = exchange.if_commit, exchange.idempotency_key
     exchange.require(Action.CHANGE, branch=branch)
@@ -161,7 +161,7 @@ def _in_words_for(graph: EmbeddedGraph, target: str, found: StoredQuery) -> Iter
             raise
         raise Forbidden(
             "policy.denied",
-            f"stored query {found.name!r} is about more than you see",
+            f"stored query {found.name!r} refers to hidden types or properties",
             details={"query": found.name},
-            remedy="whoever keeps the policy can show you what it is about",
+            remedy="ask the administrator of the policy for the details",
         ) from None
