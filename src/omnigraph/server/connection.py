@@ -25,7 +25,7 @@ __all__ = ["BoundedProtocol", "bounded_protocol"]
 # response with it, so a little more is read and discarded.
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 2**20
-# The parser cannot be stopped within a piece, so a piece holds few requests.
+# The parser cannot be stopped within a slice, so a slice holds few requests.
 _PIECE_BYTES = 4 * 2**10
 _STATUS_LINES = {400: "400 Bad Request", 431: "431 Request Header Fields Too Large"}
 
@@ -36,7 +36,7 @@ def bounded_protocol(limits: ServerLimits) -> type[BoundedProtocol]:
 
 
 class _Flow(FlowControl):
-    """Leaves bytes in the socket while the backlog holds some, whoever asks for more."""
+    """Leaves bytes in the socket while the backlog is not empty, whoever resumes reading."""
 
     held = False
 
@@ -54,7 +54,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _refused = False
     # The response to a refused request, while requests before it are being answered.
     _refusal = b""
-    # Bytes that wait for their turn to be parsed: at most one read of the socket.
+    # Bytes that wait to be parsed: at most one read of the socket.
     _backlog = b""
     # Whether the parser is between the first byte of a request and the end of its headers.
     _in_head = True
@@ -78,7 +78,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser in pieces that cannot exceed a limit before it is checked."""
+        """Feed the parser in slices, so that a limit is checked before it can be exceeded."""
         if self._refused:
             self._discard(data)
             return
@@ -101,7 +101,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return len(self.pipeline) >= self.limits.pipelined_requests_max
 
     def _hold(self, rest: bytes) -> None:
-        """Keep bytes until the requests before them are answered."""
+        """Keep bytes until the previous requests are answered."""
         self._backlog = rest
         self.flow.held = bool(rest)
         if rest:
@@ -118,7 +118,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # --- refusing ------------------------------------------------------------------------------
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the framework's name for it
-        """Refuse what the parser does not understand."""
+        """Refuse a request that the parser rejects."""
         self._refuse(
             400,
             "request.malformed",
@@ -136,7 +136,7 @@ class BoundedProtocol(HttpToolsProtocol):
         )
 
     def _refuse(self, status: int, reason: str, message: str, remedy: str) -> None:
-        """Answer the requests before this one, then this one, then close."""
+        """Answer the previous requests, refuse this one, and close the connection."""
         if self._refused:
             return
         self._refused = True
@@ -148,7 +148,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._send_refusal()
 
     def _drop_incomplete(self) -> None:
-        """End the request whose body is being refused; its operation sees a disconnect."""
+        """Abort the request whose body is being refused; its operation sees a disconnect."""
         cycle: Any = self.cycle
         if cycle is None or not cycle.more_body:
             return
@@ -185,7 +185,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._header_count += 1
-        # Trailers are counted and dropped: no operation has any, and the request is running.
+        # Trailers are counted and dropped: no operation uses any, and the request is running.
         if self._in_head and self._header_count <= self.limits.headers_max:
             super().on_header(name, value)
 
@@ -259,7 +259,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _wait(self) -> None:
         self._wait_no_more()
-        # As long as a connection may be idle: that wait is part of this one.
+        # As long as the keep-alive timeout, which is part of this wait.
         self._waiting = self.loop.call_later(self.timeout_keep_alive, self._give_up)
 
     def _wait_no_more(self) -> None:

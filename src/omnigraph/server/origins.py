@@ -1,8 +1,8 @@
-"""Which hosts and origins an unauthenticated server answers.
+"""Restricts the hosts and origins that an unauthenticated server answers.
 
-A server without tokens is open to every process that reaches it, and a browser reaches it on behalf
-of any page that it shows: by a plain form, and after DNS rebinding under a name of the page's own.
-Both arrive with a Host or an Origin that is not the server's.
+A server without tokens is open to every process that reaches it, including a browser on behalf of
+any page: by a plain form, or after DNS rebinding under a name of the page's own. Both arrive with a
+Host or an Origin that is not the server's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Origins", "is_loopback", "parse_host"]
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-# A page of another site cannot send these. Values that are not known are refused.
+# A page of another site cannot send these. Unknown values are refused.
 _OWN_SITES = frozenset({"same-origin", "none"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LABEL = r"[A-Za-z0-9_-]{1,63}"
@@ -34,19 +34,19 @@ _PORT_MAX = 65_535
 
 
 class Origins:
-    """The hosts and origins of one server. ``hosts`` and ``origins`` come from the operator."""
+    """The hosts and origins of one server; the operator may add ``hosts`` and ``origins``."""
 
     def __init__(
         self, bind_host: str, hosts: Iterable[str] = (), origins: Iterable[str] = ()
     ) -> None:
         self._hosts = {_normal_host(bind_host), *(_listed_host(each) for each in hosts)}
-        # A wildcard address names no host: then every literal address is the server's own. A page
-        # cannot have one as its name, so it does not help DNS rebinding.
+        # A wildcard address names no host, so every literal address is the server's own. DNS
+        # rebinding cannot use one, since the name of a page is no literal address.
         self._any_address = _is_wildcard(bind_host)
         self._origins = frozenset(_listed_origin(each) for each in origins)
 
     def require_own(self, exchange: Exchange) -> None:
-        """403 for a request under another name, or from the page of another origin."""
+        """Raise 403 for a request to another host, or from a page of another origin."""
         host = exchange.header("Host")
         if host is not None and not self._is_own(host):
             raise HttpProblem(
@@ -93,8 +93,8 @@ def parse_host(text: str) -> str | None:
 def _parse_authority(text: str) -> tuple[str, int | None] | None:
     """Return host and port.
 
-    The grammar is strict: a lenient URL parser drops what it does not understand, such as the text
-    after ``[::1]``, and so takes one host for another.
+    The grammar is strict: a lenient URL parser ignores unexpected text, such as that after
+    ``[::1]``, and would accept a wrong host.
     """
     found = _AUTHORITY.fullmatch(text)
     if found is None:
@@ -124,7 +124,7 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _normal_host(host: str) -> str:
-    """Addresses have several spellings; the one of ``ipaddress`` is compared."""
+    """Normalise an address, which has several spellings."""
     address = _address(host)
     return host.lower() if address is None else str(address)
 
@@ -135,7 +135,7 @@ def _is_wildcard(host: str) -> bool:
 
 
 def _is_same(origin: str, host: str | None) -> bool:
-    """Whether an origin is the one that the request went to; a proxy may have ended the TLS."""
+    """Whether an origin is the host of the request; a proxy may terminate TLS."""
     if host is None:
         return False
     return _normal_origin(origin) in {_normal_origin(f"{each}://{host}") for each in _DEFAULT_PORTS}

@@ -1,4 +1,4 @@
-"""Steps: what a test lets a process do, as data."""
+"""Steps of a test process, as data."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 
-# The points that a short write passes, in their order.
+# The fault points of a short write, in order.
 WRITE_POINTS = tuple(
     point
     for point in faults.POINTS
@@ -74,10 +74,10 @@ def step(verb: str, **arguments: Any) -> ScriptStep:
 
 @frozen
 class StepOutcome:
-    """How a step ended.
+    """The outcome of a step.
 
-    ``done``: acknowledged. ``failed``: a definite failure. ``unknown``: it may have landed. A step
-    without an outcome died with its process.
+    ``done``: acknowledged. ``failed``: a definite failure. ``unknown``: it may have been published.
+    A step without an outcome died with its process.
     """
 
     step: ScriptStep
@@ -92,7 +92,7 @@ class StepOutcome:
 
 
 class Setting(Protocol):
-    """Where steps are played."""
+    """The environment in which steps run."""
 
     fault: str
     limits: Limits
@@ -104,7 +104,7 @@ class Setting(Protocol):
 
 
 class Here:
-    """Plays in this very process and keeps the outcomes."""
+    """Runs steps in this process and keeps their outcomes."""
 
     def __init__(self, fault: str = "", limits: Limits = FAST) -> None:
         self.fault = fault
@@ -116,13 +116,13 @@ class Here:
         self.outcomes.append(outcome)
 
     def wait(self) -> None:
-        """Nobody else has to be waited for."""
+        """Return at once: there is no parent process to wait for."""
 
 
 def play(
     uri: str, steps: Sequence[ScriptStep], setting: Setting, engine: Engine | None = None
 ) -> None:
-    """Play steps one after the other; a failing one does not end the play."""
+    """Run steps in order; a failing step does not end the run."""
     stage = _Stage(uri, setting, engine)
     if not any(item.verb == "arm" for item in steps):
         stage.arm()
@@ -205,7 +205,7 @@ def _wait(stage: _Stage) -> None:
 
 
 def _unguarded(stage: _Stage) -> None:
-    """Switch off what only saves wasted work."""
+    """Disable the lease and other optimisations that only avoid redundant work."""
     stage.engine.attempts.locks.enabled = False
     stage.engine.attempts.lease.enabled = False
 
@@ -219,14 +219,14 @@ def _add(
     reprepares: bool = True,
     long: bool = False,
 ) -> str | None:
-    """The message of the commit says what it added, so that lineage can be held against tables."""
+    """Add entities; the commit message lists them, so that lineage can be compared with tables."""
     message = json.dumps({name: list(keys) for name, keys in ids.items()})
     writer = Add(ids, reads=reads, reprepares=reprepares)
     return stage.write(WriteRequest(branch, message=message), writer, long=long)
 
 
 def _add_counted(stage: _Stage, **arguments: Any) -> tuple[str | None, int, int]:
-    """Add, and tell how often a table and a manifest were tried; the graph was opened counted."""
+    """Add entities; report the table commits and manifest swaps of a counted graph."""
     tables = stage.engine.root.tables
     if not isinstance(tables, Between):
         raise TypeError("open the graph with `counted`")
@@ -286,14 +286,14 @@ def _merge(
 
 
 def _revert(stage: _Stage, *, target: str = MAIN) -> str | None:
-    """Undo the commit at the head of a target, on main."""
+    """Revert the commit at the head of a target, on main."""
     commit = stage.engine.snapshot(target).commit_id
     done = revert(stage.engine, PickRequest(commit)).commit
     return done.id if done else None
 
 
 def _pick(stage: _Stage, *, target: str) -> str | None:
-    """Do on main what the commit at the head of a target did."""
+    """Cherry-pick the commit at the head of a target to main."""
     commit = stage.engine.snapshot(target).commit_id
     done = cherry_pick(stage.engine, PickRequest(commit)).commit
     return done.id if done else None
@@ -310,7 +310,7 @@ def _evolve(stage: _Stage, *, schema: str, branch: str = MAIN) -> str | None:
 
 
 def _clone(stage: _Stage, *, suffix: str) -> int:
-    """Copy the graph to the same place with something added to its name."""
+    """Copy the graph to its path with a suffix."""
     options = stage.setting.storage_options or None
     target = f"{stage.uri}{suffix}"
     return clone_graph(stage.uri, target, storage_options=options, incremental=True).commits
@@ -334,7 +334,7 @@ def _sleep(stage: _Stage, *, seconds: float) -> None:
 
 
 def age(path: Path, internal_schema_version: int) -> None:
-    """Turn a graph that nobody has open back into what an older build left on disk."""
+    """Convert a closed graph to the format of an older build."""
     if internal_schema_version != 1:
         raise ValueError(f"no such format: {internal_schema_version}")
     refs = path / layout.BRANCHES

@@ -1,7 +1,7 @@
-"""Random small graphs and random reads on them, for tests that hold one evaluation against another.
+"""Random small graphs and random reads, for comparisons of evaluators.
 
-Reads are made as IR, so that shapes come up which nobody would write: hops between the same two
-slots, conditions on nothing, blocks inside blocks, edges as the start of a pattern.
+Reads are generated as IR, which covers unusual shapes: hops between the same two slots, constant
+conditions, nested blocks, edges as the start of a pattern.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ _MANY = ParamRef("many", ListType(Scalar.I64), nullable=False)
 
 _IDS = ("a", "b", "ab", "Z", "ä", "it's", "100%", "x" * 40)
 _TEXTS = ("", "a", "ab", "b", "B", "ä", "a\u0308", "a%b", "it's", "\0", "\uffff", "\U00010000")
-# Of several words and alphabets, with what means something to patterns.
+# Several words and alphabets, with the special characters of patterns.
 _LONG_TEXTS = (
     "graph data",
     "a Graph",
@@ -209,10 +209,10 @@ def _cells(draw: st.DrawFn, entity: EntityType) -> dict[str, Any]:
 
 @st.composite
 def graphs(draw: st.DrawFn) -> RandomGraph:
-    """A few people, fewer cities, and edges between them, loops and parallels included."""
+    """Draw a few people, fewer cities, and edges between them, loops and parallels included."""
     types = CATALOG.types
     people = draw(st.lists(st.sampled_from(_IDS), min_size=1, max_size=5, unique=True))
-    # Both kinds of nodes use the same ids on purpose.
+    # Both node types use the same ids on purpose.
     cities = draw(st.lists(st.sampled_from(_IDS), min_size=1, max_size=3, unique=True))
     (handle,) = (prop.column for prop in types[_PERSON].properties if prop.name == "handle")
     rows: dict[TypeId, list[dict[str, Any]]] = {
@@ -249,7 +249,7 @@ def _refs(slots: Sequence[EntitySlot]) -> list[PropertyRef]:
         found += [
             PropertyRef(each.slot, prop.id, prop.dtype, nullable=prop.nullable)
             for prop in entity.properties
-            # A query cannot read one.
+            # Queries cannot read blobs.
             if prop.dtype != ScalarType(Scalar.BLOB)
         ]
     return found
@@ -262,13 +262,13 @@ def _comparable(dtype: DataType) -> Any:
     return STRING if isinstance(dtype, EnumType) else dtype
 
 
-# Literals at the borders of what a column can hold, and beyond them.
+# Literals at the borders of the range of a column, and beyond.
 _LARGE = (2**31, 2**53 + 1, -(2**40), 2**63 - 1, -(2**63))
 _BORDERS = (1.5, 0.1, -1e300, _F32_MAX, 3.4028236e38, 1e-46, float(2**63), float(2**64))
 
 
 def _constants(dtype: DataType) -> st.SearchStrategy[Expr]:
-    """Constants that a value of the type may be compared with, typed NULLs among them."""
+    """Draw constants that are comparable with the type, including typed NULLs."""
     own = (st.none() | _values(dtype)).map(lambda value: Const(value, dtype))
     if is_numeric(dtype):
         whole = st.sampled_from([0, 2, *_LARGE]).map(lambda n: Const(n, I64))
@@ -330,7 +330,7 @@ def _conditions(slots: Sequence[EntitySlot]) -> st.SearchStrategy[Expr]:
 
 @st.composite
 def _hops(draw: st.DrawFn, nodes: Sequence[EntitySlot]) -> Hop | None:
-    """A hop between slots that it fits, or none when there are none."""
+    """Draw a hop between matching slots, or none without any."""
     edge = draw(st.sampled_from(CATALOG.edges))
     sources = [each.slot for each in nodes if each.type_id == edge.source]
     targets = [each.slot for each in nodes if each.type_id == edge.target]
@@ -356,7 +356,7 @@ def blocks(
     depth: int = 1,
     most: int = 3,
 ) -> Block:
-    """A pattern of a few nodes and bound edges; it may reach out to the slots around it."""
+    """Draw a pattern of a few nodes and bound edges, which may refer to outer slots."""
     count = min(draw(st.sampled_from([0, 1, 2, 2] if outer else [1, 2, 2, 3])), most)
     slots = [
         EntitySlot(
@@ -385,7 +385,7 @@ def blocks(
 
 @st.composite
 def _inner_conditions(draw: st.DrawFn, outer: Sequence[EntitySlot], first: int, depth: int) -> Expr:
-    """Whether or how many, alone or inside a longer condition."""
+    """Draw an existence or count condition, alone or inside a longer condition."""
     block = draw(blocks(outer, first, depth))
     exists = Exists(block, draw(st.booleans()))
     match draw(st.integers(0, 3)):
@@ -404,7 +404,7 @@ def _inner_conditions(draw: st.DrawFn, outer: Sequence[EntitySlot], first: int, 
 
 @st.composite
 def _folded(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> tuple[AggregateFunc, Expr, DataType]:
-    """A fold, what it folds, and the type of the outcome."""
+    """Return an aggregate, its operand and the type of its result."""
     func = draw(st.sampled_from(list(AggregateFunc)))
     refs = [ref for ref in _refs(slots) if not isinstance(ref.dtype, ListType | VectorType)]
     if func in (AggregateFunc.SUM, AggregateFunc.AVG):
@@ -446,7 +446,7 @@ def _aggregates(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> Aggregate:
 
 @st.composite
 def reads(draw: st.DrawFn, match: st.SearchStrategy[Block] | None = None) -> ReadIR:
-    """A read of any shape that does not search."""
+    """Draw a read of any shape without search."""
     block = draw(blocks() if match is None else match)
     slots = block.slots
     shown: st.SearchStrategy[Expr] = st.sampled_from(
@@ -454,7 +454,7 @@ def reads(draw: st.DrawFn, match: st.SearchStrategy[Block] | None = None) -> Rea
     )
     exprs: list[Expr] = []
     for place in range(draw(st.integers(1, 3))):
-        # Every block has slots of its own.
+        # Every block has its own slots.
         inner = blocks(slots, 50 + 20 * place, 0)
         folds_of = inner.flatmap(lambda asked: _block_folds(asked, slots))
         exprs.append(draw(shown | shown | folds_of))
@@ -483,7 +483,9 @@ def reads(draw: st.DrawFn, match: st.SearchStrategy[Block] | None = None) -> Rea
 def _order_keys(
     draw: st.DrawFn, exprs: Sequence[Expr], slots: Sequence[EntitySlot], *, grouped: bool
 ) -> OrderKey:
-    """Folded rows are ordered by what they show, as the compiler demands."""
+    """Draw the order of a read; aggregated rows are ordered by result columns, as the compiler
+    requires.
+    """
     choices: list[Expr] = [*exprs] if grouped else [*exprs, *_refs(slots)]
     single = [
         expr for expr in choices if not isinstance(type_of(expr), ListType | VectorType | None)

@@ -104,7 +104,7 @@ def test_no_token_is_kept_in_plain_text() -> None:
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="cannot be read") as told:
+    with pytest.raises(InvalidInput, match="cannot read") as told:
         read_tokens({FILE: str(tmp_path / "nope")})
     assert told.value.code == "token.unreadable"
 
@@ -226,8 +226,8 @@ def test_the_region_of_an_arn_and_the_role_of_a_container_are_used(aws: dict[str
         ({AWS: "unknown"}, "answers 400"),
         ({"AWS_REGION": ""}, "no region"),
         ({"AWS_ACCESS_KEY_ID": ""}, "no credentials"),
-        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, "cannot be read"),
-        ({"AWS_ENDPOINT_URL": "file:///etc/passwd"}, "cannot be read"),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, "cannot read"),
+        ({"AWS_ENDPOINT_URL": "file:///etc/passwd"}, "cannot read"),
     ],
 )
 def test_a_secret_that_cannot_be_read_is_told_without_secrets(
