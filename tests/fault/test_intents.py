@@ -283,6 +283,57 @@ def test_an_intent_with_any_field_replaced_blocks_nobody(
     engine.recovery.intents.remove(intent.id)
 
 
+def leaves(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """The places of all values that hold no others."""
+    inner: list[tuple[object, object]] = []
+    if isinstance(value, dict):
+        inner = sorted(value.items())
+    elif isinstance(value, list):
+        inner = list(enumerate(value))
+    for key, child in inner:
+        yield from leaves(child, (*path, key))
+    if not inner:
+        yield path
+
+
+WRONG: tuple[object, ...] = (None, 10**30, -1, "x", [], {}, 1.5)
+
+
+def test_a_complete_intent_with_one_wrong_value_blocks_nobody_and_publishes_nothing(
+    tmp_path: Path, crew: ProcessGroup, pytestconfig: pytest.Config
+) -> None:
+    """A complete intent is rolled forward: a schema that does not exist, or a name that is a
+    number, would reach the manifest or stop every open."""
+    path = tmp_path / "graph"
+    add(new_engine(path), ["old"])
+    left_by(crew, path, "attempt.confirmed", "new")
+    saved = {file.name: file.read_bytes() for file in (path / layout.RECOVERY).iterdir()}
+    (name,) = (name for name in saved if name.count(".") == 1)
+    places = list(leaves(json.loads(saved[name])))
+    cases = [(suffix, place, wrong) for suffix in saved for place in places for wrong in WRONG]
+    engine = open_engine(path, read_only=True)
+    head = engine.resolver.resolve("main").commit.id
+    for suffix, place, wrong in cases if pytestconfig.getoption("--whole") else cases[::11]:
+        body = json.loads(saved[suffix])
+        inner = body
+        for key in place[:-1]:
+            inner = inner[key]
+        if inner[place[-1]] == wrong:
+            continue
+        inner[place[-1]] = wrong
+        for kept, text in saved.items():
+            altered = json.dumps(body, sort_keys=True).encode() if kept == suffix else text
+            (path / layout.RECOVERY / kept).unlink(missing_ok=True)
+            (path / layout.RECOVERY / kept).write_bytes(altered)
+        open_engine(path)
+        assert engine.resolver.resolve("main").commit.id == head, (suffix, place, wrong)
+    for kept, text in saved.items():
+        (path / layout.RECOVERY / kept).write_bytes(text)
+    engine = open_engine(path)
+    assert ids_of(engine) == ["new", "old"]
+    require_whole(engine)
+
+
 def test_a_kept_intent_is_reported_once_by_every_opener(
     tmp_path: Path, engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:

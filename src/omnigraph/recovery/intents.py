@@ -13,6 +13,7 @@ the commit that it will publish:
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
@@ -36,8 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["INTENT_FORMAT", "Armed", "Intent", "IntentKeys", "IntentStore", "PlannedTable"]
 
-# 1: a confirmation was a list of pins. 2: it is the intent with the pins reached.
-INTENT_FORMAT = 2
+# 1: a confirmation was a list of pins. 2: it is the intent with the pins reached. 3: a digest.
+INTENT_FORMAT = 3
+_DIGEST_SINCE = 3
 
 
 @frozen
@@ -71,7 +73,7 @@ class Intent:
             "hoped": _pins_to_json(self.hoped),
             "publication": _publication_to_json(self.publication),
         }
-        return json.dumps(body, sort_keys=True).encode()
+        return json.dumps({**body, "digest": _digest(body)}, sort_keys=True).encode()
 
     @staticmethod
     def from_bytes(text: bytes) -> Intent:
@@ -79,6 +81,7 @@ class Intent:
         try:
             body = parse_json(text)
             _require_known_format(body["format"])
+            _require_unaltered(body)
             return Intent(
                 _publication_from_json(body["publication"]),
                 tuple(PlannedTable(TypeId(t["type_id"]), Pin(**t["pin"])) for t in body["tables"]),
@@ -215,6 +218,19 @@ _PARTS = {
 def _require_known_format(found: int) -> None:
     if found > INTENT_FORMAT:
         raise ValueError(f"format {found} is newer than {INTENT_FORMAT}")
+
+
+def _digest(body: Mapping[str, Any]) -> str:
+    """Hash an intent. A roll-forward publishes its values, so none of them may be damaged."""
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def _require_unaltered(body: Mapping[str, Any]) -> None:
+    if body["format"] < _DIGEST_SINCE and "digest" not in body:
+        return
+    written = {name: value for name, value in body.items() if name != "digest"}
+    if body["digest"] != _digest(written):
+        raise ValueError("its digest does not match its contents")
 
 
 def _with(keys: IntentKeys, part: str) -> IntentKeys:
