@@ -153,7 +153,7 @@ def test_a_batch_that_is_right_gives_the_same_graph_in_every_mode(twins: Twins) 
     found = twins.load(
         twins.write(
             "b.ndjson",
-            person("ann", age=31),
+            person("ann", age=31, mail=None),
             person("dan", mail="ann@x"),
             edge("LivesIn", "dan", '["no","1"]'),
             edge("LivesIn", "ann", '["no","1"]', from_day="2026-02-03"),
@@ -169,6 +169,59 @@ def test_a_batch_that_is_right_gives_the_same_graph_in_every_mode(twins: Twins) 
     # A note needs a mention, but not after it was replaced by another one.
     notes = (note("n5", "five"), edge("Mentions", "n5", "dan"))
     assert twins.load(twins.write("d.ndjson", *notes), "overwrite").ending == "done"
+
+
+UPSERTS = {
+    "stored values stay": (person("ann", age=31), person("new", mood="sad"), person("ben")),
+    "explicit nulls clear": (person("ann", mail=None, age=None), person("dan", mail="ann@x")),
+    "earlier records count": (
+        person("dan", age=1, mail="d@x"),
+        person("ann", mood="sad"),
+        person("dan", age=2),
+        person("ann", age=None),
+        person("dan", mood="glad"),
+    ),
+    "a deletion between begins anew": (
+        person("ann", mood="sad"),
+        gone("Person", "ann"),
+        person("ann", age=7),
+        edge("LivesIn", "ann", '["no","1"]'),
+    ),
+    "kept values are unique": (person("ann", age=1), person("dan", mail="ann@x")),
+    "required values are named or stored": (
+        {"type": "Note", "id": "n1", "data": {"tags": ["z"]}},
+        {"type": "Note", "id": "n2", "data": {"tags": ["y"]}},
+    ),
+    "required values of new entities": (
+        note("n2", "two"),
+        gone("Note", "n1"),
+        {"type": "Note", "id": "n1", "data": {"tags": ["z"]}},
+    ),
+    "edges keep what they have": (
+        edge("LivesIn", "ann", '["no","1"]', from_day="2026-02-03"),
+        edge("LivesIn", "ann", '["no","1"]'),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UPSERTS)
+def test_a_merge_keeps_what_it_does_not_name(twins: Twins, case: str) -> None:
+    assert twins.load(twins.write("start.ndjson", *START), "append").ending == "done"
+    # Chunks of about one record, so that values are inherited across chunks.
+    twins.order = SparkLoad(split_bytes=100, chunk_bytes=100)
+    twins.load(twins.write("upsert.ndjson", *UPSERTS[case]), "merge")
+
+
+def test_columns_that_a_file_does_not_have_keep_their_values(twins: Twins) -> None:
+    assert twins.load(twins.write("start.ndjson", *START), "append").ending == "done"
+    path = twins.directory / "people.csv"
+    path.write_text("name,age\nann,\nben,41\nnew,3\n", encoding="utf-8")
+    assert twins.load(str(path), "merge", type="Person").ending == "done"
+    rows = twins.spark.query(
+        "query all() { match { $p: Person } return { $p.name, $p.age, $p.mail, $p.mood } }"
+    ).rows()
+    ann = next(row for row in rows if row["p.name"] == "ann")
+    assert ann == {"p.name": "ann", "p.age": None, "p.mail": "ann@x", "p.mood": "glad"}
 
 
 @pytest.mark.usefixtures("as_users_have_it")

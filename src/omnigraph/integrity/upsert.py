@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType
     from omnigraph.ports.tables import Table
 
-__all__ = ["complete_rows", "find_stored", "fold_records", "inherit", "keep_unnamed"]
+__all__ = ["complete_rows", "find_stored", "fold_records", "inherit", "keep_unnamed", "read_stored"]
 
 
 def find_stored(
@@ -30,7 +30,7 @@ def find_stored(
     if len(wanted) == 1:
         return locate(table, ids)
     if len(ids) > PUSHED_MAX:
-        return _read(table, locate(table, ids), wanted)
+        return read_stored(table, locate(table, ids), wanted)
     likely = pc.unique(ids)
     if len(likely) and table.pin.rows:
         # A membership filter usually proves that a new id is new, without a scan.
@@ -110,7 +110,7 @@ def inherit(rows: pa.Table, name: str, values: pa.ChunkedArray, at: np.ndarray) 
     return rows.set_column(place, field, column)
 
 
-def _read(table: Table, located: pa.Table, columns: Sequence[str]) -> pa.Table:
+def read_stored(table: Table, located: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Read rows by address: a scan of all columns by id would read the whole table."""
     fields = [table.schema.field(name) for name in columns]
     schema = pa.schema([*fields, pa.field(ROW_ADDRESS, pa.uint64())])

@@ -29,6 +29,7 @@ __all__ = ["FACTS", "RULES", "Findings", "existing", "fact_rows", "find", "place
 
 # The rule that each kind of finding violates.
 RULES = {
+    "required": "required",
     "repeat": "key",
     "exists": "key",
     "twin": "unique",

@@ -30,12 +30,13 @@ from omnigraph.pipeline.scratch.row_chunks import RECORD, unpack
 from omnigraph.pipeline.spark.tasks import map_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from omnigraph.pipeline.checks.exchange import Tables
     from omnigraph.pipeline.checks.exchange_inputs import Columns
     from omnigraph.pipeline.inputs.read_input import Material
     from omnigraph.pipeline.scratch.job_context import JobContext
+    from omnigraph.pipeline.scratch.row_chunks import TypeChunk
     from omnigraph.pipeline.spark.graph_location import GraphLocation
     from omnigraph.versioning.snapshot import Snapshot
 
@@ -75,7 +76,13 @@ class Incoming:
         rejected: Stored | None = None,
     ) -> None:
         self.desk = desk
+        # The chunks as they were read, and with rows completed from this snapshot.
+        self._read = material
         self.material = material
+        # Types with rows that do not name every property.
+        self.partial = frozenset(
+            key for key in material.entities for _, part in material.rows(key) if part.is_partial
+        )
         self.snapshot = snapshot
         self.mode = mode
         self._numbers = {key: number for number, key in enumerate(snapshot.catalog.types)}
@@ -92,7 +99,7 @@ class Incoming:
     def without(self, bad: Stored) -> Incoming:
         """Return the same load without some more records, to be resolved again."""
         rejected = Stored(self.rejected.files + bad.files)
-        return Incoming(self.desk, self.material, self.snapshot, self.mode, rejected)
+        return Incoming(self.desk, self._read, self.snapshot, self.mode, rejected)
 
     # --- what came in ---
 
@@ -167,6 +174,10 @@ class Incoming:
         self.gone = kept.get("gone", Stored())
         deleting = [entity.id for entity in self.entities if self.material.deletes(entity.id)]
         return frozenset(deleting) | self._cascade(deleting)
+
+    def complete(self, chunks: Mapping[tuple[int, TypeId], TypeChunk]) -> None:
+        """Read completed chunks in place of those that were read."""
+        self.material = self._read.replacing(chunks)
 
     def repeated_facts(self) -> Findings:
         """Return repeats as violations, except in a merge, where the last record wins."""

@@ -171,7 +171,12 @@ def _values(entity: EntityType, row: Facts, key: Facts) -> Any:
     return values[0] if len(values) == 1 else values
 
 
+def _required(_: ViolationFormatter, __: EntityType, ___: Facts, ____: Facts) -> Said:
+    return "a value is required", None
+
+
 _MESSAGES: dict[str, Callable[[ViolationFormatter, EntityType, Facts, Facts], Said]] = {
+    "required": _required,
     "repeat": _repeat,
     "exists": _exists,
     "twin": _twin,

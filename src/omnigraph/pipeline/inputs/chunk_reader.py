@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.api.writes import LoadRequest
+from omnigraph.api.writes import LoadRequest, Mode
 from omnigraph.catalog.model import ID
 from omnigraph.integrity.changes import TypeChange
 from omnigraph.integrity.columns import check_columns
-from omnigraph.integrity.unnamed import UNNAMED
+from omnigraph.integrity.rules import Required, rules_of
+from omnigraph.integrity.unnamed import UNNAMED, unnamed_masks
 from omnigraph.integrity.violations import VIOLATIONS_SHOWN_MAX, Report, Violation
 from omnigraph.loading.batches import CollectedInput, Deletions, Parsed, RecordPosition
 from omnigraph.loading.collect import collect
@@ -40,7 +41,6 @@ from omnigraph.runtime.ids import new_short_id
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from omnigraph.api.writes import Mode
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.pipeline.inputs.splits import Split
     from omnigraph.pipeline.spark.graph_location import GraphLocation
@@ -243,7 +243,7 @@ class Spill(CollectedInput):
         site, name = self._reading.site, f"{self._prefix}.{number}.{entity.id}"
         found = []
         rows, records, minted = chunk.rows(entity)
-        if UNNAMED in rows.column_names:
+        if UNNAMED in rows.column_names and (minted or self._reading.mode is not Mode.MERGE):
             rows = rows.drop([UNNAMED])
         if rows.num_rows:
             if self._reading.checks:
@@ -254,7 +254,14 @@ class Spill(CollectedInput):
             pack(site, f"{name}.rows", rows)
             found.append(
                 TypeChunk(
-                    entity.id, f"{name}.keys", rows.num_rows, rows.nbytes, f"{name}.rows", minted
+                    entity.id,
+                    f"{name}.keys",
+                    rows.num_rows,
+                    rows.nbytes,
+                    f"{name}.rows",
+                    minted,
+                    is_partial=UNNAMED in rows.column_names,
+                    lacks_required=_lacks_required(entity, rows),
                 )
             )
         ids, deleting = chunk.deleted(entity)
@@ -263,6 +270,16 @@ class Spill(CollectedInput):
             pack(site, f"{name}.deletes", gone)
             found.append(TypeChunk(entity.id, f"{name}.deletes", len(ids)))
         return found
+
+
+def _lacks_required(entity: EntityType, rows: pa.Table) -> bool:
+    """Return whether some row does not name a required property and has no default for it."""
+    absent = unnamed_masks(entity, rows)
+    return any(
+        (rows.column(rule.prop.column).is_null().to_numpy() & absent[rule.prop.column]).any()
+        for rule in rules_of(entity)
+        if isinstance(rule, Required) and rule.prop.column in absent
+    )
 
 
 def _named(keys: pa.Table, piece: int, records: np.ndarray, lines: np.ndarray | None) -> pa.Table:

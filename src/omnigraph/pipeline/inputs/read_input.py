@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from omnigraph.integrity.violations import Violation
 from omnigraph.pipeline.scratch.row_chunks import PIECE_BITS, RowChunk, TypeChunk, piece_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from omnigraph.catalog.model import Catalog, EntityType, TypeId
     from omnigraph.pipeline.inputs.mapped_frames import Origin
@@ -86,6 +86,22 @@ class Material:
         task = piece_of(record)[0] >> PIECE_BITS
         at = bisect_right([first for first, _ in self.origins], task) - 1
         return self.origins[at][1] if at >= 0 else None
+
+    def replacing(self, chunks: Mapping[tuple[int, TypeId], TypeChunk]) -> Material:
+        """Return the same load with other files for some chunks of some types."""
+        if not chunks:
+            return self
+        pieces = tuple(
+            replace(
+                piece,
+                types=tuple(
+                    part if part.rows is None else chunks.get((piece.number, part.type_id), part)
+                    for part in piece.types
+                ),
+            )
+            for piece in self.pieces
+        )
+        return replace(self, pieces=pieces)
 
     def _of(self, type_id: TypeId, *, deletes: bool) -> list[tuple[int, TypeChunk]]:
         return [

@@ -21,6 +21,7 @@ from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import Conflict
 from omnigraph.frozen import frozen
 from omnigraph.integrity.evaluate import IDS_NAMED_MAX, ids_exist
+from omnigraph.pipeline.checks.completion import complete_chunks
 from omnigraph.pipeline.checks.existence import check_existence
 from omnigraph.pipeline.checks.findings import Findings, existing
 from omnigraph.pipeline.checks.load_change import Incoming
@@ -171,7 +172,9 @@ class LoadJob:
     def _find(self, incoming: Incoming) -> tuple[Findings, frozenset[TypeId]]:
         """Find violations between records; return them and the types read."""
         reads = incoming.resolve()
-        findings = incoming.repeated_facts() + check_uniqueness(incoming)
+        completion = complete_chunks(incoming)
+        incoming.complete(completion.chunks)
+        findings = completion.findings + incoming.repeated_facts() + check_uniqueness(incoming)
         # With unreadable records an absent entity proves nothing, unless those are quarantined.
         if self._handling.puts_aside or not self._material.is_partial:
             found, looked_at = check_existence(incoming)
@@ -180,7 +183,7 @@ class LoadJob:
 
     def _require_right(self, incoming: Incoming) -> frozenset[TypeId]:
         findings, reads = self._find(incoming)
-        words = ViolationFormatter(self._desk.site, self._material, incoming.snapshot.catalog)
+        words = ViolationFormatter(self._desk.site, incoming.material, incoming.snapshot.catalog)
         report = report_on(words, findings)
         if report and self._handling.report is not None:
             write_violations(self._handling.report, words, [findings])
@@ -190,13 +193,17 @@ class LoadJob:
 
     def _sort_out(self, incoming: Incoming) -> tuple[Incoming, frozenset[TypeId]]:
         """Quarantine bad records until no violation is left."""
-        words = ViolationFormatter(self._desk.site, self._material, incoming.snapshot.catalog)
+        catalog = incoming.snapshot.catalog
+        words = ViolationFormatter(self._desk.site, self._material, catalog)
         if self._material.headers:
             report_on(words, Findings()).raise_if_any()
         all_found: list[Findings] = []
         reads: frozenset[TypeId] = frozenset()
         for turn in range(ROUNDS_MAX):
             findings, reads = self._find(incoming)
+            if turn == 0:
+                # Later rounds leave records out, which are then not completed any more.
+                words = ViolationFormatter(self._desk.site, incoming.material, catalog)
             if self._request.mode is Mode.APPEND:
                 findings += existing(self._desk, incoming.located)
             first = turn == 0 and bool(self._material.violation_files)
@@ -272,7 +279,7 @@ class LoadJob:
                 located.keys_of(number, piece),
                 incoming.left_out(number, piece),
             )
-            for piece, part in self._material.rows(entity.id)
+            for piece, part in incoming.material.rows(entity.id)
         ]
         pin = incoming.snapshot.manifest.pins[entity.id]
         return bundle(pin, sources, overwrite=overwrite)

@@ -91,6 +91,9 @@ def rebase(judged: Incoming, snapshot: Snapshot, reads: frozenset[TypeId]) -> In
     moved = _difference(judged.snapshot, snapshot, reads | frozenset(material.entities))
     if moved is None:
         return None
+    if judged.partial & moved.keys():
+        # Rows inherit values of the older version.
+        return None
     hits = _probe(judged, moved)
     if any(hit.what != "id" for hit in hits):
         return None
@@ -99,6 +102,7 @@ def rebase(judged: Incoming, snapshot: Snapshot, reads: frozenset[TypeId]) -> In
         return None
     rebased = Incoming(judged.desk, material, snapshot, judged.mode, judged.rejected)
     rebased.repeats, rebased.located = judged.repeats, located
+    rebased.partial = judged.partial
     return rebased
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.frozen import frozen
+from omnigraph.integrity.unnamed import UNNAMED
 from omnigraph.pipeline.scratch.row_chunks import RECORD, unpack
 from omnigraph.pipeline.spark.tasks import decode_result, encode_result, map_tasks, run_tasks
 from omnigraph.ports.tables import Staged
@@ -119,6 +120,9 @@ def _stage_bundle(site: GraphLocation, item: tuple[int, StagedBundle]) -> dict[s
 def _read(site: GraphLocation, source: StagingSource) -> tuple[pa.Table, pa.Table, np.ndarray]:
     """Return the new rows of a chunk, its replacement rows, and the row ids that they replace."""
     rows = unpack(site, source.piece.rows or "")
+    if source.piece.is_partial:
+        # New rows: the defaults are in place of what they do not name.
+        rows = rows.drop([UNNAMED])
     nothing = np.empty(0, np.uint64)
     if not (source.located or source.left_out):
         return rows, rows.slice(0, 0), nothing

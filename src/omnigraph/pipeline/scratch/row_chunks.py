@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LINE",
     "PIECE_BITS",
+    "PLACE_BITS",
     "RECORD",
     "SCRATCH",
     "RowChunk",
@@ -49,7 +50,7 @@ LINE = "line"
 
 # A task numbers its own chunks; task and chunk number share the upper half of a record.
 PIECE_BITS = 13
-_PLACE_BITS = 32
+PLACE_BITS = 32
 
 
 @frozen
@@ -64,6 +65,25 @@ class TypeChunk:
     rows: str | None = None
     # Every id is generated.
     minted: bool = False
+    # Some row does not name every property; or not every required one.
+    is_partial: bool = False
+    lacks_required: bool = False
+
+    def to_json(self) -> list[Any]:
+        return [
+            self.type_id,
+            self.keys,
+            self.count,
+            self.size,
+            self.rows,
+            self.minted,
+            self.is_partial,
+            self.lacks_required,
+        ]
+
+    @staticmethod
+    def from_json(body: list[Any]) -> TypeChunk:
+        return TypeChunk(TypeId(body[0]), *body[1:])
 
 
 @frozen
@@ -85,7 +105,7 @@ class RowChunk:
         return {
             "number": self.number,
             "records": self.records,
-            "types": [[t.type_id, t.keys, t.count, t.size, t.rows, t.minted] for t in self.types],
+            "types": [chunk.to_json() for chunk in self.types],
             "violations": self.violations,
             "counts": [list(count) for count in self.counts],
             "shown": list(self.shown),
@@ -97,7 +117,7 @@ class RowChunk:
         return RowChunk(
             body["number"],
             body["records"],
-            tuple(TypeChunk(TypeId(key), *rest) for key, *rest in body["types"]),
+            tuple(TypeChunk.from_json(chunk) for chunk in body["types"]),
             body["violations"],
             tuple((rule, count) for rule, count in body["counts"]),
             tuple(body["shown"]),
@@ -110,17 +130,17 @@ class RowChunk:
 
 def record_of(piece: int, places: np.ndarray) -> np.ndarray:
     """Return record numbers for positions in a chunk, from 0."""
-    return places.astype(np.int64) + (piece << _PLACE_BITS)
+    return places.astype(np.int64) + (piece << PLACE_BITS)
 
 
 def places_of(records: np.ndarray) -> np.ndarray:
     """Return the positions of records in their chunks."""
-    return records & ((1 << _PLACE_BITS) - 1)
+    return records & ((1 << PLACE_BITS) - 1)
 
 
 def piece_of(record: int) -> tuple[int, int]:
     """Return the chunk of a record and its position there."""
-    return record >> _PLACE_BITS, record & ((1 << _PLACE_BITS) - 1)
+    return record >> PLACE_BITS, record & ((1 << PLACE_BITS) - 1)
 
 
 # --- files -------------------------------------------------------------------------------------
