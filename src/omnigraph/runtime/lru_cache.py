@@ -106,8 +106,11 @@ class LruCache(Generic[K, V]):
     def pop(self, key: K) -> V | None:
         """Remove a value and return it; None if it is missing."""
         with self._lock:
-            entry = self._remove(key)
-            return None if entry is None else entry.value
+            entry = self._entries.get(key)
+            # Removing an entry releases its value.
+            value: V | None = None if entry is None else entry.value
+            self._remove(key)
+            return value
 
     def clear(self) -> None:
         """Remove all values."""
@@ -133,15 +136,16 @@ class LruCache(Generic[K, V]):
         self._used_bytes += size
         self._evict()
 
-    def _remove(self, key: K) -> _Entry | None:
+    def _remove(self, key: K) -> None:
         entry = self._entries.pop(key, None)
         if entry is not None:
             self._used_bytes -= entry.size
+            # The heap has the entry for a while; a concurrent read finds nothing.
+            entry.value = None
             if len(self._heap) > 2 * len(self._entries) + _STALE_MAX:
                 # A sorted list is a heap. Stamps are unique, so entries are never compared.
                 kept = list(self._entries.values())
                 self._heap = sorted((each.last_use, each) for each in kept)
-        return entry
 
     def _evict(self) -> None:
         while self._entries and self._is_full():

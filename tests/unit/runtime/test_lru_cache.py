@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 
@@ -104,6 +105,32 @@ def test_any_sequence_of_operations_is_that_of_the_model(
         assert len(cache) == len(model)
         assert cache.used_bytes == sum(model.values())
     assert all(key in cache for key in model)
+
+
+class Large:
+    """A value whose memory matters."""
+
+    size = 1
+
+
+@pytest.mark.parametrize("verb", ["pop", "put", "clear", "resize_entry"])
+def test_a_value_that_leaves_is_freed(verb: str) -> None:
+    cache: LruCache[str, Large] = LruCache(max_bytes=9, size_of=lambda value: value.size)
+    value = cache.put("a", Large())
+    leaving = weakref.ref(value)
+    match verb:
+        case "pop":
+            cache.pop("a")
+        case "put":
+            cache.put("a", Large())
+        case "clear":
+            cache.clear()
+        case _:
+            # It has grown beyond the bound.
+            value.size = 10
+            cache.resize_entry("a", value)
+    del value
+    assert leaving() is None
 
 
 def test_threads_share_a_cache() -> None:
