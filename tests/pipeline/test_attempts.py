@@ -28,7 +28,7 @@ def test_of_a_task_that_staged_twice_one_result_counts(
 
     twins.load(twins.write("a.ndjson", person("ann", 1), person("ben", 2)), "append")
     before = files_of(twins.spark)
-    stage, hide = staging._stage_bundle, staging._hide
+    stage, hide = staging._stage_bundle, staging._stage_deletions
 
     # By value, as Spark sends it: it is run where nothing was replaced.
     def stage_twice(site: Any, item: Any) -> Any:

@@ -13,7 +13,7 @@ from omnigraph.errors import GraphError, InvalidInput, ValidationFailure
 from omnigraph.graph.open import init_graph
 from omnigraph.pipeline.inputs import read_plan
 from omnigraph.pipeline.inputs.splits import plan_splits
-from omnigraph.pipeline.spark_load import SparkLoad
+from omnigraph.pipeline.spark_load import SparkLoadOptions
 from omnigraph.testing.engine_parity import SCHEMA, Twins
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def test_one_bad_record_among_many_is_found_by_its_number(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     twins = Twins(tmp_path, spark)
-    twins.order = SparkLoad(split_bytes=200_000, chunk_bytes=100_000)
+    twins.order = SparkLoadOptions(split_bytes=200_000, chunk_bytes=100_000)
     lines = [person(number) for number in range(31_415)]
     lines[27_182] = '{"type": "Persn", "data": {}}'
     found = twins.load(twins.write("late.ndjson", *lines), "append")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from lance.file import LanceFileWriter
 
-from omnigraph.pipeline.spark_load import SparkLoad
+from omnigraph.pipeline.spark_load import SparkLoadOptions
 from omnigraph.testing.engine_parity import Twins
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def test_lance_is_loaded_alike(twins: Twins, kind: str) -> None:
                 writer.write_batch(rows)
         return path
 
-    twins.order = SparkLoad(split_bytes=1)
+    twins.order = SparkLoadOptions(split_bytes=1)
     assert twins.load(write("right", [1, 2, 3]), "append", type="Person").ending == "done"
     assert twins.load(write("wrong", [1, 2, 151]), type="Person").counts == {"range": 1}
     assert twins.load(write("untyped", [1, 2, 3])).ending == "InvalidInput load.type_missing"

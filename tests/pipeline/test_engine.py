@@ -13,7 +13,7 @@ from omnigraph.graph.open import init_graph
 from omnigraph.pipeline import engine_choice as engines
 from omnigraph.pipeline.engine_choice import choose_for_export, choose_for_load
 from omnigraph.pipeline.inputs.mapping import Mapping, parse_mapping
-from omnigraph.pipeline.spark.session import SparkOptions, _said, _with_conf, open_session
+from omnigraph.pipeline.spark.session import SparkOptions, _error_message, _with_conf, open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -171,5 +171,5 @@ def test_options_of_java_that_a_user_gives_stand_beside_ours() -> None:
 
 def test_why_spark_did_not_start_is_told_in_the_words_of_the_jvm() -> None:
     words = "An error occurred while calling None.X.\n: java.lang.Fault: no memory\n\tat a.b(C:1)\n"
-    assert _said(RuntimeError(words)) == "java.lang.Fault: no memory"
-    assert _said(RuntimeError("no such master")) == "no such master"
+    assert _error_message(RuntimeError(words)) == "java.lang.Fault: no memory"
+    assert _error_message(RuntimeError("no such master")) == "no such master"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.pipeline.spark_load import SparkLoad
+from omnigraph.pipeline.spark_load import SparkLoadOptions
 from omnigraph.testing.engine_parity import Twins
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def compare(twins: Twins, seed: int, count: int) -> None:
 def test_both_engines_judge_generated_batches_alike(tmp_path: Path, spark: SparkSession) -> None:
     twins = Twins(tmp_path, spark)
     # Small pieces, so that rules meet records of several of them.
-    twins.order = SparkLoad(split_bytes=200, chunk_bytes=300)
+    twins.order = SparkLoadOptions(split_bytes=200, chunk_bytes=300)
     compare(twins, seed=20_261_116, count=SAMPLED)
 
 

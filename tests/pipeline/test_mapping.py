@@ -15,7 +15,7 @@ from omnigraph import pipeline
 from omnigraph.errors import GraphError, InvalidInput, ValidationFailure
 from omnigraph.graph.open import init_graph
 from omnigraph.pipeline.inputs.mapping import parse_mapping, read_mapping
-from omnigraph.pipeline.inputs.reader_options import require_readable
+from omnigraph.pipeline.inputs.reader_options import require_lossless_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -385,7 +385,7 @@ def test_json_over_several_lines_of_which_spark_would_read_the_first_is_refused(
     [source] = read_mapping(tmp_path / "p.yaml").sources
     refused = pytest.raises(InvalidInput, match=r"p\.yaml, line 3: .*multiLine.*many\.json")
     with refused if is_lossy else nullcontext():
-        require_readable(source, [str(tmp_path / name)])
+        require_lossless_options(source, [str(tmp_path / name)])
 
 
 def test_columns_of_a_source_may_have_any_name(

@@ -10,7 +10,7 @@ from omnigraph.graph.open import init_graph
 from omnigraph.pipeline.datasource import partitions
 from omnigraph.pipeline.datasource.conditions import parse_where
 from omnigraph.pipeline.datasource.partitions import plan_partitions
-from omnigraph.pipeline.spark.batching import grouped
+from omnigraph.pipeline.spark.batching import batched_by_weight
 from omnigraph.pipeline.spark.columns import find_entity
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def test_indexes_tell_which_parts_need_no_task(
 
 
 def test_neighbours_are_together_until_they_weigh_too_much() -> None:
-    assert list(grouped([3, 2, 1, 7, 1], int, 5)) == [(3, 2), (1,), (7,), (1,)]
-    assert list(grouped([], int, 5)) == []
+    assert list(batched_by_weight([3, 2, 1, 7, 1], int, 5)) == [(3, 2), (1,), (7,), (1,)]
+    assert list(batched_by_weight([], int, 5)) == []
 
 
 def test_small_parts_share_a_task_and_with_a_condition_more_do(

@@ -43,7 +43,7 @@ def apply_schema(engine: Engine, request: SchemaRequest) -> SchemaResult:
     if request.dry_run:
         head = engine.resolver.resolve(request.branch)
         require_commit(engine.root, request.branch, head, request.if_commit)
-        plan = writer.rehearse(engine.snapshot(request.branch))
+        plan = writer.dry_run_result(engine.snapshot(request.branch))
         return _result(engine, request, plan, head, None)
     with engine.running.during("schema", request.branch, request.actor):
         manifest = engine.attempts.run(
@@ -88,7 +88,7 @@ class _SchemaWriter:
             hard_drops=_hard_drops(change.plan),
         )
 
-    def rehearse(self, snapshot: Snapshot) -> MigrationPlan:
+    def dry_run_result(self, snapshot: Snapshot) -> MigrationPlan:
         """Plan and check; write nothing, not even a data file."""
         change = self._plan(snapshot)
         check_data(change, snapshot)

@@ -53,11 +53,11 @@ class BaseSnapshot:
 class Loading(Writer, Protocol):
     """A load whose input was read, in process or by Spark."""
 
-    def judge(self, snapshot: Snapshot) -> object:
+    def validate(self, snapshot: Snapshot) -> object:
         """Validate the load against a snapshot and raise all violations. Writes nothing."""
         ...
 
-    def rehearse(self, snapshot: Snapshot) -> LoadResult:
+    def dry_run_result(self, snapshot: Snapshot) -> LoadResult:
         """Validate and count; write nothing."""
         ...
 
@@ -135,7 +135,7 @@ def commit_load(
             return replace(writer.result(earlier), dry_run=request.dry_run)
     if request.dry_run:
         require_commit(engine.root, request.branch, base.snapshot.manifest, request.if_commit)
-        return writer.rehearse(base.snapshot)
+        return writer.dry_run_result(base.snapshot)
     order = WriteRequest(
         request.branch,
         request.actor,
@@ -185,7 +185,7 @@ def _load_onto_new_branch(
 
     A killed process can leave the branch without the load, as if a user had created it.
     """
-    writer.judge(base.snapshot)
+    writer.validate(base.snapshot)
     started = engine.root.clock.now_micros()
     mine = True
     try:

@@ -41,7 +41,7 @@ __all__ = ["LoadWriter"]
 
 
 @frozen
-class _Judged:
+class _ValidatedChange:
     """A change that passed validation against one snapshot."""
 
     commit: str
@@ -75,7 +75,7 @@ class LoadWriter:
             for key, entity in gathered.entities.items()
         }
         self._report.extend(gathered.report)
-        self._judged: _Judged | None = None
+        self._validated: _ValidatedChange | None = None
         self._inserts: dict[TypeId, Staged] = {}
 
     @property
@@ -84,19 +84,19 @@ class LoadWriter:
         return self._request.mode is not Mode.OVERWRITE
 
     def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
-        judged = self.judge(view.snapshot)
+        validated = self.validate(view.snapshot)
         return stage_changes(
-            judged.changes,
-            judged.evaluation,
+            validated.changes,
+            validated.evaluation,
             view.snapshot,
-            reads=judged.reads,
+            reads=validated.reads,
             inserts=self._inserts,
         )
 
-    def judge(self, snapshot: Snapshot) -> _Judged:
+    def validate(self, snapshot: Snapshot) -> _ValidatedChange:
         """Validate the load against a snapshot and raise all violations. Writes nothing."""
-        if self._judged is not None and self._judged.commit == snapshot.commit_id:
-            return self._judged
+        if self._validated is not None and self._validated.commit == snapshot.commit_id:
+            return self._validated
         self._require_schema(snapshot)
         deletes = self._deletes(snapshot)
         changes = self._changes(snapshot, deletes)
@@ -108,13 +108,13 @@ class LoadWriter:
         report.place(self._gathered.place)
         evaluation.raise_if_broken()
         reads = frozenset(deletes) | frozenset(self._settled)
-        self._judged = _Judged(snapshot.commit_id, changes, evaluation, reads)
-        return self._judged
+        self._validated = _ValidatedChange(snapshot.commit_id, changes, evaluation, reads)
+        return self._validated
 
-    def rehearse(self, snapshot: Snapshot) -> LoadResult:
+    def dry_run_result(self, snapshot: Snapshot) -> LoadResult:
         """Validate and count; write nothing, not even a data file."""
-        judged = self.judge(snapshot)
-        counts = count_changes(judged.changes, judged.evaluation, snapshot)
+        validated = self.validate(snapshot)
+        counts = count_changes(validated.changes, validated.evaluation, snapshot)
         return self._result(counts, dry_run=True)
 
     def result(self, commit: Commit | None, *, created: bool = False) -> LoadResult:

@@ -53,7 +53,7 @@ def run_mutation(
     anything is written."""
     writer = _MutationWriter(engine, request, seen or engine, allow)
     with engine.running.during("mutate", request.branch, request.actor, name=request.name):
-        return writer.rehearse() if request.dry_run else _commit(engine, request, writer)
+        return writer.dry_run_result() if request.dry_run else _commit(engine, request, writer)
 
 
 def _commit(engine: Engine, request: MutationRequest, writer: _MutationWriter) -> MutationResult:
@@ -106,10 +106,10 @@ class _MutationWriter:
     def prepare(self, view: WriteSnapshot) -> PreparedWrite | None:
         pending = self._run(view.snapshot)
         changes = pending.changes()
-        evaluation = self._judge(changes, view.snapshot)
+        evaluation = self._validate(changes, view.snapshot)
         return stage_changes(changes, evaluation, view.snapshot, reads=pending.reads)
 
-    def rehearse(self) -> MutationResult:
+    def dry_run_result(self) -> MutationResult:
         """Validate and count; write nothing, not even a data file."""
         snapshot = self._engine.snapshot(self._request.branch)
         key = self._request.idempotency_key
@@ -120,7 +120,7 @@ class _MutationWriter:
         asked = self._request
         require_commit(self._engine.root, asked.branch, snapshot.manifest, asked.if_commit)
         changes = self._run(snapshot).changes()
-        evaluation = self._judge(changes, snapshot)
+        evaluation = self._validate(changes, snapshot)
         counts = count_changes(changes, evaluation, snapshot)
         return MutationResult(
             self._request.branch, self._name, counts, self._request.actor, None, dry_run=True
@@ -136,7 +136,7 @@ class _MutationWriter:
             commit,
         )
 
-    def _judge(self, changes: ChangeSet, snapshot: Snapshot) -> Evaluation:
+    def _validate(self, changes: ChangeSet, snapshot: Snapshot) -> Evaluation:
         """Validate a change, and raise violations without revealing hidden properties."""
         evaluation = evaluate_changes(changes, snapshot)
         if self._seen is not self._engine:

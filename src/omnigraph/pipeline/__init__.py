@@ -30,10 +30,10 @@ from omnigraph.graph.at import EmbeddedGraphAt
 from omnigraph.pipeline.engine_choice import EngineName, choose_for_export, choose_for_load
 from omnigraph.pipeline.inputs.mapping import read_mapping
 from omnigraph.pipeline.inputs.splits import expand
-from omnigraph.pipeline.job.load_job import Handling
+from omnigraph.pipeline.job.load_job import ErrorHandling
 from omnigraph.pipeline.spark.session import SparkOptions, open_session
 from omnigraph.pipeline.spark_export import SparkExportResult, export_on_spark
-from omnigraph.pipeline.spark_load import SparkLoad, SparkLoadResult, load_on_spark
+from omnigraph.pipeline.spark_load import SparkLoadOptions, SparkLoadResult, load_on_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -71,7 +71,7 @@ def load(
     mode: str,
     branch: str = MAIN,
     from_: str | None = None,
-    type: str | None = None,  # noqa: A002 - the words of the graph
+    type: str | None = None,  # noqa: A002 - the term of the API
     format: str | None = None,  # noqa: A002
     actor: str | None = None,
     message: str | None = None,
@@ -87,16 +87,16 @@ def load(
 ) -> LoadResult | SparkLoadResult:
     """Load many entities as one commit, in process or on Spark.
 
-    ``source`` is anything that ``graph.load`` accepts, Spark data frames by type
-    (``{"Person": people, "Knows": edges}``), or a mapping (``read_mapping``); paths may be patterns
-    and directories. ``engine`` is ``local``, ``spark`` or ``auto``: Spark for data frames,
-    mappings, large files, and whenever ``spark`` is a session or the options to start one.
-    ``watch`` receives every stage of a Spark job, ``progress`` the progress in this process.
+    ``source`` is anything that ``graph.load`` accepts, Spark data frames by type (``{"Person":
+    people, "Knows": edges}``), or a mapping (``read_mapping``); paths may be patterns and
+    directories. ``engine`` is ``local``, ``spark`` or ``auto``: Spark for data frames, mappings,
+    large files, and whenever ``spark`` is a session or the options to start one. ``watch`` receives
+    every stage of a Spark job, ``progress`` the progress in this process.
 
     ``on_error`` is ``fail`` or, on Spark, ``quarantine``: good records are loaded, bad ones go to
     the directory ``report`` beside ``violations.parquet``, which ``fail`` writes as well.
     """
-    handling = _handling(on_error, report)
+    error_handling = _error_handling(on_error, report)
     wanted = _is_named(spark, engine) or report is not None
     if choose_for_load(engine, source, named=wanted) is EngineName.LOCAL:
         _require_none(report)
@@ -114,7 +114,7 @@ def load(
             dry_run=dry_run,
             progress=progress,
         )
-    embedded = _at_hand(graph)
+    embedded = _require_embedded(graph)
     gate = embedded.gate.acting_as(actor)
     gate.load(branch, from_, mode, whole=True)
     request = LoadRequest(
@@ -130,8 +130,10 @@ def load(
         idempotency_key,
         dry_run,
     )
-    order = SparkLoad(
-        watch=watch, handling=handling, allow=lambda types: gate.change(branch, types=types)
+    order = SparkLoadOptions(
+        watch=watch,
+        error_handling=error_handling,
+        allow=lambda types: gate.change(branch, types=types),
     )
     return load_on_spark(lambda: _session(spark), embedded.engine, request, order)
 
@@ -155,7 +157,7 @@ def export(
     rows = _rows_at(graph)
     if choose_for_export(engine, out, rows, named=_is_named(spark, engine)) is EngineName.LOCAL:
         return graph.export(out, format=format, types=types)
-    embedded = _at_hand(graph)
+    embedded = _require_embedded(graph)
     seen = embedded.gate.export(embedded.target)
     request = ExportRequest(out, embedded.target, types, format)
     with embedded.engine.running.during("export", embedded.target, embedded.actor):
@@ -181,7 +183,7 @@ def _rows_at(graph: object) -> int:
     return sum(pin.rows for pin in pins.values())
 
 
-def _at_hand(graph: object) -> EmbeddedGraphAt:
+def _require_embedded(graph: object) -> EmbeddedGraphAt:
     """Return the embedded graph; a remote one gives no access to its storage."""
     if isinstance(graph, EmbeddedGraphAt):
         return graph
@@ -201,7 +203,7 @@ def _require_none(report: str | None) -> None:
         )
 
 
-def _handling(on_error: str, report: str | None) -> Handling:
+def _error_handling(on_error: str, report: str | None) -> ErrorHandling:
     if on_error not in ("fail", "quarantine"):
         raise InvalidInput(
             "load.bad_on_error",
@@ -214,7 +216,7 @@ def _handling(on_error: str, report: str | None) -> Handling:
             "quarantine needs a directory for the bad records",
             remedy="name a directory: --report on the command line, report= in Python",
         )
-    return Handling(on_error == "quarantine", report)
+    return ErrorHandling(on_error == "quarantine", report)
 
 
 def _session(spark: SparkSession | SparkOptions | None) -> SparkSession:

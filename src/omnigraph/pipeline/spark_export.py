@@ -53,7 +53,7 @@ class SparkExportResult:
 
 
 @frozen
-class Slice:
+class ExportTask:
     """The work of one task: some parts of one table, as one file."""
 
     entity: EntityType
@@ -72,10 +72,10 @@ def export_on_spark(
     out = _require_directory(request)
     snapshot = engine.snapshot(request.target)
     entities = choose_types(snapshot.catalog, request.types)
-    goals = {entity.id: out / f"{entity.name}.{request.format}" for entity in entities}
-    for goal in goals.values():
-        _require_absent(goal)
-    slices = [one for entity in entities for one in _slices(snapshot, entity)]
+    targets = {entity.id: out / f"{entity.name}.{request.format}" for entity in entities}
+    for target in targets.values():
+        _require_absent(target)
+    slices = [one for entity in entities for one in _plan_tasks(snapshot, entity)]
     working = out / f"_exporting-{new_ulid()}"
     rows = sum(snapshot.manifest.pins[entity.id].rows for entity in entities)
     spark = start()
@@ -84,14 +84,16 @@ def export_on_spark(
         with stages.running("export", rows):
             for entity in entities:
                 _make(working / entity.id)
-            site = GraphLocation.of(engine.root)
-            told = run_tasks(spark, slices, partial(_write, site, str(working), request.format))
-            _finish(working, goals, told, request.format)
+            location = GraphLocation.of(engine.root)
+            results = run_tasks(
+                spark, slices, partial(_write, location, str(working), request.format)
+            )
+            _finish(working, targets, results, request.format)
     finally:
         shutil.rmtree(working, ignore_errors=True)
     counts = tuple((e.kind, e.name, snapshot.manifest.pins[e.id].rows) for e in entities)
     result = ExportResult(request.target, snapshot.commit_id, counts)
-    return SparkExportResult(result, tuple(stages.over))
+    return SparkExportResult(result, tuple(stages.finished))
 
 
 def _require_directory(request: ExportRequest) -> Path:
@@ -116,38 +118,38 @@ def _require_directory(request: ExportRequest) -> Path:
     return out
 
 
-def _require_absent(goal: Path) -> None:
-    if goal.exists():
+def _require_absent(target: Path) -> None:
+    if target.exists():
         raise AlreadyExists(
-            "export.exists", f"{goal} exists", remedy="remove it, or choose another directory"
+            "export.exists", f"{target} exists", remedy="remove it, or choose another directory"
         )
 
 
-def _slices(snapshot: Snapshot, entity: EntityType) -> Iterator[Slice]:
+def _plan_tasks(snapshot: Snapshot, entity: EntityType) -> Iterator[ExportTask]:
     table = snapshot.table(entity.id)
     waiting: list[int] = []
     weight = number = 0
     for place, part in enumerate(table.fragments()):
         if waiting and weight + part.rows > _ROWS_PER_FILE:
-            yield Slice(entity, table.pin, number, tuple(waiting))
+            yield ExportTask(entity, table.pin, number, tuple(waiting))
             waiting, weight, number = [], 0, number + 1
         waiting.append(place)
         weight += part.rows
     # A type without rows becomes a file without rows, which still has the columns.
-    yield Slice(entity, table.pin, number, tuple(waiting))
+    yield ExportTask(entity, table.pin, number, tuple(waiting))
 
 
 def _finish(
-    working: Path, goals: dict[Any, Path], told: Sequence[dict[str, Any]], kind: str
+    working: Path, targets: dict[Any, Path], results: Sequence[dict[str, Any]], kind: str
 ) -> None:
     """Publish the files that tasks reported under their final names; delete all others."""
-    for answer in told:
-        directory = working / answer["type"]
-        (directory / answer["file"]).replace(directory / f"part-{answer['number']:05}.{kind}")
-    for type_id, goal in goals.items():
+    for result in results:
+        directory = working / result["type"]
+        (directory / result["file"]).replace(directory / f"part-{result['number']:05}.{kind}")
+    for type_id, target in targets.items():
         for left in (working / type_id).glob(".*"):
             left.unlink()
-        (working / type_id).replace(goal)
+        (working / type_id).replace(target)
 
 
 def _make(directory: Path) -> None:
@@ -162,8 +164,8 @@ def _make(directory: Path) -> None:
 # --- on executors ------------------------------------------------------------------------------
 
 
-def _write(site: GraphLocation, working: str, kind: str, one: Slice) -> dict[str, Any]:
-    table = site.tables.open(one.pin)
+def _write(location: GraphLocation, working: str, kind: str, one: ExportTask) -> dict[str, Any]:
+    table = location.tables.open(one.pin)
     # A task may run twice, even concurrently: each attempt writes its own file.
     name = f".{one.number:05}-{new_short_id()}"
     try:

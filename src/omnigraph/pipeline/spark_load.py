@@ -13,14 +13,14 @@ from omnigraph.loading.load import commit_load, find_base
 from omnigraph.loading.tables import check_columns
 from omnigraph.pipeline.inputs.chunk_reader import (
     CHUNK_BYTES,
-    InputReading,
+    ReadParameters,
     read_mapped,
     read_rows,
     read_split,
 )
 from omnigraph.pipeline.inputs.read_input import assemble
 from omnigraph.pipeline.inputs.read_plan import plan_reading
-from omnigraph.pipeline.job.load_job import Handling, LoadJob
+from omnigraph.pipeline.job.load_job import ErrorHandling, LoadJob
 from omnigraph.pipeline.scratch.job_context import JobContext
 from omnigraph.pipeline.scratch.row_chunks import SCRATCH
 from omnigraph.pipeline.spark.graph_location import GraphLocation
@@ -39,21 +39,21 @@ if TYPE_CHECKING:
     from omnigraph.api.writes import LoadRequest, LoadResult
     from omnigraph.catalog.model import EntityType
     from omnigraph.pipeline.inputs.mapped_frames import MappedFrame
-    from omnigraph.pipeline.inputs.read_input import Material
+    from omnigraph.pipeline.inputs.read_input import ReadInput
     from omnigraph.pipeline.inputs.read_plan import ReadPlan
     from omnigraph.session.engine import Engine
 
-__all__ = ["SparkLoad", "SparkLoadResult", "load_on_spark"]
+__all__ = ["SparkLoadOptions", "SparkLoadResult", "load_on_spark"]
 
 
 @frozen
-class SparkLoad:
+class SparkLoadOptions:
     """Options of a load on Spark beyond those of every load."""
 
     split_bytes: int = 32 * 2**20
     chunk_bytes: int = CHUNK_BYTES
     watch: Callable[[Stage], None] | None = None
-    handling: Handling = field(default_factory=Handling)
+    error_handling: ErrorHandling = field(default_factory=ErrorHandling)
     # Authorises the types of the input, once they are known.
     allow: Callable[[Sequence[str]], None] | None = None
 
@@ -84,44 +84,46 @@ def load_on_spark(
     start: Callable[[], SparkSession],
     engine: Engine,
     request: LoadRequest,
-    order: SparkLoad | None = None,
+    options: SparkLoadOptions | None = None,
 ) -> SparkLoadResult:
     """Load an input as one commit, or leave the graph as it is.
 
     ``start`` opens the session. It is called after every check that needs no Spark, so that a
     mistyped path fails before a JVM starts.
     """
-    order = order or SparkLoad()
+    options = options or SparkLoadOptions()
     base = find_base(engine, request)
-    site = GraphLocation.of(engine.root)
-    plan = plan_reading(request, base.snapshot.catalog, site.tables, order.split_bytes)
+    location = GraphLocation.of(engine.root)
+    plan = plan_reading(request, base.snapshot.catalog, location.tables, options.split_bytes)
     with engine.running.during("load", request.branch, request.actor):
         spark = start()
-        desk = JobContext(spark, site, new_ulid(engine.root.clock))
-        stages = Stages(order.watch, share_of_tasks(spark))
+        context = JobContext(spark, location, new_ulid(engine.root.clock))
+        stages = Stages(options.watch, share_of_tasks(spark))
         _remove_old_scratch(engine)
         try:
             with stages.running("read") as running:
-                reading = InputReading(
-                    site,
-                    desk.job,
+                reading = ReadParameters(
+                    location,
+                    context.job,
                     base.snapshot.catalog,
                     request.mode,
                     engine.root.limits,
                     digest=request.idempotency_key is not None,
-                    chunk_bytes=order.chunk_bytes,
+                    chunk_bytes=options.chunk_bytes,
                 )
-                material = _read(desk, reading, plan)
-                running.rows = material.records
-            if order.allow is not None:
-                order.allow(sorted(entity.name for entity in material.entities.values()))
-            job = LoadJob(desk, request, material, base.snapshot, stages, order.handling)
-            result = commit_load(engine, request, base, job, material.digest, long=True)
+                read_input = _read(context, reading, plan)
+                running.rows = read_input.records
+            if options.allow is not None:
+                options.allow(sorted(entity.name for entity in read_input.entities.values()))
+            job = LoadJob(
+                context, request, read_input, base.snapshot, stages, options.error_handling
+            )
+            result = commit_load(engine, request, base, job, read_input.digest, long=True)
         finally:
             with suppress(GraphError):
-                engine.root.objects.delete_prefix(f"{SCRATCH}/{desk.job}")
-    report = order.handling.report if job.violations else None
-    return SparkLoadResult(result, tuple(stages.over), job.put_aside, job.violations, report)
+                engine.root.objects.delete_prefix(f"{SCRATCH}/{context.job}")
+    report = options.error_handling.report if job.violations else None
+    return SparkLoadResult(result, tuple(stages.finished), job.put_aside, job.violations, report)
 
 
 def _remove_old_scratch(engine: Engine) -> None:
@@ -137,29 +139,29 @@ def _remove_old_scratch(engine: Engine) -> None:
 # --- reading -----------------------------------------------------------------------------------
 
 
-def _read(desk: JobContext, reading: InputReading, plan: ReadPlan) -> Material:
+def _read(context: JobContext, reading: ReadParameters, plan: ReadPlan) -> ReadInput:
     """Read every planned input into row chunks."""
-    mapped = _map(desk.spark, reading, plan)
-    answers = run_tasks(desk.spark, plan.splits, partial(read_split, reading))
+    mapped = _map(context.spark, reading, plan)
+    results = run_tasks(context.spark, plan.splits, partial(read_split, reading))
     first = len(plan.splits)
     for entity, frame in plan.frames:
-        answers += _read_frame(reading, entity, frame, first)
-        first = _next_split(first, answers)
-    origins = []
+        results += _read_frame(reading, entity, frame, first)
+        first = _next_split(first, results)
+    locators = []
     for part in mapped:
-        origins.append((first, part.origin))
+        locators.append((first, part.locator))
         read = partial(_read_mapped_partition, reading, part.entity, first)
-        answers += decode_result(part.frame.mapInArrow(read, "told string"))
-        first = _next_split(first, answers)
-    return replace(assemble(answers, reading.catalog, plan.named), origins=tuple(origins))
+        results += decode_result(part.frame.mapInArrow(read, "result string"))
+        first = _next_split(first, results)
+    return replace(assemble(results, reading.catalog, plan.named), locators=tuple(locators))
 
 
-def _next_split(first: int, answers: list[dict[str, Any]]) -> int:
-    splits: list[int] = [answer["split"] for answer in answers]
+def _next_split(first: int, results: list[dict[str, Any]]) -> int:
+    splits: list[int] = [result["split"] for result in results]
     return max([first, *(split + 1 for split in splits)])
 
 
-def _map(spark: SparkSession, reading: InputReading, plan: ReadPlan) -> list[MappedFrame]:
+def _map(spark: SparkSession, reading: ReadParameters, plan: ReadPlan) -> list[MappedFrame]:
     if plan.mapping is None:
         return []
     from omnigraph.pipeline.inputs.mapped_frames import map_frames  # noqa: PLC0415 - loads PySpark
@@ -168,24 +170,26 @@ def _map(spark: SparkSession, reading: InputReading, plan: ReadPlan) -> list[Map
 
 
 def _read_mapped_partition(
-    reading: InputReading, entity: EntityType, first: int, batches: Iterable[pa.RecordBatch]
+    reading: ReadParameters, entity: EntityType, first: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     yield encode_result(read_mapped(reading, entity, first + _partition(), batches))
 
 
 def _read_frame(
-    reading: InputReading, entity: EntityType, frame: DataFrame, first: int
+    reading: ReadParameters, entity: EntityType, frame: DataFrame, first: int
 ) -> list[dict[str, Any]]:
     wrong = check_columns(entity, frame.columns)
     if wrong:
-        headers = [violation.to_json() for violation in wrong]
-        return [{"split": first, "sections": [], "pieces": [], "types": [], "headers": headers}]
+        file_errors = [violation.to_json() for violation in wrong]
+        return [
+            {"split": first, "sections": [], "chunks": [], "types": [], "file_errors": file_errors}
+        ]
     read = partial(_read_partition, reading, entity, first)
-    return decode_result(frame.mapInArrow(read, "told string"))
+    return decode_result(frame.mapInArrow(read, "result string"))
 
 
 def _read_partition(
-    reading: InputReading, entity: EntityType, first: int, batches: Iterable[pa.RecordBatch]
+    reading: ReadParameters, entity: EntityType, first: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     yield encode_result(read_rows(reading, entity, first + _partition(), batches))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.api.writes import LoadRequest, Mode
 from omnigraph.errors import GraphError, StorageFault
 from omnigraph.graph.open import init_graph
-from omnigraph.pipeline.spark_load import SparkLoad, load_on_spark
+from omnigraph.pipeline.spark_load import SparkLoadOptions, load_on_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ class Twins:
         self.directory = directory
         self.local = init_graph(directory / "local.omni", schema, durability="process")
         self.spark = init_graph(directory / "spark.omni", schema, durability="process")
-        self.order = SparkLoad()
+        self.order = SparkLoadOptions()
 
     def write(self, name: str, *records: Any) -> str:
         """Write a file of records; strings and bytes are written unchanged."""

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.frozen import frozen
-from omnigraph.pipeline.spark.batching import grouped
+from omnigraph.pipeline.spark.batching import batched_by_weight
 from omnigraph.pipeline.spark.tasks import map_tasks
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from omnigraph.pipeline.spark.graph_location import GraphLocation
 
-__all__ = ["KEY", "Feed", "Tables", "buckets_for", "exchange"]
+__all__ = ["KEY", "ExchangeInput", "Tables", "buckets_for", "exchange"]
 
 # The column with the shuffle key: text, never null.
 KEY = "key"
@@ -39,88 +39,95 @@ _BUCKETS_MAX = 1_024
 # Small inputs share a task.
 _ROWS_PER_TASK = 500_000
 # Up to so many keys are sent to every task that reads a table that is so many times larger.
-_ASKED_MAX = 1_000_000
+_FILTER_KEYS_MAX = 1_000_000
 _TIMES_LARGER = 4
 _BLOBS = "bucket int, name string, rows binary"
 
 
 @frozen
-class Feed:
-    """Rows that enter an exchange. All feeds of one name have the same columns."""
+class ExchangeInput:
+    """Rows that enter an exchange. All inputs of one name have the same columns."""
 
     name: str
     rows: int
     # Runs on an executor; returns tables with a ``KEY`` column.
     read: Callable[[GraphLocation], Iterable[pa.Table]]
-    # Rows matter only if their key occurs in a feed without this flag (a semi-join).
-    answers: bool = False
+    # Rows matter only if their key occurs in an input without this flag (a semi-join).
+    semi_join: bool = False
 
 
-def buckets_for(feeds: Sequence[Feed]) -> int:
+def buckets_for(inputs: Sequence[ExchangeInput]) -> int:
     """Return the number of buckets that keeps each at a size that one task holds easily."""
-    asking = sum(feed.rows for feed in feeds if not feed.answers)
-    answering = sum(feed.rows for feed in feeds if feed.answers)
-    if _asking(feeds):
-        answering = min(answering, _TIMES_LARGER * asking)
-    rows = asking + answering
+    filters = sum(item.rows for item in inputs if not item.semi_join)
+    filtered_rows = sum(item.rows for item in inputs if item.semi_join)
+    if _filter_inputs(inputs):
+        filtered_rows = min(filtered_rows, _TIMES_LARGER * filters)
+    rows = filters + filtered_rows
     return min(_BUCKETS_MAX, -(-max(rows, 1) // _ROWS_PER_BUCKET))
 
 
 def exchange(
     spark: SparkSession,
-    site: GraphLocation,
-    feeds: Sequence[Feed],
+    location: GraphLocation,
+    inputs: Sequence[ExchangeInput],
     work: Callable[[GraphLocation, Tables], Iterable[pa.RecordBatch]],
     ddl: str,
 ) -> DataFrame:
-    """Apply ``work`` to every bucket. A feed without rows in a bucket is missing there."""
-    count = buckets_for(feeds)
-    tasks = list(grouped(feeds, lambda feed: feed.rows, _ROWS_PER_TASK))
-    blobs = map_tasks(spark, tasks, partial(_emit, site, count, _asking(feeds)), _BLOBS)
+    """Apply ``work`` to every bucket. An input without rows in a bucket is missing there."""
+    count = buckets_for(inputs)
+    tasks = list(batched_by_weight(inputs, lambda item: item.rows, _ROWS_PER_TASK))
+    blobs = map_tasks(spark, tasks, partial(_emit, location, count, _filter_inputs(inputs)), _BLOBS)
     gathered = blobs.repartitionById(count, "bucket")
-    return gathered.mapInArrow(partial(_collect, site, work), ddl)
+    return gathered.mapInArrow(partial(_collect, location, work), ddl)
 
 
-def _asking(feeds: Sequence[Feed]) -> tuple[Feed, ...]:
-    """Return the feeds whose keys filter the others before the shuffle; none if that does not
+def _filter_inputs(inputs: Sequence[ExchangeInput]) -> tuple[ExchangeInput, ...]:
+    """Return the inputs whose keys filter the others before the shuffle; none if that does not
     pay."""
-    asking = tuple(feed for feed in feeds if not feed.answers)
-    asked = sum(feed.rows for feed in asking)
-    answering = sum(feed.rows for feed in feeds if feed.answers)
-    return asking if asked <= _ASKED_MAX and asked * _TIMES_LARGER <= answering else ()
+    filters = tuple(item for item in inputs if not item.semi_join)
+    filter_rows = sum(item.rows for item in filters)
+    filtered_rows = sum(item.rows for item in inputs if item.semi_join)
+    return (
+        filters
+        if filter_rows <= _FILTER_KEYS_MAX and filter_rows * _TIMES_LARGER <= filtered_rows
+        else ()
+    )
 
 
 # --- on executors ------------------------------------------------------------------------------
 
 
 def _emit(
-    site: GraphLocation, buckets: int, asking: tuple[Feed, ...], feeds: tuple[Feed, ...]
+    location: GraphLocation,
+    buckets: int,
+    filters: tuple[ExchangeInput, ...],
+    inputs: tuple[ExchangeInput, ...],
 ) -> Iterator[pa.RecordBatch]:
-    looked_up = asking and any(feed.answers for feed in feeds)
-    asked = _keys(site, asking) if looked_up else None
-    for feed in feeds:
-        for table in feed.read(site):
-            if feed.answers and asked is not None:
-                table = table.filter(pc.is_in(table.column(KEY), value_set=asked))  # noqa: PLW2901
+    indexed_columns = filters and any(item.semi_join for item in inputs)
+    filter_rows = _keys(location, filters) if indexed_columns else None
+    for item in inputs:
+        for table in item.read(location):
+            if item.semi_join and filter_rows is not None:
+                table = table.filter(pc.is_in(table.column(KEY), value_set=filter_rows))  # noqa: PLW2901
             for bucket, rows in split(table, buckets):
                 yield pa.record_batch(
                     {
                         "bucket": pa.array([bucket], pa.int32()),
-                        "name": pa.array([feed.name]),
+                        "name": pa.array([item.name]),
                         "rows": pa.array([_pack(rows)], pa.binary()),
                     }
                 )
 
 
-def _keys(site: GraphLocation, feeds: Iterable[Feed]) -> pa.Array:
-    found = [table.column(KEY) for feed in feeds for table in feed.read(site)]
+def _keys(location: GraphLocation, inputs: Iterable[ExchangeInput]) -> pa.Array:
+    found = [table.column(KEY) for item in inputs for table in item.read(location)]
     return pc.unique(
         pa.chunked_array([chunk for keys in found for chunk in keys.chunks], pa.string())
     )
 
 
 def _collect(
-    site: GraphLocation,
+    location: GraphLocation,
     work: Callable[[GraphLocation, Tables], Iterable[pa.RecordBatch]],
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
@@ -130,7 +137,7 @@ def _collect(
         for name, rows in zip(batch.column("name").to_pylist(), batch.column("rows"), strict=True):
             found.setdefault(name, []).append(_unpack(rows))
     if found:
-        yield from work(site, {name: pa.concat_tables(parts) for name, parts in found.items()})
+        yield from work(location, {name: pa.concat_tables(parts) for name, parts in found.items()})
 
 
 def _pack(rows: pa.Table) -> bytes:
@@ -174,15 +181,15 @@ def hash_texts(texts: pa.ChunkedArray) -> np.ndarray:
     # Eight bytes of padding on either side make a word readable at every position.
     data = np.zeros(int(ends[-1]) + 16, np.uint8)
     data[8:-8] = np.frombuffer(text.buffers()[2] or b"", np.uint8)[: int(ends[-1])]
-    words = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
+    formatter = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
     lengths = (ends - starts).astype(np.uint64)
     # A text shorter than a word shares it with its neighbours: shift their bytes out.
     excess = np.uint64(8) * (np.uint64(8) - np.minimum(lengths, np.uint64(8)))
     shift, is_empty = np.minimum(excess, np.uint64(63)), lengths == 0
     mixed = lengths * _ODD
-    last = np.where(is_empty, np.uint64(0), words[ends] >> shift)
-    first = np.where(is_empty, np.uint64(0), words[starts + 8] << shift)
-    middle = words[np.where(lengths > 16, (starts + ends) // 2 + 4, starts + 8)]
+    last = np.where(is_empty, np.uint64(0), formatter[ends] >> shift)
+    first = np.where(is_empty, np.uint64(0), formatter[starts + 8] << shift)
+    middle = formatter[np.where(lengths > 16, (starts + ends) // 2 + 4, starts + 8)]
     for word in (last, first, np.where(lengths > 16, middle, np.uint64(0))):
         mixed = (mixed ^ word) * _ODD
         mixed ^= mixed >> np.uint64(29)

@@ -10,18 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.pipeline.checks.exchange import Feed
-from omnigraph.pipeline.scratch.row_chunks import RECORD, comparable_column, unpack
-from omnigraph.pipeline.spark.batching import grouped
+from omnigraph.pipeline.checks.exchange import ExchangeInput
+from omnigraph.pipeline.scratch.row_chunks import RECORD, comparable_column, read_scratch
+from omnigraph.pipeline.spark.batching import batched_by_weight
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
 
 if TYPE_CHECKING:
-    from omnigraph.pipeline.scratch.job_context import Stored
+    from omnigraph.pipeline.scratch.job_context import StoredRows
     from omnigraph.pipeline.scratch.row_chunks import TypeChunk
     from omnigraph.pipeline.spark.graph_location import GraphLocation
     from omnigraph.ports.tables import Pin, Table
 
-__all__ = ["ADDRESS", "IDENTITY", "branch_feeds", "key_feed", "spelled", "stored_feeds"]
+__all__ = ["ADDRESS", "IDENTITY", "branch_inputs", "key_input", "key_text", "stored_inputs"]
 
 # Columns with the position of a row in its table.
 ADDRESS = "address"
@@ -30,31 +30,35 @@ IDENTITY = "row_id"
 _ROWS_PER_FEED = 500_000
 _PLACES = {ADDRESS: ROW_ADDRESS, IDENTITY: ROW_ID}
 
-# The source of each column of a feed. Several columns are encoded as one text; rows with a NULL
+# The source of each column of an input. Several columns are encoded as one text; rows with a NULL
 # among them are left out.
 Columns = Mapping[str, str | tuple[str, ...]]
 
 
-def key_feed(name: str, part: TypeChunk, columns: Columns, left_out: tuple[str, ...]) -> Feed:
-    """Return the keys of one piece, without the records that ``left_out`` files list."""
-    return Feed(name, part.count, partial(_read_keys, part.keys, dict(columns), left_out))
+def key_input(
+    name: str, part: TypeChunk, columns: Columns, excluded: tuple[str, ...]
+) -> ExchangeInput:
+    """Return the keys of one chunk, without the records that ``excluded`` files list."""
+    return ExchangeInput(name, part.count, partial(_read_keys, part.keys, dict(columns), excluded))
 
 
-def branch_feeds(name: str, table: Table, columns: Columns, *, answers: bool) -> list[Feed]:
+def branch_inputs(
+    name: str, table: Table, columns: Columns, *, semi_join: bool
+) -> list[ExchangeInput]:
     """Return the rows of a table at its pin; ``ADDRESS`` and ``IDENTITY`` may be among the
     columns."""
     parts = enumerate(table.fragments())
-    feeds = []
-    for group in grouped(parts, lambda part: part[1].rows, _ROWS_PER_FEED):
+    inputs = []
+    for group in batched_by_weight(parts, lambda part: part[1].rows, _ROWS_PER_FEED):
         read = partial(_read_branch, table.pin, dict(columns), tuple(place for place, _ in group))
-        feeds.append(Feed(name, sum(part.rows for _, part in group), read, answers))
-    return feeds
+        inputs.append(ExchangeInput(name, sum(part.rows for _, part in group), read, semi_join))
+    return inputs
 
 
-def stored_feeds(name: str, stored: Stored, columns: Columns) -> list[Feed]:
+def stored_inputs(name: str, stored: StoredRows, columns: Columns) -> list[ExchangeInput]:
     """Return rows that an earlier step stored."""
     return [
-        Feed(name, file.rows, partial(_read_stored, file.key, dict(columns)))
+        ExchangeInput(name, file.rows, partial(_read_stored, file.key, dict(columns)))
         for file in stored.files
     ]
 
@@ -63,29 +67,31 @@ def stored_feeds(name: str, stored: Stored, columns: Columns) -> list[Feed]:
 
 
 def _read_keys(
-    key: str, columns: Columns, left_out: tuple[str, ...], site: GraphLocation
+    key: str, columns: Columns, excluded: tuple[str, ...], location: GraphLocation
 ) -> Iterator[pa.Table]:
-    rows = unpack(site, key)
-    if left_out:
-        gone = np.concatenate([unpack(site, file).column(RECORD).to_numpy() for file in left_out])
+    rows = read_scratch(location, key)
+    if excluded:
+        gone = np.concatenate(
+            [read_scratch(location, file).column(RECORD).to_numpy() for file in excluded]
+        )
         rows = rows.filter(pa.array(~np.isin(rows.column(RECORD).to_numpy(), gone)))
-    yield _shaped(rows, columns)
+    yield _project(rows, columns)
 
 
 def _read_branch(
-    pin: Pin, columns: Columns, parts: tuple[int, ...], site: GraphLocation
+    pin: Pin, columns: Columns, parts: tuple[int, ...], location: GraphLocation
 ) -> Iterator[pa.Table]:
     named = [(source,) if isinstance(source, str) else source for source in columns.values()]
     wanted = dict.fromkeys(column for group in named for column in group)
     places = [column for column in wanted if column in _PLACES]
-    batches = site.tables.open(pin).batches(
+    batches = location.tables.open(pin).batches(
         [column for column in wanted if column not in _PLACES],
         fragments=parts,
         row_ids=IDENTITY in places,
         row_addresses=ADDRESS in places,
     )
     # Tables stream small batches, and the operations below cost per batch, not per row.
-    for some in grouped(batches, lambda batch: batch.num_rows, _ROWS_PER_FEED):
+    for some in batched_by_weight(batches, lambda batch: batch.num_rows, _ROWS_PER_FEED):
         batch = pa.concat_batches(some)
         rows = {
             name: batch.column(_PLACES[name]).cast(pa.int64())
@@ -93,17 +99,17 @@ def _read_branch(
             else comparable_column(batch.column(name))
             for name in wanted
         }
-        yield _shaped(pa.table(rows), columns)
+        yield _project(pa.table(rows), columns)
 
 
-def _read_stored(key: str, columns: Columns, site: GraphLocation) -> Iterator[pa.Table]:
-    yield _shaped(unpack(site, key), columns)
+def _read_stored(key: str, columns: Columns, location: GraphLocation) -> Iterator[pa.Table]:
+    yield _project(read_scratch(location, key), columns)
 
 
-def _shaped(rows: pa.Table, columns: Columns) -> pa.Table:
+def _project(rows: pa.Table, columns: Columns) -> pa.Table:
     shaped = pa.table(
         {
-            name: rows.column(source) if isinstance(source, str) else spelled(rows, source)
+            name: rows.column(source) if isinstance(source, str) else key_text(rows, source)
             for name, source in columns.items()
         }
     )
@@ -113,7 +119,7 @@ def _shaped(rows: pa.Table, columns: Columns) -> pa.Table:
     return shaped
 
 
-def spelled(rows: pa.Table, columns: tuple[str, ...]) -> pa.ChunkedArray:
+def key_text(rows: pa.Table, columns: tuple[str, ...]) -> pa.ChunkedArray:
     """Encode several values as one text, injectively; NULL if one of them is NULL."""
     texts = [_text(rows.column(column)) for column in columns]
     if len(texts) == 1:

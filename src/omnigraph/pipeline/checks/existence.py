@@ -17,18 +17,23 @@ import pyarrow.compute as pc
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, NodeType, TypeId
 from omnigraph.frozen import frozen
 from omnigraph.integrity.rules import Cardinality, rules_of
-from omnigraph.pipeline.checks.exchange import KEY, Feed, exchange
-from omnigraph.pipeline.checks.exchange_inputs import stored_feeds
-from omnigraph.pipeline.checks.findings import FACTS, Findings, fact_rows, find
+from omnigraph.pipeline.checks.exchange import KEY, ExchangeInput, exchange
+from omnigraph.pipeline.checks.exchange_inputs import stored_inputs
+from omnigraph.pipeline.checks.findings import (
+    FINDINGS_DDL,
+    Findings,
+    collect_findings,
+    finding_rows,
+)
 from omnigraph.pipeline.checks.load_change import SOURCE
-from omnigraph.pipeline.scratch.job_context import Stored
+from omnigraph.pipeline.scratch.job_context import StoredRows
 from omnigraph.pipeline.scratch.row_chunks import RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from omnigraph.pipeline.checks.exchange import Tables
-    from omnigraph.pipeline.checks.load_change import Incoming
+    from omnigraph.pipeline.checks.load_change import LoadChange
     from omnigraph.pipeline.spark.graph_location import GraphLocation
 
 __all__ = ["check_existence"]
@@ -37,7 +42,7 @@ _ENDS = (("from", SRC), ("to", DST))
 
 
 @frozen
-class Count:
+class CardinalityCheck:
     """Cardinality of edges of type ``edge`` that leave nodes of type ``node``."""
 
     edge: int
@@ -45,33 +50,35 @@ class Count:
     low: int
     high: int | None
     # The load replaces all edges of the branch.
-    overwritten: bool
+    edges_overwritten: bool
     # The load replaces all nodes of the branch.
-    renewed: bool
+    nodes_overwritten: bool
 
 
-def check_existence(incoming: Incoming) -> tuple[Findings, frozenset[TypeId]]:
+def check_existence(change: LoadChange) -> tuple[Findings, frozenset[TypeId]]:
     """Find missing endpoints and violated cardinalities; return them and the types read."""
-    plan = _Plan(incoming)
+    plan = _ExistencePlan(change)
     plan.add_endpoints()
     plan.add_losses()
     plan.add_counts()
-    if not plan.feeds:
+    if not plan.inputs:
         return Findings(), frozenset(plan.reads)
-    desk = incoming.desk
-    work = partial(_judge_nodes, tuple(plan.counts))
-    feeds = [feed for found in plan.feeds.values() for feed in found]
-    return find(desk, exchange(desk.spark, desk.site, feeds, work, FACTS)), frozenset(plan.reads)
+    context = change.context
+    work = partial(_check_nodes, tuple(plan.counts))
+    inputs = [item for found in plan.inputs.values() for item in found]
+    return collect_findings(
+        context, exchange(context.spark, context.location, inputs, work, FINDINGS_DDL)
+    ), frozenset(plan.reads)
 
 
-class _Plan:
-    """The feeds that the rules of a load need, each built once."""
+class _ExistencePlan:
+    """The inputs that the rules of a load need, each built once."""
 
-    def __init__(self, incoming: Incoming) -> None:
-        self._in = incoming
-        self._catalog = incoming.snapshot.catalog
-        self.feeds: dict[str, list[Feed]] = {}
-        self.counts: list[Count] = []
+    def __init__(self, change: LoadChange) -> None:
+        self._in = change
+        self._catalog = change.snapshot.catalog
+        self.inputs: dict[str, list[ExchangeInput]] = {}
+        self.counts: list[CardinalityCheck] = []
         self.reads: set[TypeId] = set()
 
     def add_endpoints(self) -> None:
@@ -82,7 +89,7 @@ class _Plan:
                 for (end, prop), node in zip(_ENDS, (edge.source, edge.target), strict=True):
                     name = f"end {self._in.number(edge)} {end} {self._in.number(node)}"
                     columns = {KEY: prop.column, RECORD: RECORD}
-                    self._feed(name, self._in.rows(name, edge.id, columns))
+                    self._add_input(name, self._in.rows(name, edge.id, columns))
                     self._add_nodes(node)
 
     def add_losses(self) -> None:
@@ -112,23 +119,23 @@ class _Plan:
         number = self._in.number(node)
         if not self._in.is_overwritten(node):
             old = f"old {number}"
-            self._feed(old, self._in.branch(old, node, {KEY: ID.column}))
-        self._add_gone(node)
+            self._add_input(old, self._in.branch(old, node, {KEY: ID.column}))
+        self._add_deleted_nodes(node)
 
     def _add_new(self, node: TypeId) -> None:
         new = f"new {self._in.number(node)}"
-        self._feed(new, self._in.rows(new, node, {KEY: ID.column}))
+        self._add_input(new, self._in.rows(new, node, {KEY: ID.column}))
 
-    def _add_gone(self, node: TypeId) -> None:
+    def _add_deleted_nodes(self, node: TypeId) -> None:
         gone = f"gone {self._in.number(node)}"
-        self._feed(gone, stored_feeds(gone, self._in.gone_of(node), {KEY: "id"}))
+        self._add_input(gone, stored_inputs(gone, self._in.deletions_of(node), {KEY: "id"}))
 
     def _add_kept(self, edge: EdgeType, node: TypeId) -> None:
         for (end, prop), node_type in zip(_ENDS, (edge.source, edge.target), strict=True):
             if node_type == node:
                 kept = f"kept {self._in.number(edge)} {end} {self._in.number(node)}"
                 columns = {KEY: prop.column, "id": ID.column}
-                self._feed(kept, self._in.branch(kept, edge.id, columns, answers=False))
+                self._add_input(kept, self._in.branch(kept, edge.id, columns, semi_join=False))
 
     def _is_touched(self, edge: EdgeType, rule: Cardinality) -> bool:
         is_changed = self._in.is_changed
@@ -136,31 +143,37 @@ class _Plan:
 
     def _add_count(self, edge: EdgeType, rule: Cardinality) -> None:
         number, node = self._in.number(edge), self._in.number(edge.source)
-        overwritten = self._in.is_overwritten(edge.id)
-        renewed = self._in.is_overwritten(edge.source)
-        self.counts.append(Count(number, node, rule.low, rule.high, overwritten, renewed))
-        before = f"{'lost' if overwritten else 'out'} {number}"
+        edges_overwritten = self._in.is_overwritten(edge.id)
+        nodes_overwritten = self._in.is_overwritten(edge.source)
+        self.counts.append(
+            CardinalityCheck(
+                number, node, rule.low, rule.high, edges_overwritten, nodes_overwritten
+            )
+        )
+        before = f"{'lost' if edges_overwritten else 'out'} {number}"
         columns = {KEY: SRC.column}
-        out = self._in.branch(before, edge.id, columns, answers=not overwritten)
-        self._feed(before, out)
-        if not overwritten:
+        out = self._in.branch(before, edge.id, columns, semi_join=not edges_overwritten)
+        self._add_input(before, out)
+        if not edges_overwritten:
             lost = f"lost {number}"
-            going = Stored(self._in.located.of(number).files + self._in.gone_of(edge.id).files)
-            self._feed(lost, stored_feeds(lost, going, {KEY: SOURCE}))
-        if rule.low > 0 or renewed:
+            going = StoredRows(
+                self._in.located.of(number).files + self._in.deletions_of(edge.id).files
+            )
+            self._add_input(lost, stored_inputs(lost, going, {KEY: SOURCE}))
+        if rule.low > 0 or nodes_overwritten:
             self._add_new(edge.source)
-        self._add_gone(edge.source)
+        self._add_deleted_nodes(edge.source)
 
-    def _feed(self, name: str, feeds: list[Feed]) -> None:
-        if feeds:
-            self.feeds[name] = feeds
+    def _add_input(self, name: str, inputs: list[ExchangeInput]) -> None:
+        if inputs:
+            self.inputs[name] = inputs
 
 
 # --- on executors: one bucket at a time ----------------------------------------------------------
 
 
-def _judge_nodes(
-    counts: tuple[Count, ...], _: GraphLocation, tables: Tables
+def _check_nodes(
+    counts: tuple[CardinalityCheck, ...], _: GraphLocation, tables: Tables
 ) -> Iterator[pa.RecordBatch]:
     nodes: dict[str, pa.Array] = {}
     for name, rows in tables.items():
@@ -169,13 +182,13 @@ def _judge_nodes(
             edge, end, node = rest
             if node not in nodes:
                 nodes[node] = _nodes(tables, node)
-            hanging = rows.filter(pc.invert(pc.is_in(rows.column(KEY), value_set=nodes[node])))
-            facts = {"property": end, "value": hanging.column(KEY)}
-            facts |= {name: hanging.column(name) for name in hanging.column_names if name != KEY}
+            dangling = rows.filter(pc.invert(pc.is_in(rows.column(KEY), value_set=nodes[node])))
+            facts = {"property": end, "value": dangling.column(KEY)}
+            facts |= {name: dangling.column(name) for name in dangling.column_names if name != KEY}
             missing = "missing" if kind == "end" else "lost"
-            yield from fact_rows(missing, int(edge), hanging.num_rows, **facts)
+            yield from finding_rows(missing, int(edge), dangling.num_rows, **facts)
     for count in counts:
-        yield from _judge_count(count, tables)
+        yield from _check_cardinality(count, tables)
 
 
 def _nodes(tables: Tables, node: str) -> pa.Array:
@@ -187,7 +200,7 @@ def _nodes(tables: Tables, node: str) -> pa.Array:
     return pa.concat_arrays([old, new])
 
 
-def _judge_count(count: Count, tables: Tables) -> Iterator[pa.RecordBatch]:
+def _check_cardinality(count: CardinalityCheck, tables: Tables) -> Iterator[pa.RecordBatch]:
     coming = tables.get(f"end {count.edge} from {count.node}", _NO_ENDS)
     lost = _keys(tables, f"lost {count.edge}")
     new = _keys(tables, f"new {count.node}")
@@ -195,13 +208,13 @@ def _judge_count(count: Count, tables: Tables) -> Iterator[pa.RecordBatch]:
     if count.low > 0:
         affected.append(new)
     sources = pc.unique(pa.concat_arrays(affected))
-    if count.renewed:
+    if count.nodes_overwritten:
         sources = sources.filter(pc.is_in(sources, value_set=new))
     gone = _keys(tables, f"gone {count.node}")
     if len(gone):
         sources = sources.filter(pc.invert(pc.is_in(sources, value_set=gone)))
     parts = [_weighted(sources, 0), _weighted(coming.column(KEY), 1, coming.column(RECORD))]
-    if not count.overwritten:
+    if not count.edges_overwritten:
         out = _keys(tables, f"out {count.edge}")
         parts.append(_weighted(out.filter(pc.is_in(out, value_set=sources)), 1))
         parts.append(_weighted(lost.filter(pc.is_in(lost, value_set=sources)), -1))
@@ -211,7 +224,7 @@ def _judge_count(count: Count, tables: Tables) -> Iterator[pa.RecordBatch]:
     if count.high is not None:
         wrong = pc.or_(wrong, pc.greater(number, count.high))
     broken = counted.filter(wrong)
-    yield from fact_rows(
+    yield from finding_rows(
         "count",
         count.edge,
         broken.num_rows,

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from omnigraph.frozen import frozen
 from omnigraph.integrity.violations import VIOLATIONS_SHOWN_MAX
-from omnigraph.pipeline.scratch.job_context import File, Stored
-from omnigraph.pipeline.scratch.row_chunks import RECORD, pack, unpack
+from omnigraph.pipeline.scratch.job_context import ScratchFile, StoredRows
+from omnigraph.pipeline.scratch.row_chunks import RECORD, read_scratch, write_scratch
 from omnigraph.pipeline.spark.tasks import decode_result, encode_result, map_tasks
 from omnigraph.runtime.ids import new_short_id
 
@@ -25,14 +25,22 @@ if TYPE_CHECKING:
     from omnigraph.pipeline.scratch.job_context import JobContext
     from omnigraph.pipeline.spark.graph_location import GraphLocation
 
-__all__ = ["FACTS", "RULES", "Findings", "existing", "fact_rows", "find", "place_of"]
+__all__ = [
+    "FINDINGS_DDL",
+    "RULES",
+    "Findings",
+    "collect_findings",
+    "existing_id_findings",
+    "finding_rows",
+    "input_order",
+]
 
 # The rule that each kind of finding violates.
 RULES = {
     "required": "required",
     "repeat": "key",
     "exists": "key",
-    "twin": "unique",
+    "duplicate": "unique",
     "holder": "unique",
     "missing": "endpoint",
     "lost": "endpoint",
@@ -40,7 +48,7 @@ RULES = {
 }
 
 # The ids of loaded entities are not stored: the record identifies them.
-FACTS = (
+FINDINGS_DDL = (
     "kind string, t int, property string, id string, value string, other string, "
     "number bigint, record bigint"
 )
@@ -65,46 +73,49 @@ class Findings:
 
     counts: Counter[str] = field(default_factory=Counter)
     shown: tuple[dict[str, Any], ...] = ()
-    stored: Stored = field(default_factory=Stored)
+    stored: StoredRows = field(default_factory=StoredRows)
 
     def of(self, *kinds: str) -> Findings:
         """Return the findings of some kinds."""
         return Findings(
             Counter({kind: count for kind, count in self.counts.items() if kind in kinds}),
             tuple(row for row in self.shown if row["kind"] in kinds),
-            Stored(tuple(file for file in self.stored.files if file.what in kinds)),
+            StoredRows(tuple(file for file in self.stored.files if file.what in kinds)),
         )
 
     def __add__(self, other: Findings) -> Findings:
         return Findings(
             self.counts + other.counts,
             self.shown + other.shown,
-            Stored(self.stored.files + other.stored.files),
+            StoredRows(self.stored.files + other.stored.files),
         )
 
 
-def find(desk: JobContext, frame: DataFrame) -> Findings:
+def collect_findings(context: JobContext, frame: DataFrame) -> Findings:
     """Run the job that computes a frame of findings."""
-    work = partial(_condense, desk.site, desk.scratch())
+    work = partial(_condense, context.location, context.scratch())
     found = Findings()
-    for answer in decode_result(frame.mapInArrow(work, "told string")):
-        files = tuple(File(*file) for file in answer["files"])
+    for result in decode_result(frame.mapInArrow(work, "result string")):
+        files = tuple(ScratchFile(*file) for file in result["files"])
         counts = Counter({file.what: 0 for file in files})
         for file in files:
             counts[file.what] += file.rows
-        found += Findings(counts, tuple(answer["shown"]), Stored(files))
+        found += Findings(counts, tuple(result["shown"]), StoredRows(files))
     return found
 
 
-def existing(desk: JobContext, located: Stored) -> Findings:
+def existing_id_findings(context: JobContext, located: StoredRows) -> Findings:
     """Return a finding for every row whose id exists already."""
     if not located.rows:
         return Findings()
     keys = [file.key for file in located.files]
-    return find(desk, map_tasks(desk.spark, keys, partial(_read_located, desk.site), FACTS))
+    return collect_findings(
+        context,
+        map_tasks(context.spark, keys, partial(_read_located, context.location), FINDINGS_DDL),
+    )
 
 
-def place_of(row: dict[str, Any]) -> int:
+def input_order(row: dict[str, Any]) -> int:
     """Return the position of a finding in the input; last, if it refers to no record."""
     return _LAST if row[RECORD] is None else int(row[RECORD])
 
@@ -112,7 +123,7 @@ def place_of(row: dict[str, Any]) -> int:
 # --- on executors ------------------------------------------------------------------------------
 
 
-def fact_rows(kind: str, t: int, count: int, **columns: Any) -> Iterator[pa.RecordBatch]:
+def finding_rows(kind: str, t: int, count: int, **columns: Any) -> Iterator[pa.RecordBatch]:
     """Build findings of one kind and type; a column may be one value for all."""
     if not count:
         return
@@ -126,16 +137,16 @@ def fact_rows(kind: str, t: int, count: int, **columns: Any) -> Iterator[pa.Reco
     yield from pa.Table.from_arrays(arrays, schema=_SCHEMA).combine_chunks().to_batches()
 
 
-def _read_located(site: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
-    rows = unpack(site, key)
+def _read_located(location: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
+    rows = read_scratch(location, key)
     for t in pc.unique(rows.column("t")).to_pylist():
         found = rows.filter(pc.equal(rows.column("t"), t))
         columns = {"id": found.column("id"), RECORD: found.column(RECORD)}
-        yield from fact_rows("exists", t, found.num_rows, **columns)
+        yield from finding_rows("exists", t, found.num_rows, **columns)
 
 
 def _condense(
-    site: GraphLocation, prefix: str, batches: Iterable[pa.RecordBatch]
+    location: GraphLocation, prefix: str, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     found = [batch for batch in batches if batch.num_rows]
     if not found:
@@ -148,7 +159,7 @@ def _condense(
             pc.equal(rows.column("kind"), group["kind"]), pc.equal(rows.column("t"), group["t"])
         )
         part, key = rows.filter(of_kind), f"{prefix}.{new_short_id()}"
-        pack(site, key, part)
+        write_scratch(location, key, part)
         files.append((key, part.num_rows, group["kind"], group["t"]))
     yield encode_result({"files": files, "shown": shown})
 

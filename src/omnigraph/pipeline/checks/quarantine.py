@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
-from omnigraph.pipeline.scratch.job_context import Stored
-from omnigraph.pipeline.scratch.row_chunks import RECORD, unpack
-from omnigraph.pipeline.scratch.violation_rows import VIOLATIONS, spelled_value
+from omnigraph.pipeline.scratch.job_context import StoredRows
+from omnigraph.pipeline.scratch.row_chunks import RECORD, read_scratch
+from omnigraph.pipeline.scratch.violation_rows import VIOLATIONS, encode_value
 from omnigraph.pipeline.spark.tasks import map_tasks
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from omnigraph.integrity.violations import Violation
     from omnigraph.pipeline.checks.findings import Findings
-    from omnigraph.pipeline.checks.load_change import Incoming
+    from omnigraph.pipeline.checks.load_change import LoadChange
     from omnigraph.pipeline.checks.violation_formatter import ViolationFormatter
     from omnigraph.pipeline.spark.graph_location import GraphLocation
 
-__all__ = ["ROUNDS_MAX", "find_bad", "write_bad_records", "write_violations"]
+__all__ = ["ROUNDS_MAX", "find_bad_records", "write_bad_records", "write_violations"]
 
 # The longest chain of records that invalidate each other; graphs are rarely deeper.
 ROUNDS_MAX = 32
@@ -43,8 +43,8 @@ _ROWS_AT_ONCE = 10_000
 
 
 @frozen
-class _Suspects:
-    """Files that name bad records of one type in one piece."""
+class _BadRecordFiles:
+    """Files that name bad records of one type in one chunk."""
 
     t: int
     keys: str
@@ -52,42 +52,42 @@ class _Suspects:
     known: tuple[str, ...]
 
 
-def find_bad(incoming: Incoming, findings: Findings, *, typed: bool) -> Stored:
+def find_bad_records(change: LoadChange, findings: Findings, *, typed: bool) -> StoredRows:
     """Return new records to quarantine; with ``typed``, also those with bad values."""
-    desk, material = incoming.desk, incoming.material
-    numbers = {entity.name: incoming.number(entity) for entity in incoming.entities}
+    context, read_input = change.context, change.read_input
+    numbers = {entity.name: change.number(entity) for entity in change.entities}
     keys = [file.key for file in findings.stored.files]
-    keys += material.violation_files if typed else []
+    keys += read_input.violation_files if typed else []
     if not keys:
-        return Stored()
-    named = map_tasks(desk.spark, keys, partial(_read_named, desk.site, numbers), _BAD)
-    suspects = desk.store(named, parts=len(keys)).get("bad", Stored())
+        return StoredRows()
+    named = map_tasks(context.spark, keys, partial(_read_named, context.location, numbers), _BAD)
+    suspects = context.store(named, parts=len(keys)).get("bad", StoredRows())
     work = [
-        _Suspects(
+        _BadRecordFiles(
             number,
             part.keys,
-            suspects.keys_of(number, piece),
-            incoming.rejected.keys_of(number, piece),
+            suspects.keys_of(number, chunk),
+            change.rejected.keys_of(number, chunk),
         )
-        for entity in incoming.entities
-        for number in [incoming.number(entity)]
-        for piece, part in material.rows(entity.id)
-        if suspects.keys_of(number, piece)
+        for entity in change.entities
+        for number in [change.number(entity)]
+        for chunk, part in read_input.rows(entity.id)
+        if suspects.keys_of(number, chunk)
     ]
     if not work:
-        return Stored()
-    found = map_tasks(desk.spark, work, partial(_read_loaded, desk.site), _BAD)
-    return desk.store(found, parts=1).get("bad", Stored())
+        return StoredRows()
+    found = map_tasks(context.spark, work, partial(_read_loaded, context.location), _BAD)
+    return context.store(found, parts=1).get("bad", StoredRows())
 
 
 # --- on executors ------------------------------------------------------------------------------
 
 
 def _read_named(
-    site: GraphLocation, numbers: Mapping[str, int], key: str
+    location: GraphLocation, numbers: Mapping[str, int], key: str
 ) -> Iterator[pa.RecordBatch]:
     """Return the records that a file of findings or of violations refers to."""
-    rows = unpack(site, key)
+    rows = read_scratch(location, key)
     rows = rows.filter(pc.is_valid(rows.column(RECORD)))
     if "t" in rows.column_names:
         types = rows.column("t").to_numpy()
@@ -96,17 +96,17 @@ def _read_named(
     yield from _bad(types, rows.column(RECORD).to_numpy())
 
 
-def _read_loaded(site: GraphLocation, suspects: _Suspects) -> Iterator[pa.RecordBatch]:
+def _read_loaded(location: GraphLocation, suspects: _BadRecordFiles) -> Iterator[pa.RecordBatch]:
     """Return, once each, the records among the suspects that the load contains."""
-    records = unpack(site, suspects.keys).column(RECORD).to_numpy()
-    named = np.isin(records, _records(site, suspects.named))
-    fresh = ~np.isin(records, _records(site, suspects.known))
+    records = read_scratch(location, suspects.keys).column(RECORD).to_numpy()
+    named = np.isin(records, _records(location, suspects.named))
+    fresh = ~np.isin(records, _records(location, suspects.known))
     bad = records[named & fresh]
     yield from _bad(np.full(len(bad), suspects.t), bad)
 
 
-def _records(site: GraphLocation, keys: tuple[str, ...]) -> np.ndarray:
-    found = [unpack(site, key).column(RECORD).to_numpy() for key in keys]
+def _records(location: GraphLocation, keys: tuple[str, ...]) -> np.ndarray:
+    found = [read_scratch(location, key).column(RECORD).to_numpy() for key in keys]
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
@@ -122,34 +122,34 @@ def _bad(types: np.ndarray, records: np.ndarray) -> Iterator[pa.RecordBatch]:
 # --- files -------------------------------------------------------------------------------------
 
 
-def write_violations(directory: str, words: ViolationFormatter, found: list[Findings]) -> str:
+def write_violations(directory: str, formatter: ViolationFormatter, found: list[Findings]) -> str:
     """Write all formatted violations to ``violations.parquet``, in no particular order."""
     path = _made(directory) / "violations.parquet"
-    files = list(words.material.violation_files)
+    files = list(formatter.read_input.violation_files)
     files += [file.key for findings in found for file in findings.stored.files]
     with pq.ParquetWriter(path, VIOLATIONS) as writer:
-        for header in words.material.headers:
-            writer.write_table(_table([header]))
+        for violation in formatter.read_input.file_errors:
+            writer.write_table(_table([violation]))
         for key in files:
-            rows = unpack(words.site, key)
+            rows = read_scratch(formatter.location, key)
             for start in range(0, rows.num_rows, _ROWS_AT_ONCE):
                 told = rows.slice(start, _ROWS_AT_ONCE).to_pylist()
-                writer.write_table(_table([words.violation(row) for row in told]))
+                writer.write_table(_table([formatter.violation(row) for row in told]))
     return str(path)
 
 
-def write_bad_records(directory: str, incoming: Incoming) -> None:
+def write_bad_records(directory: str, change: LoadChange) -> None:
     """Write quarantined rows to ``<type>.parquet``; an unreadable record is not a row."""
-    site, material = incoming.desk.site, incoming.material
-    for entity in incoming.entities:
-        number = incoming.number(entity)
+    location, read_input = change.context.location, change.read_input
+    for entity in change.entities:
+        number = change.number(entity)
         writer = None
-        for piece, part in material.rows(entity.id):
-            bad = _records(site, incoming.rejected.keys_of(number, piece))
+        for chunk, part in read_input.rows(entity.id):
+            bad = _records(location, change.rejected.keys_of(number, chunk))
             if not len(bad):
                 continue
-            records = unpack(site, part.keys).column(RECORD).to_numpy()
-            rows = unpack(site, part.rows or "").filter(pa.array(np.isin(records, bad)))
+            records = read_scratch(location, part.keys).column(RECORD).to_numpy()
+            rows = read_scratch(location, part.rows or "").filter(pa.array(np.isin(records, bad)))
             names = {prop.column: prop.name for prop in entity.by_id.values()}
             rows = rows.rename_columns([names.get(name, name) for name in rows.column_names])
             writer = writer or pq.ParquetWriter(
@@ -164,7 +164,7 @@ def _table(violations: list[Violation]) -> pa.Table:
     rows = [
         {
             **{name: getattr(found, name) for name in VIOLATIONS.names},
-            "value": spelled_value(found.value),
+            "value": encode_value(found.value),
         }
         for found in violations
     ]

@@ -16,9 +16,14 @@ from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID
 from omnigraph.integrity.keys import repeated
 from omnigraph.integrity.rules import Unique, rules_of
-from omnigraph.pipeline.checks.exchange import KEY, Feed, exchange
-from omnigraph.pipeline.checks.exchange_inputs import stored_feeds
-from omnigraph.pipeline.checks.findings import FACTS, Findings, fact_rows, find
+from omnigraph.pipeline.checks.exchange import KEY, ExchangeInput, exchange
+from omnigraph.pipeline.checks.exchange_inputs import stored_inputs
+from omnigraph.pipeline.checks.findings import (
+    FINDINGS_DDL,
+    Findings,
+    collect_findings,
+    finding_rows,
+)
 from omnigraph.pipeline.scratch.row_chunks import RECORD
 
 if TYPE_CHECKING:
@@ -26,60 +31,66 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType
     from omnigraph.pipeline.checks.exchange import Tables
-    from omnigraph.pipeline.checks.load_change import Incoming
+    from omnigraph.pipeline.checks.load_change import LoadChange
     from omnigraph.pipeline.spark.graph_location import GraphLocation
 
 __all__ = ["check_uniqueness"]
 
 
-def check_uniqueness(incoming: Incoming) -> Findings:
+def check_uniqueness(change: LoadChange) -> Findings:
     """Find rows that share values with each other, or with an unchanged entity."""
-    feeds = [
-        feed
-        for entity in incoming.entities
-        if incoming.count(entity.id)
+    inputs = [
+        item
+        for entity in change.entities
+        if change.count(entity.id)
         for number, rule in enumerate(_uniques(entity))
-        for feed in _feeds(incoming, entity, number, rule)
+        for item in _inputs(change, entity, number, rule)
     ]
-    if not feeds:
+    if not inputs:
         return Findings()
-    desk = incoming.desk
-    found = find(desk, exchange(desk.spark, desk.site, feeds, _compare, FACTS))
-    return found.of("twin") + _staying(incoming, found.of("holder"))
+    context = change.context
+    found = collect_findings(
+        context, exchange(context.spark, context.location, inputs, _compare, FINDINGS_DDL)
+    )
+    return found.of("duplicate") + _staying(change, found.of("holder"))
 
 
 def _uniques(entity: EntityType) -> list[Unique]:
     return [rule for rule in rules_of(entity) if isinstance(rule, Unique)]
 
 
-def _feeds(incoming: Incoming, entity: EntityType, number: int, rule: Unique) -> list[Feed]:
+def _inputs(
+    change: LoadChange, entity: EntityType, number: int, rule: Unique
+) -> list[ExchangeInput]:
     members = tuple(member.column for member in rule.members)
     columns: dict[str, str | tuple[str, ...]] = {KEY: members, "id": ID.column}
     names = ", ".join(member.name for member in rule.members)
-    t = incoming.number(entity)
+    t = change.number(entity)
     rows = f"rows|{t}|{number}|{names}"
-    feeds = incoming.rows(rows, entity.id, {**columns, RECORD: RECORD})
-    if incoming.mode is not Mode.OVERWRITE:
-        feeds += incoming.branch(f"held|{t}|{number}|{names}", entity.id, columns)
-    return feeds
+    inputs = change.rows(rows, entity.id, {**columns, RECORD: RECORD})
+    if change.mode is not Mode.OVERWRITE:
+        inputs += change.branch(f"held|{t}|{number}|{names}", entity.id, columns)
+    return inputs
 
 
-def _staying(incoming: Incoming, holders: Findings) -> Findings:
+def _staying(change: LoadChange, holders: Findings) -> Findings:
     """Return the holders of values that the load does not change."""
     if not holders.counts:
         return holders
-    feeds: list[Feed] = []
-    for entity in incoming.entities:
-        t = incoming.number(entity)
+    inputs: list[ExchangeInput] = []
+    for entity in change.entities:
+        t = change.number(entity)
         held = holders.stored.of(t)
         if held.rows:
             columns = {KEY: "other", "property": "property", RECORD: RECORD}
-            feeds += stored_feeds(f"holders|{t}", held, columns)
-            if not incoming.material.is_minted(entity.id):
-                feeds += incoming.rows(f"touched|{t}", entity.id, {KEY: ID.column})
-            feeds += stored_feeds(f"touched|{t}", incoming.gone_of(entity.id), {KEY: "id"})
-    desk = incoming.desk
-    return find(desk, exchange(desk.spark, desk.site, feeds, _keep_staying, FACTS))
+            inputs += stored_inputs(f"holders|{t}", held, columns)
+            if not change.read_input.is_minted(entity.id):
+                inputs += change.rows(f"touched|{t}", entity.id, {KEY: ID.column})
+            inputs += stored_inputs(f"touched|{t}", change.deletions_of(entity.id), {KEY: "id"})
+    context = change.context
+    return collect_findings(
+        context, exchange(context.spark, context.location, inputs, _keep_staying, FINDINGS_DDL)
+    )
 
 
 # --- on executors: one bucket at a time ----------------------------------------------------------
@@ -89,17 +100,17 @@ def _compare(_: GraphLocation, tables: Tables) -> Iterator[pa.RecordBatch]:
     for name, rows in tables.items():
         kind, t, number, names = name.split("|")
         if kind == "rows":
-            yield from _twins(int(t), names, rows.sort_by(RECORD))
+            yield from _duplicates(int(t), names, rows.sort_by(RECORD))
             held = tables.get(f"held|{t}|{number}|{names}")
             if held is not None:
                 yield from _holders(int(t), names, rows, held)
 
 
-def _twins(t: int, names: str, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+def _duplicates(t: int, names: str, rows: pa.Table) -> Iterator[pa.RecordBatch]:
     earlier, later = repeated(rows.select([KEY]))
     records = rows.column(RECORD)
-    yield from fact_rows(
-        "twin",
+    yield from finding_rows(
+        "duplicate",
         t,
         len(earlier),
         property=names,
@@ -115,7 +126,7 @@ def _holders(t: int, names: str, rows: pa.Table, held: pa.Table) -> Iterator[pa.
     holders = held.column("id").take(at.drop_null())
     others = pc.not_equal(rows.column("id"), holders)
     rows, holders = rows.filter(others), holders.filter(others)
-    yield from fact_rows(
+    yield from finding_rows(
         "holder", t, rows.num_rows, property=names, other=holders, record=rows.column(RECORD)
     )
 
@@ -130,7 +141,7 @@ def _keep_staying(_: GraphLocation, tables: Tables) -> Iterator[pa.RecordBatch]:
                     holders.column(KEY), value_set=touched.column(KEY).combine_chunks()
                 )
                 holders = holders.filter(pc.invert(going))  # noqa: PLW2901 - narrowed
-            yield from fact_rows(
+            yield from finding_rows(
                 "holder",
                 int(t),
                 holders.num_rows,

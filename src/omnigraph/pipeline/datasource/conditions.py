@@ -35,10 +35,10 @@ _EDGE = "query rows() {{ match {{ $begin $it:{name} $end\n{where}\n}} return {{ 
 class Condition:
     """A filter that a table evaluates, with the columns whose indexes can answer it alone.
 
-    ``looked_up`` is empty where no index can."""
+    ``indexed_columns`` is empty where no index can."""
 
     filter: Any
-    looked_up: frozenset[str]
+    indexed_columns: frozenset[str]
 
 
 def parse_where(engine: Engine, snapshot: Snapshot, entity: EntityType, text: str) -> Condition:
@@ -58,10 +58,10 @@ def parse_where(engine: Engine, snapshot: Snapshot, entity: EntityType, text: st
             f"the table cannot answer all of {text!r}",
             remedy="leave that part to Spark: .where(…) on the frame",
         )
-    return Condition(found.pushed, _looked_up(wanted, columns))
+    return Condition(found.pushed, _indexable_columns(wanted, columns))
 
 
-def _looked_up(wanted: Any, columns: dict[str, str]) -> frozenset[str]:
+def _indexable_columns(wanted: Any, columns: dict[str, str]) -> frozenset[str]:
     parts = list(nodes(wanted))
     for part in parts:
         is_part_of_text = isinstance(part, StringMatch) and part.op is not StringOp.STARTS_WITH

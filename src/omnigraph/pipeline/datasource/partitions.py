@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omnigraph.pipeline.spark.batching import grouped
+from omnigraph.pipeline.spark.batching import batched_by_weight
 from omnigraph.ports.indexes import IndexKind
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def plan_partitions(
     places = range(len(sizes)) if where is None else _matching(table, sizes, where)
     if where is not None:
         return _balanced(places, sizes, _ROWS_LOOKED_THROUGH)
-    left_out = len(table.schema.names) - len(columns)
-    if left_out <= 0:
-        return list(grouped(places, lambda place: sizes[place], _ROWS_PER_PARTITION))
+    excluded = len(table.schema.names) - len(columns)
+    if excluded <= 0:
+        return list(batched_by_weight(places, lambda place: sizes[place], _ROWS_PER_PARTITION))
     # Rows of fewer columns are smaller, so a task reads more of them.
     rows_max = _ROWS_PER_PARTITION * len(table.schema.names) // max(len(columns), 1)
     return _balanced(places, sizes, rows_max)
@@ -59,7 +59,7 @@ def _balanced(places: Collection[int], sizes: list[int], rows_max: int) -> list[
 
 def _matching(table: Table, sizes: list[int], where: Condition) -> Collection[int]:
     """Return the parts with matching rows, as far as indexes cover the filter."""
-    if not _is_indexed(table, where.looked_up) or table.count(where.filter) > _MATCHES_MAX:
+    if not _is_indexed(table, where.indexed_columns) or table.count(where.filter) > _MATCHES_MAX:
         return range(len(sizes))
     ends = np.cumsum(sizes)
     at = np.searchsorted(ends, table.find(where.filter), side="right")

@@ -23,9 +23,9 @@ from omnigraph.loading.batches import Batch, CollectedInput, Parsed
 from omnigraph.loading.load import commit_load, find_base
 from omnigraph.loading.tables import check_columns
 from omnigraph.loading.writer import LoadWriter
-from omnigraph.pipeline.inputs.chunk_reader import InputReading, read_rows
+from omnigraph.pipeline.inputs.chunk_reader import ReadParameters, read_rows
 from omnigraph.pipeline.inputs.read_input import assemble
-from omnigraph.pipeline.scratch.row_chunks import RECORD, SCRATCH, places_of, unpack
+from omnigraph.pipeline.scratch.row_chunks import RECORD, SCRATCH, positions_of, read_scratch
 from omnigraph.pipeline.scratch.violation_rows import to_violation
 from omnigraph.pipeline.spark.columns import find_entity
 from omnigraph.runtime.ids import new_ulid
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType
     from omnigraph.graph.facade import EmbeddedGraph
-    from omnigraph.pipeline.inputs.read_input import Material
+    from omnigraph.pipeline.inputs.read_input import ReadInput
     from omnigraph.pipeline.scratch.row_chunks import TypeChunk
     from omnigraph.pipeline.spark.graph_location import GraphLocation
 
@@ -46,19 +46,24 @@ __all__ = ["GraphWriter"]
 
 
 @dataclass
-class Told(WriterCommitMessage):
+class TaskResult(WriterCommitMessage):
     """The result of one task."""
 
-    answer: dict[str, Any]
+    result: dict[str, Any]
 
 
 class GraphWriter(DataSourceArrowWriter):
     """Writes the rows of one type. ``mode`` is append, merge or overwrite."""
 
     def __init__(
-        self, site: GraphLocation, options: dict[str, str], names: Sequence[str], *, overwrite: bool
+        self,
+        location: GraphLocation,
+        options: dict[str, str],
+        names: Sequence[str],
+        *,
+        overwrite: bool,
     ) -> None:
-        self._site = site
+        self._location = location
         self._options = options
         self._mode = _mode_of(options.get("mode"), overwrite=overwrite)
         graph = self._open(read_only=True)
@@ -68,41 +73,43 @@ class GraphWriter(DataSourceArrowWriter):
         self._entity = find_entity(snapshot.catalog, options.get("type"))
         graph.gate.change(self._branch, types=[self._entity.name])
         limits = graph.engine.root.limits
-        self._reading = InputReading(
-            site, new_ulid(), snapshot.catalog, self._mode, limits, checks=False
+        self._reading = ReadParameters(
+            location, new_ulid(), snapshot.catalog, self._mode, limits, checks=False
         )
         _require_columns(self._entity, names)
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Told:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
-        return Told(read_rows(self._reading, self._entity, task, iterator))
+        return TaskResult(read_rows(self._reading, self._entity, task, iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Validate and publish all rows, once."""
         try:
-            self._publish([told.answer for told in messages if isinstance(told, Told)])
+            self._publish(
+                [violations.result for violations in messages if isinstance(violations, TaskResult)]
+            )
         finally:
-            self._tidy()
+            self._delete_scratch()
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - Spark's
-        self._tidy()
+        self._delete_scratch()
 
     @property
     def _branch(self) -> str:
         return self._options.get("branch", MAIN)
 
     def _open(self, *, read_only: bool) -> EmbeddedGraph:
-        site = self._site
+        location = self._location
         return open_graph(
-            site.uri,
+            location.uri,
             read_only=read_only,
-            storage_options=site.storage_options,
-            policy=site.policy,
-            actor=site.actor,
+            storage_options=location.storage_options,
+            policy=location.policy,
+            actor=location.actor,
         )
 
-    def _publish(self, answers: list[dict[str, Any]]) -> None:
+    def _publish(self, results: list[dict[str, Any]]) -> None:
         options = self._options
         graph = self._open(read_only=False)
         graph.gate.load(self._branch, None, self._mode.value, whole=True)
@@ -112,48 +119,48 @@ class GraphWriter(DataSourceArrowWriter):
             self._mode,
             self._branch,
             type=self._entity.name,
-            actor=self._site.actor or options.get("actor"),
+            actor=self._location.actor or options.get("actor"),
             message=options.get("message"),
             if_commit=options.get("if_commit"),
         )
         base = find_base(graph.engine, request)
-        material = assemble(answers, self._reading.catalog, [self._entity])
-        gathered = self._gather(material, graph.engine.root.limits.load_bytes_max)
+        read_input = assemble(results, self._reading.catalog, [self._entity])
+        gathered = self._gather(read_input, graph.engine.root.limits.load_bytes_max)
         writer = LoadWriter(request, gathered, self._schema)
         commit_load(graph.engine, request, base, writer, None)
         graph.close()
 
-    def _gather(self, material: Material, bytes_max: int) -> CollectedInput:
+    def _gather(self, read_input: ReadInput, bytes_max: int) -> CollectedInput:
         """Read all chunks back into memory."""
         gathered = CollectedInput(bytes_max=bytes_max)
         gathered.name(self._entity)
-        for piece in material.pieces:
+        for chunk in read_input.chunks:
             batches = [
                 Batch(self._entity, batch, places, part.minted)
-                for part in piece.types
+                for part in chunk.types
                 for batch, places in self._batches(part)
             ]
-            gathered.add(Parsed(piece.records, tuple(batches)))
-            shown = [to_violation(row) for row in piece.shown]
-            for rule, total in piece.counts:
-                told = (
-                    replace(found, record=material.number(found.record))
+            gathered.add(Parsed(chunk.records, tuple(batches)))
+            shown = [to_violation(row) for row in chunk.shown]
+            for rule, total in chunk.counts:
+                violations = (
+                    replace(found, record=read_input.number(found.record))
                     for found in shown
                     if found.rule == rule and found.record is not None
                 )
-                gathered.report.add_many(rule, total, told)
+                gathered.report.add_many(rule, total, violations)
         return gathered
 
     def _batches(self, part: TypeChunk) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
-        places = places_of(unpack(self._site, part.keys).column(RECORD).to_numpy())
+        places = positions_of(read_scratch(self._location, part.keys).column(RECORD).to_numpy())
         start = 0
-        for batch in unpack(self._site, part.rows or "").combine_chunks().to_batches():
+        for batch in read_scratch(self._location, part.rows or "").combine_chunks().to_batches():
             yield batch, places[start : start + batch.num_rows]
             start += batch.num_rows
 
-    def _tidy(self) -> None:
+    def _delete_scratch(self) -> None:
         with suppress(GraphError):
-            self._site.objects.delete_prefix(f"{SCRATCH}/{self._reading.job}")
+            self._location.objects.delete_prefix(f"{SCRATCH}/{self._reading.job}")
 
 
 def _mode_of(option: str | None, *, overwrite: bool) -> Mode:

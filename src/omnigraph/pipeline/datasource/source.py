@@ -35,10 +35,10 @@ from omnigraph.pipeline.datasource.conditions import parse_where
 from omnigraph.pipeline.datasource.partitions import plan_partitions
 from omnigraph.pipeline.datasource.sink import GraphWriter
 from omnigraph.pipeline.spark.columns import (
+    cast_for_spark,
     entity_columns,
     entity_schema,
     find_entity,
-    for_spark,
     spark_arrow_type,
 )
 from omnigraph.pipeline.spark.graph_location import GraphLocation
@@ -126,17 +126,17 @@ class GraphSource(DataSource):
         graph = self._open()
         query = self.options.get("query")
         if query is None:
-            return TableReader(self._site, self._table(graph, schema))
+            return TableReader(self._location, self._table(graph, schema))
         # Every attempt reads the commit that the target resolves to now.
         commit = graph.gate.read(self._target).snapshot(self._target).commit_id
         request = self._request(query, commit)
-        return QueryReader(self._site, request, self._target, _expected(schema))
+        return QueryReader(self._location, request, self._target, _expected(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
-        return GraphWriter(self._site, dict(self.options), schema.names, overwrite=overwrite)
+        return GraphWriter(self._location, dict(self.options), schema.names, overwrite=overwrite)
 
     @property
-    def _site(self) -> GraphLocation:
+    def _location(self) -> GraphLocation:
         return GraphLocation(self._uri, self.secrets, self.policy, self.actor)
 
     @property
@@ -144,7 +144,7 @@ class GraphSource(DataSource):
         return self.options.get("at") or self.options.get("branch") or MAIN
 
     def _open(self) -> EmbeddedGraph:
-        return _open(self._site)
+        return _open(self._location)
 
     def _request(self, query: str, target: str | None = None) -> QueryRequest:
         return QueryRequest(
@@ -172,7 +172,7 @@ class GraphSource(DataSource):
                 )
         return chosen
 
-    def _table(self, graph: EmbeddedGraph, schema: StructType) -> TableRead:
+    def _table(self, graph: EmbeddedGraph, schema: StructType) -> TableScan:
         entity = self._entity(graph)
         columns = entity_columns(entity)
         unknown = [name for name in schema.names if name not in columns]
@@ -187,7 +187,7 @@ class GraphSource(DataSource):
         table = snapshot.table(entity.id)
         condition = None if where is None else parse_where(engine, snapshot, entity, where)
         chosen = tuple(columns[name].column for name in schema.names)
-        return TableRead(
+        return TableScan(
             table.pin,
             chosen,
             _expected(schema),
@@ -220,13 +220,13 @@ def _expected(schema: StructType) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC")
 
 
-def _open(site: GraphLocation) -> EmbeddedGraph:
+def _open(location: GraphLocation) -> EmbeddedGraph:
     return open_graph(
-        site.uri,
+        location.uri,
         read_only=True,
-        storage_options=site.storage_options,
-        policy=site.policy,
-        actor=site.actor,
+        storage_options=location.storage_options,
+        policy=location.policy,
+        actor=location.actor,
     )
 
 
@@ -256,7 +256,7 @@ def _parse_params(text: str | None) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True)
-class TableRead:
+class TableScan:
     """A table scan: the pin, the columns, their types in Spark, and the parts of each partition."""
 
     pin: Pin
@@ -283,36 +283,36 @@ def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 class TableReader(DataSourceReader):
     """Reads nodes or edges."""
 
-    def __init__(self, site: GraphLocation, order: TableRead) -> None:
-        self._site = site
-        self._order = order
+    def __init__(self, location: GraphLocation, scan: TableScan) -> None:
+        self._location = location
+        self._scan = scan
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [InputPartition(parts) for parts in self._order.parts] or [InputPartition(None)]
+        return [InputPartition(parts) for parts in self._scan.parts] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if partition.value is None:
             return
-        order = self._order
-        table = self._site.tables.open(order.pin)
-        found = table.batches(order.columns, filter=order.where, fragments=partition.value)
+        scan = self._scan
+        table = self._location.tables.open(scan.pin)
+        found = table.batches(scan.columns, filter=scan.where, fragments=partition.value)
         for batch in _gathered(found):
-            yield for_spark(batch.select(order.columns), order.schema)
+            yield cast_for_spark(batch.select(scan.columns), scan.schema)
 
 
 class QueryReader(DataSourceReader):
     """Reads the rows of a query in one task."""
 
     def __init__(
-        self, site: GraphLocation, request: QueryRequest, target: str, schema: pa.Schema
+        self, location: GraphLocation, request: QueryRequest, target: str, schema: pa.Schema
     ) -> None:
-        self._site = site
+        self._location = location
         self._request = request
         # The target as the user wrote it, for authorisation; the request has the resolved commit.
         self._target = target
         self._schema = schema
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        engine = _open(self._site).gate.read(self._target)
+        engine = _open(self._location).gate.read(self._target)
         for batch in stream_query(engine, self._request):
-            yield for_spark(batch.select(self._schema.names), self._schema)
+            yield cast_for_spark(batch.select(self._schema.names), self._schema)

@@ -7,10 +7,10 @@ from typing import Any
 
 from omnigraph.errors import InvalidInput, Unsupported
 
-__all__ = ["parse_yaml", "place_of"]
+__all__ = ["location_prefix", "parse_yaml"]
 
 
-class Placed(str):
+class LocatedText(str):
     """A text with its position in a file."""
 
     __slots__ = ("place",)
@@ -18,9 +18,9 @@ class Placed(str):
     place: str
 
 
-def place_of(text: object) -> str:
+def location_prefix(text: object) -> str:
     """Return ``pipeline.yaml, line 7: `` for a text with a position; otherwise nothing."""
-    return f"{text.place}: " if isinstance(text, Placed) else ""
+    return f"{text.place}: " if isinstance(text, LocatedText) else ""
 
 
 def parse_yaml(text: str, path: str) -> Any:
@@ -41,8 +41,8 @@ def parse_yaml(text: str, path: str) -> Any:
     def place(node: Any) -> str:
         return f"{name}, line {node.start_mark.line + 1}"
 
-    def construct_text(loader: Any, node: Any) -> Placed:
-        found = Placed(loader.construct_scalar(node))
+    def construct_text(loader: Any, node: Any) -> LocatedText:
+        found = LocatedText(loader.construct_scalar(node))
         found.place = place(node)
         return found
 

@@ -20,9 +20,9 @@ from pyspark.sql import functions as f
 
 from omnigraph.errors import InvalidInput
 from omnigraph.language.diagnostics import did_you_mean
-from omnigraph.pipeline.inputs.located_yaml import place_of
+from omnigraph.pipeline.inputs.located_yaml import location_prefix
 from omnigraph.pipeline.inputs.mapping import AT, BROKEN, CASTS, DELETE
-from omnigraph.pipeline.inputs.reader_options import kind_of
+from omnigraph.pipeline.inputs.reader_options import format_of_source
 from omnigraph.pipeline.inputs.splits import list_files
 from omnigraph.pipeline.spark.columns import find_entity
 from omnigraph.pipeline.spark.tasks import translated_failures
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.pipeline.inputs.mapping import MappedSource, Mapping, MappingTarget, Value
 
-__all__ = ["MappedFrame", "Origin", "map_frames"]
+__all__ = ["MappedFrame", "RecordLocator", "map_frames"]
 
 _FILE, _START, _RANK = "_omnigraph_file", "_omnigraph_start", "_omnigraph_rank"
 # The column list of a source without columns: mostly JSON records that span several lines.
@@ -43,7 +43,7 @@ _NONE = "none at all; an array of JSON over several lines needs options: {multiL
 
 
 @dataclass(frozen=True)
-class Origin:
+class RecordLocator:
     """Resolves rows of a source to files and records. Lazy: it reads the source once more."""
 
     rows: DataFrame
@@ -53,15 +53,15 @@ class Origin:
         place = bisect_right(self._firsts, at) - 1
         if place < 0:
             return None, None
-        first, file, before = self._stretches[place]
+        first, file, before = self._sections[place]
         return file, before + (at - first) + 1
 
     @cached_property
     def _firsts(self) -> list[int]:
-        return [first for first, _, _ in self._stretches]
+        return [first for first, _, _ in self._sections]
 
     @cached_property
-    def _stretches(self) -> list[tuple[int, str, int]]:
+    def _sections(self) -> list[tuple[int, str, int]]:
         """List the first row of each file section, and the records of the file before it."""
         blocks = self.rows.groupBy(_FILE, _START).agg(
             f.min(AT).alias("first"), f.count("*").alias("count")
@@ -80,7 +80,7 @@ class MappedFrame:
 
     entity: EntityType
     frame: DataFrame
-    origin: Origin
+    locator: RecordLocator
 
 
 def map_frames(spark: SparkSession, mapping: Mapping, catalog: Catalog) -> list[MappedFrame]:
@@ -88,11 +88,11 @@ def map_frames(spark: SparkSession, mapping: Mapping, catalog: Catalog) -> list[
     found = []
     for source in mapping.sources:
         rows = _read(spark, source)
-        origin = Origin(rows.select(_FILE, _START, AT))
-        wanted = _narrowed(rows, source)
+        locator = RecordLocator(rows.select(_FILE, _START, AT))
+        wanted = _filter_source(rows, source)
         for target in source.into:
             entity = find_entity(catalog, target.type)
-            found.append(MappedFrame(entity, _picked(wanted, target), origin))
+            found.append(MappedFrame(entity, _project(wanted, target), locator))
     return found
 
 
@@ -102,7 +102,7 @@ def _read(spark: SparkSession, source: MappedSource) -> DataFrame:
 
 
 def _rows(spark: SparkSession, source: MappedSource, files: list[str]) -> DataFrame:
-    kind = kind_of(source, files)
+    kind = format_of_source(source, files)
     # Match the columns of several files by name: a differing header is an error.
     reader = spark.read.option("enforceSchema", "false").options(**source.options)
     match kind:
@@ -128,7 +128,7 @@ def _rows(spark: SparkSession, source: MappedSource, files: list[str]) -> DataFr
     )
 
 
-def _narrowed(rows: DataFrame, source: MappedSource) -> DataFrame:
+def _filter_source(rows: DataFrame, source: MappedSource) -> DataFrame:
     """Apply the filters of a source. Unreadable rows always stay, because they are violations."""
     broken = f.col(BROKEN).isNotNull()
     if source.where is not None:
@@ -161,7 +161,7 @@ def _ordering(rows: DataFrame, order: Value) -> tuple[Column, ...]:
     return (column,)
 
 
-def _picked(rows: DataFrame, target: MappingTarget) -> DataFrame:
+def _project(rows: DataFrame, target: MappingTarget) -> DataFrame:
     if target.where is not None:
         rows = _filtered(rows, target.where)
     values = [_text(rows, value).alias(name) for name, value in target.values.items()]
@@ -174,10 +174,10 @@ def _picked(rows: DataFrame, target: MappingTarget) -> DataFrame:
 def _text(rows: DataFrame, value: Value) -> Column:
     """Return a value as text; NULL stays NULL."""
     column = _column(rows, value)
-    plain = _spelled(column, rows)
+    plain = _as_text(column, rows)
     if value.cast is None:
         return plain
-    return f.coalesce(_spelled(_cast(rows, value, column), rows), plain)
+    return f.coalesce(_as_text(_cast(rows, value, column), rows), plain)
 
 
 def _column(rows: DataFrame, value: Value) -> Column:
@@ -193,9 +193,9 @@ def _cast(rows: DataFrame, value: Value, column: Column) -> Column:
     """Cast a value; NULL where the cast fails."""
     match value.cast, value.format:
         case "date", str(form):
-            return f.try_to_date(_spelled(column, rows), form)
+            return f.try_to_date(_as_text(column, rows), form)
         case "datetime", str(form):
-            return f.try_to_timestamp(_spelled(column, rows), f.lit(form))
+            return f.try_to_timestamp(_as_text(column, rows), f.lit(form))
         case _:
             return column.try_cast(CASTS[value.cast or "string"])
 
@@ -204,7 +204,7 @@ def _kind(rows: DataFrame, column: Column) -> str:
     return rows.select(column.alias("it")).schema["it"].dataType.typeName()
 
 
-def _spelled(column: Column, rows: DataFrame) -> Column:
+def _as_text(column: Column, rows: DataFrame) -> Column:
     kind = _kind(rows, column)
     if kind == "timestamp":
         # Computed from the epoch: a formatter alters hours that the time zone of the session skips,
@@ -220,14 +220,14 @@ def _spelled(column: Column, rows: DataFrame) -> Column:
 
 
 def _filtered(rows: DataFrame, text: str) -> DataFrame:
-    with _blamed(rows, text):
+    with _reporting_sql(rows, text):
         found = rows.where(f.col(BROKEN).isNotNull() | f.expr(str(text)))
         _ = found.schema
     return found
 
 
 def _sql(rows: DataFrame, text: str) -> Column:
-    with _blamed(rows, text):
+    with _reporting_sql(rows, text):
         column = f.expr(str(text))
         # Selecting all columns beside it rejects an aggregate, which would collapse the rows.
         _ = rows.select("*", column.alias("it")).schema
@@ -235,7 +235,7 @@ def _sql(rows: DataFrame, text: str) -> Column:
 
 
 @contextmanager
-def _blamed(rows: DataFrame, text: str) -> Iterator[None]:
+def _reporting_sql(rows: DataFrame, text: str) -> Iterator[None]:
     """Report an error of Spark about SQL of the mapping with the place in the mapping."""
     try:
         yield
@@ -243,7 +243,7 @@ def _blamed(rows: DataFrame, text: str) -> Iterator[None]:
         said = next((line for line in str(error).splitlines() if line.strip()), "it is no SQL")
         raise InvalidInput(
             "mapping.bad_sql",
-            f"{place_of(text)}{str(text)!r} is not valid: {said}",
+            f"{location_prefix(text)}{str(text)!r} is not valid: {said}",
             remedy=f"use SQL of Spark on the columns {', '.join(_visible(rows))}",
         ) from error
 
@@ -254,7 +254,7 @@ def _require_columns(rows: DataFrame, names: Sequence[str]) -> None:
         if name not in known:
             raise InvalidInput(
                 "mapping.unknown_column",
-                f"{place_of(name)}the source has no column {str(name)!r}",
+                f"{location_prefix(name)}the source has no column {str(name)!r}",
                 remedy=did_you_mean(name, known) or f"it has {', '.join(known) or _NONE}",
             )
 

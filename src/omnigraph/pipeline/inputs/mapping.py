@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
-from omnigraph.pipeline.inputs.located_yaml import parse_yaml, place_of
+from omnigraph.pipeline.inputs.located_yaml import location_prefix, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingType
@@ -138,23 +138,25 @@ class _Node:
 
     def __init__(self, body: Any, where: str, near: str = "") -> None:
         if not isinstance(body, dict):
-            raise _wrong(f"{place_of(body) or near}{where}", "is not an object of keys and values")
+            raise _wrong(
+                f"{location_prefix(body) or near}{where}", "is not an object of keys and values"
+            )
         self._body = body
         self._where = where
         # The line of the first key, for messages about missing ones.
-        self._near = next((place_of(key) for key in body), near)
+        self._near = next((location_prefix(key) for key in body), near)
 
     def wrong(self, what: str, remedy: str | None = None, *, at: str | None = None) -> InvalidInput:
         """Build an error about this object, or about one of its values."""
         key = next((each for each in self._body if each == at), None)
         where = self._where if at is None else f"{self._where}, {at},"
-        return _wrong(f"{place_of(key) or self._near}{where}", what, remedy)
+        return _wrong(f"{location_prefix(key) or self._near}{where}", what, remedy)
 
     def only(self, *known: str) -> _Node:
         for key in self._body:
             if key not in known:
                 hint = did_you_mean(str(key), known) or f"there are {', '.join(known)}"
-                place = place_of(key) or self._near
+                place = location_prefix(key) or self._near
                 raise _wrong(f"{place}{self._where}", f"has no key {str(key)!r}", hint)
         return self
 
@@ -233,7 +235,7 @@ def _source(node: _Node, base: Path) -> MappedSource:
         tuple(str(base / path) for path in node.texts("path")),
         tuple(_target(each) for each in node.items("into")),
         kind,
-        {} if options is None else {k: _spelled(v) for k, v in options.pairs().items()},
+        {} if options is None else {k: _option_text(v) for k, v in options.pairs().items()},
         node.text("where"),
         None if latest is None else _latest(latest),
         node.text("delete"),
@@ -256,7 +258,7 @@ def _target(node: _Node) -> MappingTarget:
     return MappingTarget(node.require("type"), values, node.text("where"))
 
 
-def _spelled(value: Any) -> str:
+def _option_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -9,19 +9,19 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.integrity.violations import Violation
-from omnigraph.pipeline.scratch.row_chunks import PIECE_BITS, RowChunk, TypeChunk, piece_of
+from omnigraph.pipeline.scratch.row_chunks import CHUNK_BITS, RowChunk, TypeChunk, chunk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from omnigraph.catalog.model import Catalog, EntityType, TypeId
-    from omnigraph.pipeline.inputs.mapped_frames import Origin
+    from omnigraph.pipeline.inputs.mapped_frames import RecordLocator
 
-__all__ = ["Material", "assemble"]
+__all__ = ["ReadInput", "assemble"]
 
 
 @dataclass(frozen=True)
-class _Stretch:
+class _FileSection:
     """The records that one task read of one file, and the number of lines before them."""
 
     file: str
@@ -30,31 +30,31 @@ class _Stretch:
 
 
 @dataclass(frozen=True)
-class Material:
+class ReadInput:
     """The chunks of one load, in the order of the input."""
 
-    pieces: tuple[RowChunk, ...]
+    chunks: tuple[RowChunk, ...]
     entities: dict[TypeId, EntityType]
     # Errors of whole files.
-    headers: tuple[Violation, ...] = ()
+    file_errors: tuple[Violation, ...] = ()
     digest: str | None = None
     # For mapped sources: the first task of each, and the locator of its rows.
-    origins: tuple[tuple[int, Origin], ...] = ()
+    locators: tuple[tuple[int, RecordLocator], ...] = ()
     _before: dict[int, int] = field(default_factory=dict)
-    _stretches: tuple[_Stretch, ...] = ()
+    _file_sections: tuple[_FileSection, ...] = ()
 
     @property
     def records(self) -> int:
-        return sum(piece.records for piece in self.pieces)
+        return sum(chunk.records for chunk in self.chunks)
 
     @property
     def is_partial(self) -> bool:
         """Return whether some records were unreadable, so that an absent entity proves nothing."""
-        return bool(self.headers) or any(piece.partial for piece in self.pieces)
+        return bool(self.file_errors) or any(chunk.partial for chunk in self.chunks)
 
     @property
     def violation_files(self) -> list[str]:
-        return [piece.violations for piece in self.pieces if piece.violations is not None]
+        return [chunk.violations for chunk in self.chunks if chunk.violations is not None]
 
     def rows(self, type_id: TypeId) -> list[tuple[int, TypeChunk]]:
         """Return the chunks with rows of a type, by number."""
@@ -70,22 +70,22 @@ class Material:
 
     def number(self, record: int) -> int:
         """Return the position of a record in the input, from 1."""
-        piece, place = piece_of(record)
-        return self._before[piece] + place + 1
+        chunk, place = chunk_of(record)
+        return self._before[chunk] + place + 1
 
     def place(self, number: int, line: int | None) -> tuple[str | None, int | None]:
         """Return the file of a record and its line there; ``line`` counts within its task."""
-        at = bisect_right([stretch.first_record for stretch in self._stretches], number) - 1
+        at = bisect_right([section.first_record for section in self._file_sections], number) - 1
         if at < 0:
             return None, line
-        found = self._stretches[at]
+        found = self._file_sections[at]
         return found.file, None if line is None else found.lines_before + line
 
-    def origin(self, record: int) -> Origin | None:
+    def locator(self, record: int) -> RecordLocator | None:
         """Return the locator of a record's source, if it was mapped."""
-        task = piece_of(record)[0] >> PIECE_BITS
-        at = bisect_right([first for first, _ in self.origins], task) - 1
-        return self.origins[at][1] if at >= 0 else None
+        task = chunk_of(record)[0] >> CHUNK_BITS
+        at = bisect_right([first for first, _ in self.locators], task) - 1
+        return self.locators[at][1] if at >= 0 else None
 
     def replacing(self, chunks: Mapping[tuple[int, TypeId], TypeChunk]) -> Material:
         """Return the same load with other files for some chunks of some types."""
@@ -105,41 +105,41 @@ class Material:
 
     def _of(self, type_id: TypeId, *, deletes: bool) -> list[tuple[int, TypeChunk]]:
         return [
-            (piece.number, part)
-            for piece in self.pieces
-            for part in piece.types
+            (chunk.number, part)
+            for chunk in self.chunks
+            for part in chunk.types
             if part.type_id == type_id and (part.rows is None) is deletes
         ]
 
 
 def assemble(
-    answers: Iterable[dict[str, Any]], catalog: Catalog, named: Sequence[EntityType] = ()
-) -> Material:
+    results: Iterable[dict[str, Any]], catalog: Catalog, named: Sequence[EntityType] = ()
+) -> ReadInput:
     """Merge the results of all tasks in order. ``named`` are types that the request names."""
-    told = sorted(answers, key=lambda answer: answer["split"])
-    pieces = sorted(
-        (RowChunk.from_json(body) for answer in told for body in answer["pieces"]),
-        key=lambda piece: piece.number,
+    results = sorted(results, key=lambda result: result["split"])
+    chunks = sorted(
+        (RowChunk.from_json(body) for result in results for body in result["chunks"]),
+        key=lambda chunk: chunk.number,
     )
-    before = accumulate((piece.records for piece in pieces), initial=0)
+    before = accumulate((chunk.records for chunk in chunks), initial=0)
     types = [entity.id for entity in named]
-    types += [key for answer in told for key in answer["types"]]
-    digests = [part["digest"] for answer in told for part in answer["sections"]]
-    return Material(
-        tuple(pieces),
+    types += [key for result in results for key in result["types"]]
+    digests = [part["digest"] for result in results for part in result["sections"]]
+    return ReadInput(
+        tuple(chunks),
         {key: catalog.types[key] for key in dict.fromkeys(types)},
-        tuple(Violation(**body) for answer in told for body in answer["headers"]),
+        tuple(Violation(**body) for result in results for body in result["file_errors"]),
         sha256("".join(filter(None, digests)).encode()).hexdigest() if any(digests) else None,
-        _before={piece.number: count for piece, count in zip(pieces, before, strict=False)},
-        _stretches=tuple(_stretches(told)),
+        _before={chunk.number: count for chunk, count in zip(chunks, before, strict=False)},
+        _file_sections=tuple(_file_sections(results)),
     )
 
 
-def _stretches(told: Iterable[dict[str, Any]]) -> Iterable[_Stretch]:
+def _file_sections(results: Iterable[dict[str, Any]]) -> Iterable[_FileSection]:
     first, lines = 1, dict[str, int]()
-    for answer in told:
-        for section in answer["sections"]:
+    for result in results:
+        for section in result["sections"]:
             file = section["file"]
-            yield _Stretch(file, first, lines.get(file, 0))
+            yield _FileSection(file, first, lines.get(file, 0))
             lines[file] = lines.get(file, 0) + section["lines"]
             first += section["records"]

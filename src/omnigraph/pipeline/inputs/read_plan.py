@@ -12,9 +12,9 @@ from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.frozen import frozen
 from omnigraph.language.diagnostics import did_you_mean
 from omnigraph.loading.tables import check_columns
-from omnigraph.pipeline.inputs.located_yaml import place_of
+from omnigraph.pipeline.inputs.located_yaml import location_prefix
 from omnigraph.pipeline.inputs.mapping import Mapping as MappingFile
-from omnigraph.pipeline.inputs.reader_options import require_readable
+from omnigraph.pipeline.inputs.reader_options import require_lossless_options
 from omnigraph.pipeline.inputs.splits import is_frame, list_files, plan_splits
 from omnigraph.pipeline.spark.columns import find_entity
 
@@ -117,7 +117,7 @@ def _check_mapping(mapping: MappingFile, catalog: Catalog, mode: Mode) -> Iterab
                 "a mapping that deletes needs the mode merge",
                 remedy="choose merge, or leave out delete",
             )
-        require_readable(source, list_files(source.paths))
+        require_lossless_options(source, list_files(source.paths))
         for target in source.into:
             entity = _target_type(catalog, target)
             _check_target(entity, target, source)
@@ -128,7 +128,7 @@ def _target_type(catalog: Catalog, target: MappingTarget) -> EntityType:
     try:
         return find_entity(catalog, target.type)
     except NotFound as error:
-        said = f"{place_of(target.type)}{error.message}"
+        said = f"{location_prefix(target.type)}{error.message}"
         raise NotFound(error.code, said, remedy=error.remedy) from error
 
 
@@ -137,13 +137,13 @@ def _check_target(entity: EntityType, target: MappingTarget, source: MappedSourc
     if wrong:
         raise InvalidInput(
             "mapping.bad_target",
-            f"{place_of(target.type)}{entity.name}, {wrong[0].property}: {wrong[0].message}",
+            f"{location_prefix(target.type)}{entity.name}, {wrong[0].property}: {wrong[0].message}",
             remedy="map properties of the type; an edge also needs from and to",
         )
     if source.delete is None or entity.key is not None or ID.name in target.values:
         return
     raise InvalidInput(
         "mapping.delete_without_id",
-        f"{place_of(target.type)}{entity.name} has no key, so a row cannot identify what to delete",
+        f"{location_prefix(target.type)}{entity.name} has no key to identify what to delete",
         remedy="map its id",
     )

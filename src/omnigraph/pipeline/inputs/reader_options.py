@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING
 from omnigraph.errors import InvalidInput
 from omnigraph.loading.byte_streams import open_stream
 from omnigraph.loading.formats import format_of
-from omnigraph.pipeline.inputs.located_yaml import place_of
+from omnigraph.pipeline.inputs.located_yaml import location_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from omnigraph.pipeline.inputs.mapping import MappedSource
 
-__all__ = ["kind_of", "require_readable"]
+__all__ = ["format_of_source", "require_lossless_options"]
 
 # A file with one larger object is not parsed for this check.
 _LOOKED_THROUGH_MAX = 64 * 2**20
 
 
-def kind_of(source: MappedSource, files: Sequence[str]) -> str:
+def format_of_source(source: MappedSource, files: Sequence[str]) -> str:
     """Return the format of a source: the declared one, or the one of the first file."""
     return source.format or format_of(files[0], b"")
 
 
-def require_readable(source: MappedSource, files: Sequence[str]) -> None:
+def require_lossless_options(source: MappedSource, files: Sequence[str]) -> None:
     """Refuse options that lose rows."""
     options = {name.lower(): (name, value.lower()) for name, value in source.options.items()}
     name, value = options.get("mode", ("", ""))
@@ -39,7 +39,7 @@ def require_readable(source: MappedSource, files: Sequence[str]) -> None:
         raise _refused(
             name, "unreadable rows would be dropped", "use --on-error quarantine, which keeps them"
         )
-    kind = kind_of(source, files)
+    kind = format_of_source(source, files)
     name, value = options.get("header", ("", "true"))
     if kind == "csv" and value != "true":
         raise _refused(name, "CSV needs a header with column names", "add one to the file")
@@ -72,5 +72,5 @@ def _require_single(name: str, file: str) -> None:
 
 
 def _refused(option: str, why: str, remedy: str) -> InvalidInput:
-    said = f"{place_of(option)}the option {str(option)!r} cannot be used: {why}"
+    said = f"{location_prefix(option)}the option {str(option)!r} cannot be used: {why}"
     return InvalidInput("mapping.lossy_option", said, remedy=remedy)

@@ -24,7 +24,7 @@ from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
 from omnigraph.loading.byte_streams import open_stream
 from omnigraph.loading.formats import FORMATS, format_of, is_lance
-from omnigraph.pipeline.spark.batching import grouped
+from omnigraph.pipeline.spark.batching import batched_by_weight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -146,7 +146,7 @@ def plan_splits(
         for file, type_name in files
         for section in _cut(file, format, split_bytes, tables)
     )
-    groups = grouped(sections, lambda section: section.size, split_bytes)
+    groups = batched_by_weight(sections, lambda section: section.size, split_bytes)
     return [Split(number, group) for number, group in enumerate(groups)]
 
 
@@ -156,7 +156,7 @@ def open_section(section: Section, tables: TableStore) -> Any:
         is_lance = section.format == "lance"
         return _open_fragments(section, tables) if is_lance else _open_row_groups(section)
     if section.end is not None:
-        return _Stretch(section)
+        return _ByteRange(section)
     return section.file
 
 
@@ -244,7 +244,7 @@ def _cut_fragments(file: str, split_bytes: int, tables: TableStore) -> Iterator[
 
 
 def _cut_parts(whole: Section, sizes: Sequence[int], split_bytes: int) -> Iterator[Section]:
-    for parts in grouped(range(len(sizes)), lambda part: sizes[part], split_bytes):
+    for parts in batched_by_weight(range(len(sizes)), lambda part: sizes[part], split_bytes):
         yield replace(whole, parts=parts, size=sum(sizes[part] for part in parts))
 
 
@@ -263,7 +263,7 @@ def _open_fragments(section: Section, tables: TableStore) -> pa.RecordBatchReade
     return pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
 
 
-class _Stretch(io.RawIOBase):
+class _ByteRange(io.RawIOBase):
     """A range of bytes of a file, as a file object."""
 
     def __init__(self, section: Section) -> None:

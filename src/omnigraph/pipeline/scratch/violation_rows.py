@@ -14,7 +14,7 @@ from omnigraph.pipeline.scratch.row_chunks import record_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["VIOLATIONS", "spelled_value", "to_violation", "violation_table"]
+__all__ = ["VIOLATIONS", "encode_value", "to_violation", "violation_table"]
 
 VIOLATIONS = pa.schema(
     [
@@ -28,7 +28,7 @@ VIOLATIONS = pa.schema(
 )
 
 
-def violation_table(found: Iterable[Violation], piece: int) -> pa.Table:
+def violation_table(found: Iterable[Violation], chunk: int) -> pa.Table:
     """Return the violations of a chunk as rows; their records count from 1 there."""
     found = sorted(found, key=lambda violation: violation.record or 0)
     places = np.array([(violation.record or 1) - 1 for violation in found], np.int64)
@@ -39,9 +39,9 @@ def violation_table(found: Iterable[Violation], piece: int) -> pa.Table:
             "type": [violation.type for violation in found],
             "id": [violation.id for violation in found],
             "property": [violation.property for violation in found],
-            "value": [spelled_value(violation.value) for violation in found],
+            "value": [encode_value(violation.value) for violation in found],
             "record": pa.array(
-                record_of(piece, places),
+                record_of(chunk, places),
                 mask=np.array([v.record is None for v in found], dtype=bool),
             ),
             "line": [violation.line for violation in found],
@@ -58,6 +58,6 @@ def to_violation(row: dict[str, Any]) -> Violation:
     return Violation(**{**row, "value": None if value is None else json.loads(value)})
 
 
-def spelled_value(value: Any) -> str | None:
+def encode_value(value: Any) -> str | None:
     """Encode a value as files of violations contain it."""
     return None if value is None else json.dumps(format_value(value))

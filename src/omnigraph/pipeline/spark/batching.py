@@ -1,4 +1,4 @@
-"""Batching by weight: consecutive items grouped up to a limit, for one task or one file."""
+"""Batching by weight: consecutive items up to a limit, for one task or one file."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["grouped"]
+__all__ = ["batched_by_weight"]
 
 T = TypeVar("T")
 
 
-def grouped(
+def batched_by_weight(
     items: Iterable[T], weigh: Callable[[T], int], weight_max: int
 ) -> Iterator[tuple[T, ...]]:
     """Group neighbours up to ``weight_max`` in sum; a heavier item forms its own group."""

@@ -28,7 +28,7 @@ from omnigraph.language.diagnostics import did_you_mean
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType, Property
 
-__all__ = ["entity_columns", "entity_schema", "find_entity", "for_spark", "spark_arrow_type"]
+__all__ = ["cast_for_spark", "entity_columns", "entity_schema", "find_entity", "spark_arrow_type"]
 
 _UNSIGNED_64 = pa.decimal128(20, 0)
 
@@ -67,7 +67,7 @@ def spark_arrow_type(found: pa.DataType) -> pa.DataType:
     return found
 
 
-def for_spark(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def cast_for_spark(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Rename the columns of a batch and cast them to exactly the types that Spark expects."""
     arrays = [_cast(column, field) for column, field in zip(rows.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

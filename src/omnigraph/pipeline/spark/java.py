@@ -53,7 +53,7 @@ class Java:
 def find_java() -> Java:
     """Return the first Java that is new enough, or raise one error that lists all candidates."""
     refused = []
-    for found_by, look in _PLACES:
+    for found_by, look in _CANDIDATES:
         home = look()
         if home is None:
             refused.append(f"{found_by}: none")
@@ -99,7 +99,7 @@ def _from_package() -> Path | None:
     return _wrapped(java) if java.exists() else None
 
 
-_PLACES: tuple[tuple[str, Callable[[], Path | None]], ...] = (
+_CANDIDATES: tuple[tuple[str, Callable[[], Path | None]], ...] = (
     ("JAVA_HOME", _from_environment),
     ("PATH", _from_path),
     ("omnigraph-py[jre]", _from_package),
@@ -128,10 +128,10 @@ def _scripts() -> Path:
 
 def _version_of(java: Path) -> int | None:
     try:
-        told = subprocess.run(  # noqa: S603 - the Java that the user has chosen
+        version_output = subprocess.run(  # noqa: S603 - the Java that the user has chosen
             [java, "-version"], capture_output=True, text=True, timeout=60, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = _VERSION.search(told.stderr) or _VERSION.search(told.stdout)
+    found = _VERSION.search(version_output.stderr) or _VERSION.search(version_output.stdout)
     return int(found["major"]) if found else None

@@ -55,20 +55,20 @@ class Stages:
         self._watch = watch
         self._share = share
         self._tick = _TICK_SECONDS if tick is None else tick
-        self.over: list[Stage] = []
+        self.finished: list[Stage] = []
 
     @contextmanager
     def running(self, name: str, rows: int = 0) -> Iterator[_Running]:
         """Run one stage; a stage that fails is not recorded."""
         running = _Running(rows)
         started = SYSTEM_CLOCK.monotonic()
-        self._tell(Stage(name, 0, 0.0, done=False))
+        self._report(Stage(name, 0, 0.0, done=False))
         with self._ticking(name, rows, started):
             yield running
         seconds = SYSTEM_CLOCK.monotonic() - started
         stage = Stage(name, running.rows, seconds, done=True, share=1.0)
-        self.over.append(stage)
-        self._tell(stage)
+        self.finished.append(stage)
+        self._report(stage)
 
     @contextmanager
     def _ticking(self, name: str, rows: int, started: float) -> Iterator[None]:
@@ -89,9 +89,9 @@ class Stages:
         while self._share is not None and not over.wait(self._tick):
             share = self._share()
             seconds = SYSTEM_CLOCK.monotonic() - started
-            self._tell(Stage(name, int(rows * share), seconds, done=False, share=share))
+            self._report(Stage(name, int(rows * share), seconds, done=False, share=share))
 
-    def _tell(self, stage: Stage) -> None:
+    def _report(self, stage: Stage) -> None:
         if self._watch is not None:
             self._watch(stage)
 

@@ -153,7 +153,7 @@ def _start(sessions: Any, options: SparkOptions) -> SparkSession:
     except Exception as error:
         raise StorageFault(
             "spark.not_started",
-            f"Spark could not be started: {_said(error)}",
+            f"Spark could not be started: {_error_message(error)}",
             remedy="check the master, the Java and the memory settings",
         ) from error
     return started
@@ -166,12 +166,12 @@ def _silence() -> None:
     logging.getLogger("py4j").setLevel(logging.ERROR)
     # Ctrl-C interrupts a call to the JVM; py4j would log that with a trace, through the root
     # logger.
-    logging.getLogger().addFilter(_is_not_of_the_bridge)
+    logging.getLogger().addFilter(_is_not_py4j)
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def _is_not_of_the_bridge(record: logging.LogRecord) -> bool:
+def _is_not_py4j(record: logging.LogRecord) -> bool:
     return Path(record.pathname).parent.name != "py4j"
 
 
@@ -213,7 +213,7 @@ def _quarter_of_memory_mib() -> int:
     return max(_MEMORY_MIN_MIB, min(total // 4, _MEMORY_MAX_MIB))
 
 
-def _said(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     """Return the message of a JVM error; its first line often names a call only."""
     lines = (str(error).strip() or type(error).__name__).splitlines()
     return next((line.removeprefix(": ") for line in lines if line.startswith(": ")), lines[0])

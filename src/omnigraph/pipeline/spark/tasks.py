@@ -38,11 +38,11 @@ __all__ = [
 
 T = TypeVar("T")
 
-_TOLD = "told string"
+_RESULT_DDL = "result string"
 _WATCH_SECONDS = 0.25
 # The file that Spark's own reader could not read, and the lines with the cause.
-_UNREAD = re.compile(r"FAILED_READ_FILE\S* .*?file (?:file://|file:)?(?P<file>\S+?)\.\s")
-_SAID = re.compile(r"(?:: |Caused by: )?([\w.$]+(?:Error|Exception|Fault)\b.*)")
+_UNREADABLE_FILE = re.compile(r"FAILED_READ_FILE\S* .*?file (?:file://|file:)?(?P<file>\S+?)\.\s")
+_CAUSE = re.compile(r"(?:: |Caused by: )?([\w.$]+(?:Error|Exception|Fault)\b.*)")
 # The encoding of a typed error in the text that Spark passes on.
 _MARK = "omnigraph-error:"
 _MARKED = re.compile(rf"{_MARK}(\{{.*?\}}):end", re.DOTALL)
@@ -77,21 +77,21 @@ def run_tasks(
     """
     if not items:
         return []
-    return decode_result(map_tasks(spark, items, partial(_try, work), _TOLD))
+    return decode_result(map_tasks(spark, items, partial(_try, work), _RESULT_DDL))
 
 
-def encode_result(answer: dict[str, Any]) -> pa.RecordBatch:
+def encode_result(result: dict[str, Any]) -> pa.RecordBatch:
     """Encode the result of a task as a row."""
-    return pa.record_batch({"told": pa.array([json.dumps(answer)])})
+    return pa.record_batch({"result": pa.array([json.dumps(result)])})
 
 
 def decode_result(frame: DataFrame) -> list[dict[str, Any]]:
     """Decode the results in a frame; raise the first failure among them."""
-    answers = [json.loads(text) for text in collect(frame).column(0).to_pylist()]
-    for answer in answers:
-        if "failure" in answer:
-            raise _error_of(answer["failure"])
-    return answers
+    results = [json.loads(text) for text in collect(frame).column(0).to_pylist()]
+    for result in results:
+        if "failure" in result:
+            raise _error_of(result["failure"])
+    return results
 
 
 def collect(frame: DataFrame) -> pa.Table:
@@ -202,17 +202,17 @@ def translated_failures() -> Iterator[None]:
             raise _error_of(json.loads(found[1])) from error
         if not type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
             raise
-        unread = _UNREAD.search(str(error))
+        unread = _UNREADABLE_FILE.search(str(error))
         if unread is not None:
             raise InvalidInput(
                 "load.corrupt",
-                f"{unread['file']} cannot be read: {_last_words(error)}",
+                f"{unread['file']} cannot be read: {_cause_of(error)}",
                 remedy="replace the file, or load files of one shape together; nothing was written",
                 details={"file": unread["file"]},
             ) from error
         raise StorageFault(
             "spark.failed",
-            f"a Spark job failed: {_last_words(error)}",
+            f"a Spark job failed: {_cause_of(error)}",
             remedy="nothing was published; look at the logs of the executors",
         ) from error
 
@@ -238,8 +238,8 @@ def _error_of(failure: dict[str, Any]) -> GraphError:
     return error
 
 
-def _last_words(error: Exception) -> str:
+def _cause_of(error: Exception) -> str:
     """Return the line of a long trace with the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = [found[1] for line in lines if (found := _SAID.match(line))]
+    said = [found[1] for line in lines if (found := _CAUSE.match(line))]
     return (said or lines or [type(error).__name__])[-1 if said else 0][:500]
