@@ -106,10 +106,10 @@ def compare(tables: TableStore, before: Side | None, after: Side | None) -> Diff
     passes = 1 + max(old_rows.count, new_rows.count) // _ROWS_PER_PASS
     found = [
         _join(
-            _gather(before, old_rows, turn, passes),
-            _gather(after, new_rows, turn, passes),
+            _read_candidates(before, old_rows, pass_number, passes),
+            _read_candidates(after, new_rows, pass_number, passes),
         )
-        for turn in range(passes)
+        for pass_number in range(passes)
     ]
     return found[0] if passes == 1 else _sorted(_concat(found))
 
@@ -125,14 +125,14 @@ class _Candidates:
     kept: pa.Table | None
 
 
-def _gather(side: Side, rows: RowSet, turn: int, passes: int) -> _Candidates:
+def _read_candidates(side: Side, rows: RowSet, pass_number: int, passes: int) -> _Candidates:
     ids: list[pa.Array] = []
     digests = [np.empty((0, 2), np.uint64)]
     addresses = [np.empty(0, np.uint64)]
     kept: list[pa.RecordBatch] | None = [] if passes == 1 else None
     kept_bytes = 0
     for whole in side.table.read(rows, list(side.columns.values())):
-        batch = whole if passes == 1 else _share_of(whole, turn, passes)
+        batch = whole if passes == 1 else _share_of(whole, pass_number, passes)
         ids.append(batch.column(ID.column))
         digests.append(_digest(side, batch))
         addresses.append(batch.column(ROW_ADDRESS).to_numpy())
@@ -150,9 +150,9 @@ def _gather(side: Side, rows: RowSet, turn: int, passes: int) -> _Candidates:
     )
 
 
-def _share_of(batch: pa.RecordBatch, turn: int, passes: int) -> pa.RecordBatch:
+def _share_of(batch: pa.RecordBatch, pass_number: int, passes: int) -> pa.RecordBatch:
     of_ids = digest_rows({ID.id: batch.column(ID.column)}, batch.num_rows)[:, 0]
-    return batch.filter(pa.array(of_ids % np.uint64(passes) == turn))
+    return batch.filter(pa.array(of_ids % np.uint64(passes) == pass_number))
 
 
 def _digest(side: Side, batch: pa.RecordBatch) -> np.ndarray:

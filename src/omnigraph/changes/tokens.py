@@ -45,12 +45,12 @@ class CommitToken:
     after: ChangePosition
 
     def encode(self) -> str:
-        return _encode("commit", self.graph, self.commit, self.scope, _spell(self.after))
+        return _encode("commit", self.graph, self.commit, self.scope, _encode_position(self.after))
 
     @staticmethod
     def decode(text: str) -> CommitToken:
         graph, commit, scope, after = _decode(text, "commit", (str, str, str, list))
-        return CommitToken(graph, commit, scope, _read_position(after))
+        return CommitToken(graph, commit, scope, _decode_position(after))
 
 
 @frozen
@@ -86,13 +86,15 @@ class FeedToken:
 
     def encode(self) -> str:
         bound = (self.graph, self.incarnation, self.scope)
-        return _encode("page", *bound, self.done, self.cut, self.commits, _spell(self.after))
+        return _encode(
+            "page", *bound, self.done, self.cut, self.commits, _encode_position(self.after)
+        )
 
     @staticmethod
     def decode(text: str) -> FeedToken:
         kinds = (str, str, str, (str, type(None)), str, int, list)
         graph, incarnation, scope, done, cut, commits, after = _decode(text, "page", kinds)
-        told, place = _read_number(commits), _read_position(after)
+        told, place = _read_number(commits), _decode_position(after)
         return FeedToken(graph, incarnation, scope, done, cut, told, place)
 
 
@@ -151,11 +153,11 @@ _PURPOSES = {
 }
 
 
-def _spell(position: ChangePosition) -> list[Any]:
+def _encode_position(position: ChangePosition) -> list[Any]:
     return [int(position.is_edge), position.type_id, position.number]
 
 
-def _read_position(parts: list[Any]) -> ChangePosition:
+def _decode_position(parts: list[Any]) -> ChangePosition:
     match parts:
         case [0 | 1 as is_edge, str(type_id), number]:
             return ChangePosition(bool(is_edge), type_id, _read_number(number))

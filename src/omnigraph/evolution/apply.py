@@ -124,14 +124,14 @@ class _SchemaWriter:
 
 
 def _stage(change: SchemaChange, snapshot: Snapshot) -> Iterator[TableEffect]:
-    for passage in change.passages():
+    for migration in change.row_migrations():
         check_cancelled()
-        if not passage.moves_columns:
+        if not migration.moves_columns:
             continue
-        table = snapshot.table(passage.before.id)
-        staged = table.stage_reshape(table_schema(passage.after), passage.filling())
+        table = snapshot.table(migration.before.id)
+        staged = table.stage_reshape(table_schema(migration.after), migration.filling())
         if staged is not None:
-            yield TableEffect(passage.before.id, table.pin, staged)
+            yield TableEffect(migration.before.id, table.pin, staged)
 
 
 def _count(change: SchemaChange, snapshot: Snapshot) -> Counts:
@@ -139,9 +139,9 @@ def _count(change: SchemaChange, snapshot: Snapshot) -> Counts:
     pins = snapshot.manifest.pins
     updated = dict.fromkeys(EntityKind, 0)
     deleted = dict.fromkeys(EntityKind, 0)
-    for passage in change.passages():
-        if passage.gives_values:
-            updated[passage.after.kind] += pins[passage.after.id].rows
+    for migration in change.row_migrations():
+        if migration.gives_values:
+            updated[migration.after.kind] += pins[migration.after.id].rows
     for entity in change.dropped:
         deleted[entity.kind] += pins[entity.id].rows
     return Counts(

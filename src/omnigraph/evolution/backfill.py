@@ -15,12 +15,12 @@ from omnigraph.datatypes.types import Scalar, ScalarType, spell_type
 from omnigraph.datatypes.values import ValueProblem, coerce_json
 from omnigraph.errors import SchemaFailure
 from omnigraph.evolution.expressions import (
+    Coalesce,
+    Concatenation,
+    Constant,
     Expression,
-    FirstOf,
-    Joined,
-    Json,
-    NotAnExpression,
-    Word,
+    ExpressionSyntaxError,
+    PropertyName,
     parse_expression,
 )
 from omnigraph.evolution.row_migration import (
@@ -76,12 +76,12 @@ def parse_backfill(given: object, accepted: Catalog, desired: Catalog) -> Backfi
 
 def _parse_fill(place: str, value: Any, prop: Property, before: EntityType) -> Fill:
     if prop.dtype == ScalarType(Scalar.BLOB):
-        raise _misfit(place, "blobs are not backfilled")
+        raise _type_mismatch(place, "blobs are not backfilled")
     if not isinstance(value, str):
         return _constant(place, value, prop)
     try:
         expression = parse_expression(value)
-    except NotAnExpression:
+    except ExpressionSyntaxError:
         raise SchemaFailure(
             "schema.backfill_expression",
             f"backfill of {place}: {value!r:.200} is not an expression",
@@ -93,15 +93,17 @@ def _parse_fill(place: str, value: Any, prop: Property, before: EntityType) -> F
 
 def _fill(place: str, expression: Expression, prop: Property, before: EntityType) -> Fill:
     match expression:
-        case Word(name):
+        case PropertyName(name):
             return _copy(place, name, prop, before)
-        case Json(value):
+        case Constant(value):
             return _constant(place, value, prop)
-        case Joined(parts):
+        case Concatenation(parts):
             if prop.dtype != _TEXT:
-                raise _misfit(place, f"`+` joins texts only, and it is {spell_type(prop.dtype)}")
+                raise _type_mismatch(
+                    place, f"`+` joins texts only, and it is {spell_type(prop.dtype)}"
+                )
             return ConcatFill(tuple(_fill(place, part, prop, before) for part in parts))
-        case FirstOf(options):
+        case Coalesce(options):
             return CoalesceFill(tuple(_fill(place, option, prop, before) for option in options))
 
 
@@ -126,11 +128,11 @@ def _copy(place: str, name: str, prop: Property, before: EntityType) -> CopyFill
         )
     if not fits(source.dtype, prop.dtype):
         old, new = spell_type(source.dtype), spell_type(prop.dtype)
-        raise _misfit(place, f"a value of {name} ({old}) may not fit {new}")
+        raise _type_mismatch(place, f"a value of {name} ({old}) may not fit {new}")
     return CopyFill(source)
 
 
-def _misfit(place: str, why: str) -> SchemaFailure:
+def _type_mismatch(place: str, why: str) -> SchemaFailure:
     return SchemaFailure(
         "schema.backfill_type",
         f"backfill of {place}: {why}",

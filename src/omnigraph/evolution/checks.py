@@ -37,7 +37,7 @@ __all__ = ["check_data"]
 
 
 @dataclass
-class _Demands:
+class _RequiredChecks:
     """The required checks on one type."""
 
     values: set[PropertyId] = field(default_factory=set)
@@ -56,68 +56,68 @@ _REMEDIES = {
 def check_data(change: SchemaChange, snapshot: Snapshot) -> frozenset[TypeId]:
     """Raise all violations at once; otherwise return the types whose rows were read."""
     report, reads = Report(), set[TypeId]()
-    demands = _demands_of(change)
-    for passage in change.passages():
-        demand = demands.get(passage.after.id)
-        if demand is not None:
-            reads.add(passage.after.id)
-            _check_type(passage, demand, snapshot, report)
+    required = _required_checks(change)
+    for migration in change.row_migrations():
+        checks = required.get(migration.after.id)
+        if checks is not None:
+            reads.add(migration.after.id)
+            _check_type(migration, checks, snapshot, report)
     for edge in change.desired.edges:
-        if edge.id in demands and demands[edge.id].cardinality:
+        if edge.id in required and required[edge.id].cardinality:
             reads |= _check_cardinality(edge, snapshot, report)
     report.raise_if_any(_REMEDIES["required" in report.counts])
     return frozenset(reads)
 
 
-def _demands_of(change: SchemaChange) -> dict[TypeId, _Demands]:
-    found: dict[TypeId, _Demands] = {}
+def _required_checks(change: SchemaChange) -> dict[TypeId, _RequiredChecks]:
+    found: dict[TypeId, _RequiredChecks] = {}
     for check in change.plan.checks:
-        _add(found.setdefault(check.type_id, _Demands()), check)
+        _add(found.setdefault(check.type_id, _RequiredChecks()), check)
     for entity in change.desired.types.values():
         filled = {prop.id for prop in entity.properties if prop.id in change.fills}
         if filled:
-            demand = found.setdefault(entity.id, _Demands())
-            demand.values |= filled
+            checks = found.setdefault(entity.id, _RequiredChecks())
+            checks.values |= filled
             # The plan validates defaults; expressions can produce any value.
-            demand.uniques |= {group: None for group in entity.uniques if filled & set(group)}
+            checks.uniques |= {group: None for group in entity.uniques if filled & set(group)}
     return found
 
 
-def _add(demand: _Demands, check: DataCheck) -> None:
+def _add(checks: _RequiredChecks, check: DataCheck) -> None:
     match check.kind:
         case CheckKind.NO_ROWS:
-            demand.emptiness = True
+            checks.emptiness = True
         case CheckKind.NO_DUPLICATES:
-            demand.uniques[check.properties] = None
+            checks.uniques[check.properties] = None
         case CheckKind.CARDINALITY:
-            demand.cardinality = True
+            checks.cardinality = True
         case CheckKind.NO_NULLS | CheckKind.VALUES_IN | CheckKind.IN_RANGE | CheckKind.MATCHES:
-            demand.values |= set(check.properties)
+            checks.values |= set(check.properties)
 
 
 def _check_type(
-    passage: RowMigration, demand: _Demands, snapshot: Snapshot, report: Report
+    migration: RowMigration, checks: _RequiredChecks, snapshot: Snapshot, report: Report
 ) -> None:
-    entity = passage.after
+    entity = migration.after
     table = snapshot.table(entity.id)
     if not table.pin.rows:
         return
-    if demand.emptiness:
+    if checks.emptiness:
         raise InvariantBroken(3, f"{entity.name} was planned as empty but has rows")
-    if demand.values:
-        narrow = _narrowed(entity, demand.values)
-        for batch in table.batches(_reads(passage, narrow.properties)):
+    if checks.values:
+        narrow = _reduce_type(entity, checks.values)
+        for batch in table.batches(_reads(migration, narrow.properties)):
             check_cancelled()
-            rows = _rows(passage, narrow.properties, batch)
+            rows = _rows(migration, narrow.properties, batch)
             check_columns(TypeChange(narrow, Mode.OVERWRITE, rows), report)
-    for group in demand.uniques:
+    for group in checks.uniques:
         members = [entity.by_id[member] for member in group]
-        narrow = replace(_narrowed(entity, set(group)), uniques=(group,))
-        rows = _rows(passage, members, table.scan(_reads(passage, members)))
+        narrow = replace(_reduce_type(entity, set(group)), uniques=(group,))
+        rows = _rows(migration, members, table.scan(_reads(migration, members)))
         check_uniqueness(TypeChange(narrow, Mode.OVERWRITE, rows), snapshot, report)
 
 
-def _narrowed(entity: EntityType, wanted: set[PropertyId]) -> EntityType:
+def _reduce_type(entity: EntityType, wanted: set[PropertyId]) -> EntityType:
     """Reduce a type to some properties and the rules on them."""
     return replace(
         entity,
@@ -130,18 +130,18 @@ def _narrowed(entity: EntityType, wanted: set[PropertyId]) -> EntityType:
     )
 
 
-def _reads(passage: RowMigration, props: Iterable[Property]) -> list[str]:
-    return list(dict.fromkeys((ID.column, *passage.reads(props))))
+def _reads(migration: RowMigration, props: Iterable[Property]) -> list[str]:
+    return list(dict.fromkeys((ID.column, *migration.reads(props))))
 
 
 def _rows(
-    passage: RowMigration, props: Iterable[Property], rows: pa.Table | pa.RecordBatch
+    migration: RowMigration, props: Iterable[Property], rows: pa.Table | pa.RecordBatch
 ) -> pa.Table:
     """Return the ids and some properties of rows in the state after the change."""
     named = {prop.column: prop for prop in (ID, *props)}
     return pa.table(
         {
-            name: pa.chunked_array(_chunks(passage.column(prop, rows)), arrow_type(prop.dtype))
+            name: pa.chunked_array(_chunks(migration.column(prop, rows)), arrow_type(prop.dtype))
             for name, prop in named.items()
         }
     )

@@ -12,7 +12,15 @@ from typing import Any
 
 from omnigraph.frozen import frozen
 
-__all__ = ["Expression", "FirstOf", "Joined", "Json", "NotAnExpression", "Word", "parse_expression"]
+__all__ = [
+    "Coalesce",
+    "Concatenation",
+    "Constant",
+    "Expression",
+    "ExpressionSyntaxError",
+    "PropertyName",
+    "parse_expression",
+]
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPACE = re.compile(r"\s*")
@@ -20,35 +28,35 @@ _LITERALS = ("true", "false", "null")
 _DEPTH_MAX = 16
 
 
-class NotAnExpression(Exception):
+class ExpressionSyntaxError(Exception):
     """The text is not an expression."""
 
 
 @frozen
-class Word:
+class PropertyName:
     name: str
 
 
 @frozen
-class Json:
+class Constant:
     value: Any
 
 
 @frozen
-class Joined:
+class Concatenation:
     parts: tuple[Expression, ...]
 
 
 @frozen
-class FirstOf:
+class Coalesce:
     options: tuple[Expression, ...]
 
 
-Expression = Word | Json | Joined | FirstOf
+Expression = PropertyName | Constant | Concatenation | Coalesce
 
 
 def parse_expression(text: str) -> Expression:
-    """Parse an expression, or raise ``NotAnExpression``."""
+    """Parse an expression, or raise ``ExpressionSyntaxError``."""
     return _Parser(text).run()
 
 
@@ -61,18 +69,18 @@ class _Parser:
     def run(self) -> Expression:
         found = self._sum()
         if self._at != len(self._text):
-            raise NotAnExpression
+            raise ExpressionSyntaxError
         return found
 
     def _sum(self) -> Expression:
         self._depth += 1
         if self._depth > _DEPTH_MAX:
-            raise NotAnExpression
+            raise ExpressionSyntaxError
         parts = [self._term()]
         while self._takes("+"):
             parts.append(self._term())
         self._depth -= 1
-        return parts[0] if len(parts) == 1 else Joined(tuple(parts))
+        return parts[0] if len(parts) == 1 else Concatenation(tuple(parts))
 
     def _term(self) -> Expression:
         self._skip()
@@ -81,23 +89,23 @@ class _Parser:
             return self._constant()
         self._at = word.end()
         if not self._takes("("):
-            return Word(word[0])
+            return PropertyName(word[0])
         if word[0] != "coalesce":
-            raise NotAnExpression
+            raise ExpressionSyntaxError
         options = [self._sum()]
         while self._takes(","):
             options.append(self._sum())
         if not self._takes(")"):
-            raise NotAnExpression
-        return FirstOf(tuple(options))
+            raise ExpressionSyntaxError
+        return Coalesce(tuple(options))
 
-    def _constant(self) -> Json:
+    def _constant(self) -> Constant:
         try:
             value, self._at = json.JSONDecoder().raw_decode(self._text, self._at)
         except (ValueError, RecursionError):
-            raise NotAnExpression from None
+            raise ExpressionSyntaxError from None
         self._skip()
-        return Json(value)
+        return Constant(value)
 
     def _takes(self, sign: str) -> bool:
         self._skip()

@@ -42,7 +42,7 @@ class SchemaChange:
         kept = self.desired.types
         return tuple(each for each in self.accepted.types.values() if each.id not in kept)
 
-    def passages(self) -> Iterator[RowMigration]:
+    def row_migrations(self) -> Iterator[RowMigration]:
         """Yield the row migration of each type that remains."""
         for before in self.accepted.types.values():
             after = self.desired.types.get(before.id)

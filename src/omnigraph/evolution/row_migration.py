@@ -82,8 +82,8 @@ def migrate_table(
     """Convert whole rows between two states of a type with the same identity.
 
     Raises ``schema.type_change`` where a value may not fit."""
-    passage = RowMigration(before, after, fills)
-    columns = [passage.column(prop, rows) for prop in stored_properties(after)]
+    migration = RowMigration(before, after, fills)
+    columns = [migration.column(prop, rows) for prop in stored_properties(after)]
     return pa.Table.from_arrays(columns, schema=table_schema(after))
 
 

@@ -142,7 +142,7 @@ def clone_graph(
     the source.
     """
     from omnigraph.lifecycle.clone.clone import CloneTarget, copy_graph
-    from omnigraph.lifecycle.clone.destination import require_apart
+    from omnigraph.lifecycle.clone.destination import require_disjoint
 
     arm_from_environment()
     options = storage_options if target_storage_options is None else target_storage_options
@@ -152,7 +152,7 @@ def clone_graph(
     copied = open_objects(here, options, durable=True)
     stamp = read_stamp(files)
     wanted = (branches,) if isinstance(branches, str) else tuple(branches)
-    require_apart(files.uri, copied.uri)
+    require_disjoint(files.uri, copied.uri)
     require_outside_graphs(copied.uri)
     durable = stamp.settings.durability == "power"
     engine = Engine(_root(there, stamp, storage_options, limits, read_only=True))

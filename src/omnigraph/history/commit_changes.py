@@ -35,7 +35,7 @@ _GONE = frozenset({"table.missing", "table.version_missing", "table.pin_mismatch
 
 def commit_changes(engine: Engine, request: CommitChangesRequest) -> CommitChanges:
     """Return a page of the changes of a commit."""
-    room = page_budget(request.limit)
+    budget = page_budget(request.limit)
     commit = engine.lineage.get(request.commit)
     with readable(commit):
         before, after = snapshots_of(engine, commit)
@@ -50,7 +50,7 @@ def commit_changes(engine: Engine, request: CommitChangesRequest) -> CommitChang
         start = token.after
     with readable(commit):
         defined = schema_changes_of(engine, commit, wanted) if start is None else ()
-        changes, complete = room.fill(changes_of(engine, commit, wanted, after=start))
+        changes, complete = budget.fill(changes_of(engine, commit, wanted, after=start))
     block = ChangeBlock(commit, tuple(changes), defined)
     if complete:
         return CommitChanges(block, None)

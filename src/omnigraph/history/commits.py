@@ -38,11 +38,11 @@ def commit_graph(engine: Engine, limit: int) -> CommitGraph:
         names.setdefault(info.head.commit.id, []).append(info.ref.name)
     for tag in engine.root.refs.tags():
         names.setdefault(tag.commit, []).append(f"tag {tag.name}")
-    woven = tuple(islice(_weave(engine, [info.head.commit for info in branches]), limit))
+    woven = tuple(islice(_merge_histories(engine, [info.head.commit for info in branches]), limit))
     return CommitGraph(woven, {commit: tuple(found) for commit, found in names.items()})
 
 
-def _weave(engine: Engine, heads: Iterable[Commit]) -> Iterator[Commit]:
+def _merge_histories(engine: Engine, heads: Iterable[Commit]) -> Iterator[Commit]:
     """Merge the histories of heads by time: a commit is always later than its parents."""
     known = {commit.id: commit for commit in heads}
     waiting = [(-commit.time_micros, commit.id) for commit in known.values()]

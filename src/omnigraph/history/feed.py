@@ -30,7 +30,7 @@ _AFTER = "after:"
 
 
 @frozen
-class _Place:
+class _Position:
     """The position of a poll: ``done`` is the last complete commit, ``cut`` the last to return."""
 
     done: str | None
@@ -48,7 +48,7 @@ class _Poll:
     def __init__(self, engine: Engine, request: PollRequest) -> None:
         self._engine = engine
         self._request = request
-        self._room = page_budget(request.limit)
+        self._budget = page_budget(request.limit)
         self._require_one_start()
         ref, self._head = engine.heads.of_branch(request.branch)
         self._graph, self._incarnation = engine.root.stamp.graph_id, ref.incarnation
@@ -59,22 +59,22 @@ class _Poll:
         pending = self._pending(place)
         blocks: list[ChangeBlock] = []
         done, after = place.done, place.after
-        for told, commit in enumerate(pending, place.commits):
-            if self._room.is_full or told >= self._request.commits:
+        for complete_commits, commit in enumerate(pending, place.commits):
+            if self._budget.is_full or complete_commits >= self._request.commits:
                 break
             with readable(commit, self._request.cursor):
                 defined = schema_changes_of(self._engine, commit, self._wanted) if not after else ()
                 source = changes_of(self._engine, commit, self._wanted, after=after)
-                changes, complete = self._room.fill(source)
+                changes, complete = self._budget.fill(source)
             blocks.append(ChangeBlock(commit, tuple(changes), defined))
             if not complete:
-                rest = _Place(done, place.cut, told, changes[-1].position)
+                rest = _Position(done, place.cut, complete_commits, changes[-1].position)
                 return FeedPage(tuple(blocks), next_page_token=self._token(rest))
             done, after = commit.id, None
         cursor = FeedCursor(self._graph, self._incarnation, self._scope, done or place.cut.id)
         return FeedPage(tuple(blocks), cursor.encode(), caught_up=done == place.cut.id)
 
-    def _token(self, place: _Place) -> str:
+    def _token(self, place: _Position) -> str:
         assert place.after is not None  # noqa: S101 - a page that ends within a commit holds a change of it
         return FeedToken(
             self._graph,
@@ -86,21 +86,21 @@ class _Poll:
             place.after,
         ).encode()
 
-    def _place(self) -> _Place:
+    def _place(self) -> _Position:
         request, head = self._request, self._head.commit
         if request.page_token is not None:
             token = FeedToken.decode(request.page_token)
             self._require_bound(token.graph, token.incarnation)
             self._choose_filter(token.done or token.cut, token.scope)
-            return _Place(token.done, self._cut(token.cut), token.commits, token.after)
+            return _Position(token.done, self._cut(token.cut), token.commits, token.after)
         if request.cursor is not None:
             cursor = FeedCursor.decode(request.cursor)
             self._require_bound(cursor.graph, cursor.incarnation)
             self._choose_filter(cursor.commit, cursor.scope)
-            return _Place(cursor.commit, head)
+            return _Position(cursor.commit, head)
         done = self._start(request.start or "now")
         self._choose_filter(done)
-        return _Place(done, head)
+        return _Position(done, head)
 
     def _cut(self, commit_id: str) -> Commit:
         """The head when the poll began. A reader of this branch need not be allowed to read others,
@@ -124,7 +124,7 @@ class _Poll:
             remedy="now, beginning or after:<commit id>",
         )
 
-    def _pending(self, place: _Place) -> list[Commit]:
+    def _pending(self, place: _Position) -> list[Commit]:
         """Return the commits after ``done``, up to the cut, oldest first."""
         found: list[Commit] = []
         for commit in self._engine.lineage.line(place.cut):

@@ -101,7 +101,7 @@ def _nulls(column: pa.ChunkedArray, _: Required) -> np.ndarray:
     return _where(pc.is_null(column)) if column.null_count else _NONE
 
 
-def _strangers(column: pa.ChunkedArray, rule: Member) -> np.ndarray:
+def _non_members(column: pa.ChunkedArray, rule: Member) -> np.ndarray:
     known = pc.is_in(column, value_set=pa.array(rule.values, pa.string()), skip_nulls=False)
     return _where(pc.and_(pc.invert(known), pc.is_valid(column)))
 
@@ -171,7 +171,7 @@ def _where(mask: pa.ChunkedArray | pa.Array) -> np.ndarray:
 
 _FINDERS: dict[type, Callable[[pa.ChunkedArray, Any], np.ndarray]] = {
     Required: _nulls,
-    Member: _strangers,
+    Member: _non_members,
     InRange: _outside,
     Matches: _mismatches,
     Finite: _not_finite,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from omnigraph.integrity.changes import ChangeSet, SnapshotReader, TypeChange
     from omnigraph.integrity.violations import Report
 
-__all__ = ["check_endpoints", "check_losses"]
+__all__ = ["check_endpoints", "check_lost_endpoints"]
 
 
 def check_endpoints(
@@ -37,11 +37,11 @@ def check_endpoints(
             pc.unique(pa.chunked_array(named, pa.string())), node_type, changes, reader
         )
         for end in here if len(missing) else ():
-            _add_missing(change, end, missing, reader.catalog.node_by_id(node_type).name, report)
+            _report_missing(change, end, missing, reader.catalog.node_by_id(node_type).name, report)
     return frozenset({edge.source, edge.target})
 
 
-def check_losses(
+def check_lost_endpoints(
     change: TypeChange, changes: ChangeSet, reader: SnapshotReader, report: Report
 ) -> frozenset[TypeId]:
     """Check remaining edges for nodes that an overwrite drops.
@@ -62,10 +62,10 @@ def check_losses(
         for end, node_type in ((SRC, edge.source), (DST, edge.target)):
             if node_type != node.id:
                 continue
-            hanging = find_rows(reader.table(edge.id), end.column, lost, [ID.column, end.column])
+            dangling = find_rows(reader.table(edge.id), end.column, lost, [ID.column, end.column])
             if other is not None:
-                hanging = without(hanging, ID.column, other.ids, other.deletes)
-            _add_hanging(edge, end, node.name, hanging, report)
+                dangling = without(dangling, ID.column, other.ids, other.deletes)
+            _report_dangling(edge, end, node.name, dangling, report)
     return frozenset(looked_at)
 
 
@@ -84,7 +84,7 @@ def _missing(
     return named
 
 
-def _add_missing(
+def _report_missing(
     change: TypeChange, end: Property, missing: pa.Array, node_name: str, report: Report
 ) -> None:
     column = change.rows.column(end.column)
@@ -108,12 +108,12 @@ def _add_missing(
     )
 
 
-def _add_hanging(
-    edge: EdgeType, end: Property, node_name: str, hanging: pa.Table, report: Report
+def _report_dangling(
+    edge: EdgeType, end: Property, node_name: str, dangling: pa.Table, report: Report
 ) -> None:
     report.add_many(
         "endpoint",
-        hanging.num_rows,
+        dangling.num_rows,
         (
             Violation(
                 rule="endpoint",
@@ -124,8 +124,8 @@ def _add_hanging(
                 value=node,
             )
             for edge_id, node in zip(
-                hanging.column(ID.column).to_pylist()[: report.room],
-                hanging.column(end.column).to_pylist()[: report.room],
+                dangling.column(ID.column).to_pylist()[: report.room],
+                dangling.column(end.column).to_pylist()[: report.room],
                 strict=True,
             )
         ),

@@ -10,7 +10,7 @@ from omnigraph.catalog.model import ID, TypeId
 from omnigraph.errors import KeyConflict
 from omnigraph.integrity.cardinality import check_cardinality
 from omnigraph.integrity.columns import check_columns
-from omnigraph.integrity.endpoints import check_endpoints, check_losses
+from omnigraph.integrity.endpoints import check_endpoints, check_lost_endpoints
 from omnigraph.integrity.lookup import is_among, locate
 from omnigraph.integrity.uniqueness import check_uniqueness
 from omnigraph.integrity.violations import Report
@@ -98,7 +98,7 @@ def _check_existence(changes: ChangeSet, reader: SnapshotReader, report: Report)
     reads: set[TypeId] = set()
     for change in changes.by_type.values():
         reads |= check_endpoints(change, changes, reader, report)
-        reads |= check_losses(change, changes, reader, report)
+        reads |= check_lost_endpoints(change, changes, reader, report)
     for edge in reader.catalog.edges:
         reads |= check_cardinality(edge, changes, reader, report)
     return reads

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityType
     from omnigraph.integrity.violations import Report
 
-__all__ = ["drop_superseded", "repeated", "repeats", "settle_repeats"]
+__all__ = ["drop_superseded", "remove_repeats", "repeated", "repeats"]
 
 
-def settle_repeats(
+def remove_repeats(
     entity: EntityType,
     rows: pa.Table,
     records: np.ndarray,

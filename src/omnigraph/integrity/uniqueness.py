@@ -30,12 +30,12 @@ def check_uniqueness(change: TypeChange, reader: SnapshotReader, report: Report)
     """Check within the batch, then against the remaining entities."""
     for rule in rules_of(change.entity):
         if isinstance(rule, Unique) and change.rows.num_rows:
-            _within(change, rule, report)
+            _check_batch(change, rule, report)
             if change.mode is not Mode.OVERWRITE:
-                _against(change, rule, reader, report)
+                _check_stored(change, rule, reader, report)
 
 
-def _within(change: TypeChange, rule: Unique, report: Report) -> None:
+def _check_batch(change: TypeChange, rule: Unique, report: Report) -> None:
     earlier, later = repeated(_keys(change.rows, [member.column for member in rule.members]))
     report.add_many(
         rule.name,
@@ -45,7 +45,7 @@ def _within(change: TypeChange, rule: Unique, report: Report) -> None:
                 change,
                 rule,
                 int(second),
-                f"the same values as {_who(change, int(first))}",
+                f"the same values as {_describe_row(change, int(first))}",
                 change.ids[int(first)].as_py(),
             )
             for first, second in zip(earlier[: report.room], later[: report.room], strict=True)
@@ -53,7 +53,7 @@ def _within(change: TypeChange, rule: Unique, report: Report) -> None:
     )
 
 
-def _against(change: TypeChange, rule: Unique, reader: SnapshotReader, report: Report) -> None:
+def _check_stored(change: TypeChange, rule: Unique, reader: SnapshotReader, report: Report) -> None:
     columns = [member.column for member in rule.members]
     table = reader.table(change.entity.id)
     first = change.rows.column(columns[0])
@@ -101,6 +101,6 @@ def _violation(
     )
 
 
-def _who(change: TypeChange, row: int) -> str:
+def _describe_row(change: TypeChange, row: int) -> str:
     record = change.record(row)
     return repr(change.ids[row].as_py()) if record is None else f"record {record}"

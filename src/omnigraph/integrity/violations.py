@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Catalog
 
-__all__ = ["VIOLATIONS_SHOWN_MAX", "Report", "Violation", "format_value", "hide_unseen"]
+__all__ = ["VIOLATIONS_SHOWN_MAX", "Report", "Violation", "format_value", "redact_hidden"]
 
 # All violations are counted; this many are kept.
 VIOLATIONS_SHOWN_MAX = 100
@@ -43,10 +43,10 @@ class Violation:
     text: str | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        said = {key: value for key, value in asdict(self).items() if value is not None}
+        body = {key: value for key, value in asdict(self).items() if value is not None}
         for aside in ("holder", "text"):
-            said.pop(aside, None)
-        return said | ({"value": format_value(self.value)} if "value" in said else {})
+            body.pop(aside, None)
+        return body | ({"value": format_value(self.value)} if "value" in body else {})
 
     def describe(self) -> str:
         """Describe the violation in one line."""
@@ -58,8 +58,8 @@ class Violation:
         else:
             place = ", ".join(stands)
         what = ".".join(part for part in (self.type, self.property) if part)
-        said = ": ".join(part for part in (place, what, self.message) if part)
-        return f"{said} [{self.rule}]"
+        body = ": ".join(part for part in (place, what, self.message) if part)
+        return f"{body} [{self.rule}]"
 
 
 def format_value(value: Any) -> Any:
@@ -166,7 +166,7 @@ class Report:
         )
 
 
-def hide_unseen(report: Report, whole: Catalog, seen: Catalog) -> None:
+def redact_hidden(report: Report, whole: Catalog, seen: Catalog) -> None:
     """Reduce violations to their rule where they concern hidden parts of the schema."""
     report.hide(lambda found: _is_seen(found, whole, seen))
 

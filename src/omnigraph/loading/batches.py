@@ -53,7 +53,7 @@ class Batch:
     rows: pa.RecordBatch
     records: np.ndarray
     # Every id is generated.
-    minted: bool = False
+    generated: bool = False
     # The properties that each row leaves out (``integrity.unnamed``); None if it names all.
     unnamed: pa.Array | None = None
 
@@ -101,7 +101,7 @@ class _TypeRows:
     batches: list[pa.RecordBatch] = field(default_factory=list)
     records: list[np.ndarray] = field(default_factory=list)
     unnamed: list[pa.Array | None] = field(default_factory=list)
-    minted: bool = True
+    generated: bool = True
 
 
 class CollectedInput:
@@ -154,7 +154,7 @@ class CollectedInput:
                 for batch, given in zip(found.batches, found.unnamed, strict=True)
             ]
             rows = rows.append_column(UNNAMED, pa.chunked_array(bits, unnamed_type(entity)))
-        return rows, records, found.minted
+        return rows, records, found.generated
 
     def widen(self, entity: EntityType) -> None:
         """Complete rows that were read with a subset of a type's properties.
@@ -195,7 +195,7 @@ class CollectedInput:
         found.batches.append(batch.rows)
         found.records.append(batch.records + first)
         found.unnamed.append(batch.unnamed)
-        found.minted &= batch.minted
+        found.generated &= batch.generated
         self.bytes += batch.rows.nbytes + batch.records.nbytes
         self.bytes += 0 if batch.unnamed is None else batch.unnamed.nbytes
 
@@ -235,7 +235,7 @@ def cut_batches(
     rows: pa.Table,
     records: np.ndarray,
     *,
-    minted: bool,
+    generated: bool,
     unnamed: pa.Array | None = None,
 ) -> Iterator[Batch]:
     """Split rows into batches: a column with more text than one array holds has several chunks."""
@@ -243,7 +243,7 @@ def cut_batches(
     for batch in rows.to_batches():
         end = start + batch.num_rows
         bits = None if unnamed is None else unnamed.slice(start, batch.num_rows)
-        yield Batch(entity, batch, records[start:end], minted, bits)
+        yield Batch(entity, batch, records[start:end], generated, bits)
         start = end
 
 

@@ -95,15 +95,15 @@ class _Zstd(_Reading):
     def __init__(self, tap: CountingStream) -> None:
         super().__init__()
         self._stream = pa.CompressedInputStream(pa.PythonFile(tap, mode="r"), "zstd")
-        self._trouble: str | None = None
+        self._damage: str | None = None
 
     def _take(self, size: int) -> bytes:
-        if self._trouble is None:
+        if self._damage is None:
             try:
                 return bytes(self._stream.read(_STEP_BYTES if size < 0 else min(size, _STEP_BYTES)))
             except OSError as error:
-                self._trouble = str(error).lower()
-        raise CorruptStream(f"zstd: {self._trouble}")
+                self._damage = str(error).lower()
+        raise CorruptStream(f"zstd: {self._damage}")
 
 
 class _Gzip(_Reading):
@@ -117,21 +117,21 @@ class _Gzip(_Reading):
         self._tap = tap
         self._inflate = zlib.decompressobj(_GZIP)
         self._packed = b""
-        self._trouble: str | None = None
+        self._damage: str | None = None
 
     def _take(self, size: int) -> bytes:
-        while self._trouble is None:
+        while self._damage is None:
             packed = self._packed or self._tap.read(_PACKED_BYTES)
             if not packed:
                 if self._inflate.eof:
                     return b""
-                self._trouble = "it ends too early"
+                self._damage = "it ends too early"
                 found = self._inflate.flush()
             else:
                 found = self._unpack(packed, size)
             if found:
                 return found
-        raise CorruptStream(f"gzip: {self._trouble}")
+        raise CorruptStream(f"gzip: {self._damage}")
 
     def _unpack(self, packed: bytes, size: int) -> bytes:
         if self._inflate.eof:
@@ -143,7 +143,7 @@ class _Gzip(_Reading):
         try:
             found = self._inflate.decompress(packed, max(size, 0))
         except zlib.error as error:
-            self._trouble = str(error).lower()
+            self._damage = str(error).lower()
             return _salvage(before, packed)
         self._packed = self._inflate.unconsumed_tail or self._inflate.unused_data
         return found

@@ -23,7 +23,7 @@ from omnigraph.datatypes.types import (
     VectorType,
 )
 from omnigraph.datatypes.values import ValueProblem, coerce_json
-from omnigraph.loading.convert import Doubt, holds, typed
+from omnigraph.loading.convert import UncertainConversion, holds, typed
 from omnigraph.loading.json_decoder import read_json
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from omnigraph.datatypes.types import DataType
 
-__all__ = ["Fault", "read_cells", "read_column", "sound", "utf8"]
+__all__ = ["Fault", "read_cells", "read_column", "utf8", "validate_column"]
 
 _INTEGER = r"-?[0-9]{1,20}"
 # Programs that store integers with gaps as floats write this.
@@ -47,30 +47,30 @@ def read_column(column: pa.Array, dtype: DataType) -> tuple[pa.Array, list[Fault
     """Convert a column to a type; NULL for each value that does not fit, with its fault."""
     try:
         return typed(column, dtype), []
-    except Doubt:
-        return _one_by_one(column, dtype, _natural)
+    except UncertainConversion:
+        return _one_by_one(column, dtype, _json_form)
 
 
 def read_cells(column: pa.Array, dtype: DataType) -> tuple[pa.Array, list[Fault]]:
     """Convert a column of text cells to a type; NULL for each that does not fit, with its fault."""
     try:
         return typed(_cells(column, dtype), dtype), []
-    except (Doubt, pa.ArrowInvalid):
-        return _one_by_one(column, dtype, _spoken)
+    except (UncertainConversion, pa.ArrowInvalid):
+        return _one_by_one(column, dtype, _parse_cell)
 
 
-def sound(column: pa.Array) -> tuple[pa.Array, list[Fault]]:
+def validate_column(column: pa.Array) -> tuple[pa.Array, list[Fault]]:
     """Validate a foreign column; NULL for each broken value, with its fault.
 
     Arrow does not check that text is UTF-8, and a stored table with other bytes is unreadable."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid as invalid:
-        return _mended(column, invalid)
+        return _repair(column, invalid)
     return column, []
 
 
-def _mended(column: pa.Array, invalid: pa.ArrowInvalid) -> tuple[pa.Array, list[Fault]]:
+def _repair(column: pa.Array, invalid: pa.ArrowInvalid) -> tuple[pa.Array, list[Fault]]:
     found = column.type
     if pa.types.is_dictionary(found):
         bounds = pc.min_max(column.indices).as_py()
@@ -78,14 +78,15 @@ def _mended(column: pa.Array, invalid: pa.ArrowInvalid) -> tuple[pa.Array, list[
             column.dictionary
         ):
             raise pa.ArrowInvalid("a code that its dictionary does not have")
-        return sound(column.dictionary_decode())
+        return validate_column(column.dictionary_decode())
     if pa.types.is_string(found) or pa.types.is_large_string(found):
         return utf8(column.cast(pa.binary()))
     if pa.types.is_list(found) or pa.types.is_large_list(found):
         faults: list[Fault] = []
         for at in range(len(column)):
             faults += [
-                (at, problem) for _, problem in sound(pc.list_flatten(column[at : at + 1]))[1]
+                (at, problem)
+                for _, problem in validate_column(pc.list_flatten(column[at : at + 1]))[1]
             ]
         keep = pa.array(~np.isin(np.arange(len(column)), [at for at, _ in faults]))
         return pc.if_else(keep, column, pa.scalar(None, found)), faults
@@ -131,7 +132,7 @@ def _values(column: pa.Array) -> Iterator[Any]:
             yield "a moment beyond the years 1 to 9999"
 
 
-def _natural(value: Any, dtype: DataType) -> Any:
+def _json_form(value: Any, dtype: DataType) -> Any:
     """Return a value in its JSON form, where that loses nothing."""
     match value:
         case Decimal():
@@ -152,25 +153,25 @@ def _cells(column: pa.Array, dtype: DataType) -> pa.Array:
         case ScalarType(Scalar.BOOL):
             words = pc.utf8_lower(column)
             if not holds(pc.is_in(words, value_set=pa.array([*_WORDS, None]))):
-                raise Doubt
+                raise UncertainConversion
             return pc.equal(words, "true")
         case ScalarType(scalar) if scalar in INTEGER_RANGES:
             if not holds(pc.match_substring_regex(column, rf"\A{_INTEGER}\z")):
                 column = pc.replace_substring_regex(column, rf"{_NO_FRACTION}\z", "")
             if not holds(pc.match_substring_regex(column, rf"\A{_INTEGER}\z")):
-                raise Doubt
+                raise UncertainConversion
             return column.cast(arrow_type(dtype))
         case ScalarType(scalar) if scalar in FLOATS:
             if not holds(pc.match_substring_regex(column, rf"\A{_NUMBER}\z")):
-                raise Doubt
+                raise UncertainConversion
             return column.cast(pa.float64())
         case ListType() | VectorType():
-            raise Doubt
+            raise UncertainConversion
         case _:
             return column
 
 
-def _spoken(text: str, dtype: DataType) -> Any:
+def _parse_cell(text: str, dtype: DataType) -> Any:
     """Convert a cell to a JSON value."""
     match dtype:
         case ScalarType(Scalar.BOOL):

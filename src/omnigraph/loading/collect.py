@@ -59,28 +59,28 @@ def collect(
     ``tables`` opens inputs that are not read as bytes; ``into`` collects the input where it should
     not all stay in memory.
     """
-    gathered = into or CollectedInput(bytes_max=limits.load_bytes_max)
-    gathering = _Gathering(request, catalog, limits, tables, gathered)
-    gathering.read()
-    digest = gathering.digest
-    return gathering.gathered, digest.hexdigest() if digest is not None else None
+    collected = into or CollectedInput(bytes_max=limits.load_bytes_max)
+    collector = _Collector(request, catalog, limits, tables, collected)
+    collector.read()
+    digest = collector.digest
+    return collector.collected, digest.hexdigest() if digest is not None else None
 
 
-class _Gathering:
+class _Collector:
     def __init__(
         self,
         request: LoadRequest,
         catalog: Catalog,
         limits: Limits,
         tables: TableStore,
-        gathered: CollectedInput,
+        collected: CollectedInput,
     ) -> None:
         self._request = request
         self._catalog = catalog
         self._limits = limits
         self._tables = tables
         self._bytes = 0
-        self.gathered = gathered
+        self.collected = collected
         self.digest = hashlib.sha256() if request.idempotency_key is not None else None
         if request.format is not None and request.format not in formats.FORMATS:
             raise InvalidInput(
@@ -127,33 +127,33 @@ class _Gathering:
                 f"the schema has no type {name!r}",
                 remedy=did_you_mean(str(name), known) or f"there are {', '.join(known[:20])}",
             )
-        self.gathered.name(entity)
+        self.collected.name(entity)
         return entity
 
     # --- records ---
 
     def _read_items(self, items: Iterator[Any], entity: EntityType | None) -> None:
         """Read Python records, or a list of files."""
-        shapes = JsonSchemas(self._catalog, self._request.mode, entity)
+        json_schemas = JsonSchemas(self._catalog, self._request.mode, entity)
         while chunk := list(islice(items, _RECORDS_AT_ONCE)):
             records: list[tuple[Any, None]] = []
             for item in chunk:
                 if _is_file(item):
                     # Records before the file precede it in order.
-                    self._take_records(records, shapes)
+                    self._take_records(records, json_schemas)
                     self._read_file(item, entity)
                     records = []
                 else:
                     records.append((item, None))
                     self._note(item)
-            self._take_records(records, shapes)
+            self._take_records(records, json_schemas)
 
-    def _take_records(self, records: list[tuple[Any, None]], shapes: JsonSchemas) -> None:
+    def _take_records(self, records: list[tuple[Any, None]], json_schemas: JsonSchemas) -> None:
         if records:
-            parsed = type_records(records, shapes)
+            parsed = type_records(records, json_schemas)
             self._require_small(parsed)
-            self.gathered.add(parsed)
-        self._tell(0)
+            self.collected.add(parsed)
+        self._report_progress(0)
 
     def _read_file(self, source: Any, entity: EntityType | None) -> None:
         name = stream_name(source)
@@ -166,9 +166,9 @@ class _Gathering:
             what = f"{name or 'the input'} is {kind}: it"
             match kind:
                 case "ndjson":
-                    shapes = JsonSchemas(self._catalog, self._request.mode, entity)
-                    reader = JsonReader(shapes, self.gathered, self._limits)
-                    reader.read(stream, name, lambda: self._tell(tap.count))
+                    json_schemas = JsonSchemas(self._catalog, self._request.mode, entity)
+                    reader = JsonReader(json_schemas, self.collected, self._limits)
+                    reader.read(stream, name, lambda: self._report_progress(tap.count))
                 case "csv":
                     lines = CsvLines(source)
                     self._read_csv(stream, _require_type(entity, what), name, lines)
@@ -186,7 +186,7 @@ class _Gathering:
         self, rows: Iterator[pa.RecordBatch], entity: EntityType, name: str | None = None
     ) -> None:
         names: list[str] | None = None
-        with _damage_told(name, self.gathered):
+        with _reporting_corruption(name, self.collected):
             for batch in rows:
                 if batch.schema.names != names:
                     names = batch.schema.names
@@ -196,9 +196,9 @@ class _Gathering:
                     self.digest.update(batch.serialize())
                 parsed = type_rows(entity, batch)
                 self._require_small(parsed, name)
-                self.gathered.add(parsed, RecordPosition(name))
+                self.collected.add(parsed, RecordPosition(name))
                 self._bytes += batch.nbytes
-                self._tell(0)
+                self._report_progress(0)
 
     def _read_pandas(self, source: Any, entity: EntityType) -> None:
         """Read a pandas frame; value by value if Arrow rejects a column, to find the bad values."""
@@ -213,25 +213,28 @@ class _Gathering:
     def _read_csv(
         self, stream: Stream, entity: EntityType, name: str | None, lines: CsvLines
     ) -> None:
-        before = self.gathered.count
-        with _damage_told(name, self.gathered), self._long_rows_told(name, lines, before):
+        before = self.collected.count
+        with (
+            _reporting_corruption(name, self.collected),
+            self._reporting_long_rows(name, lines, before),
+        ):
             file = formats.CsvFile(stream, entity, block_bytes=self._limits.load_record_bytes_max)
             if self._has_wrong_columns(entity, file.names, name):
                 return
             for part in file.parts():
-                done = self.gathered.count - before
+                done = self.collected.count - before
                 self._require_short_rows(part, name, lines, done)
                 parsed = type_rows(entity, part.rows, text=True)
                 place = RecordPosition(name, find=partial(_line_behind, lines, done))
-                self.gathered.add(_renumbered(parsed, part), place)
-                self._tell(0)
+                self.collected.add(_renumbered(parsed, part), place)
+                self._report_progress(0)
 
     def _has_wrong_columns(
         self, entity: EntityType, names: list[str], file: str | None = None
     ) -> bool:
         wrong = check_columns(entity, names)
         for violation in wrong:
-            self.gathered.report.add(replace(violation, file=file))
+            self.collected.report.add(replace(violation, file=file))
         return bool(wrong)
 
     def _require_small(self, parsed: Parsed, name: str | None = None) -> None:
@@ -240,7 +243,7 @@ class _Gathering:
         for batch in parsed.batches:
             at = find_large(batch.rows, limit)
             if at is not None:
-                record = self.gathered.count + 1 + int(batch.records[at])
+                record = self.collected.count + 1 + int(batch.records[at])
                 raise record_too_large(limit, record, name)
 
     def _require_short_rows(
@@ -251,17 +254,19 @@ class _Gathering:
         at = find_large(part.rows, limit)
         if at is not None:
             row = int(part.records[at])
-            record = self.gathered.count + 1 + row
+            record = self.collected.count + 1 + row
             raise record_too_large(limit, record, name, lines.line(done + row))
 
     @contextmanager
-    def _long_rows_told(self, name: str | None, lines: CsvLines, before: int) -> Iterator[None]:
+    def _reporting_long_rows(
+        self, name: str | None, lines: CsvLines, before: int
+    ) -> Iterator[None]:
         try:
             yield
         except pa.ArrowInvalid as error:
             if "straddl" not in str(error):
                 raise
-            done = self.gathered.count
+            done = self.collected.count
             limit = self._limits.load_record_bytes_max
             raise record_too_large(limit, done + 1, name, lines.line(done - before)) from error
 
@@ -271,10 +276,10 @@ class _Gathering:
         if self.digest is not None:
             self.digest.update(spelled(record))
 
-    def _tell(self, of_this_file: int) -> None:
+    def _report_progress(self, of_this_file: int) -> None:
         check_cancelled()
         if self._request.progress is not None:
-            self._request.progress(Progress(self.gathered.count, self._bytes + of_this_file))
+            self._request.progress(Progress(self.collected.count, self._bytes + of_this_file))
 
 
 def _line_behind(lines: CsvLines, done: int, row: int) -> int | None:
@@ -319,7 +324,7 @@ def _seekable(source: Any, tap: CountingStream, stream: Stream) -> Any:
 
 
 @contextmanager
-def _damage_told(name: str | None, gathered: CollectedInput) -> Iterator[None]:
+def _reporting_corruption(name: str | None, collected: CollectedInput) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, CorruptStream, UnicodeDecodeError, OSError) as error:
@@ -327,7 +332,7 @@ def _damage_told(name: str | None, gathered: CollectedInput) -> Iterator[None]:
         why = "its header is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
         raise InvalidInput(
             "load.corrupt",
-            f"{name or 'the input'} cannot be read behind record {gathered.count}: {why}",
+            f"{name or 'the input'} cannot be read behind record {collected.count}: {why}",
             remedy="get the input again; nothing was written",
-            details={"record": gathered.count + 1, "file": name},
+            details={"record": collected.count + 1, "file": name},
         ) from error

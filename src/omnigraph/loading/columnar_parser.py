@@ -22,8 +22,8 @@ from omnigraph.changeset.rows import default_value, stored_properties
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.integrity.unnamed import pack_unnamed
 from omnigraph.loading.batches import Batch, Deletions, Parsed
-from omnigraph.loading.convert import Doubt, holds, plain, typed
-from omnigraph.loading.identity import canonical_id, identify, key_members, spell
+from omnigraph.loading.convert import UncertainConversion, holds, plain, typed
+from omnigraph.loading.identity import canonical_id, identify, key_members, key_texts
 from omnigraph.loading.line_templates import read_strings
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import Property
     from omnigraph.loading.json_schemas import JsonSchema, JsonSchemas
-    from omnigraph.loading.line_templates import Path
+    from omnigraph.loading.line_templates import ValuePath
 
 __all__ = ["read_block"]
 
@@ -43,13 +43,15 @@ _HEADERS_MAX = 64
 _ESCAPED_NAME = re.compile(rb'\\u[^"]*"\s*:')
 
 
-def read_block(data: bytes, shapes: JsonSchemas) -> Parsed | None:
+def read_block(data: bytes, json_schemas: JsonSchemas) -> Parsed | None:
     """Parse the records of complete lines; None if the record parser must decide."""
     try:
         lines = _lines(data)
-        upserts = shapes.mode == "merge"
-        groups = [_read_group(group, upserts=upserts) for group in _group(lines, data, shapes)]
-    except (Doubt, pa.ArrowException):
+        upserts = json_schemas.mode == "merge"
+        groups = [
+            _read_group(group, upserts=upserts) for group in _group(lines, data, json_schemas)
+        ]
+    except (UncertainConversion, pa.ArrowException):
         return None
     return Parsed(
         len(lines),
@@ -94,7 +96,7 @@ def _lines(data: bytes) -> pa.Array:
     chars = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(chars == _NEWLINE)
     if not len(ends) or ends[-1] != len(data) - 1:
-        raise Doubt
+        raise UncertainConversion
     starts = np.empty(len(ends) + 1, np.int32)
     starts[0] = 0
     starts[1:] = ends + 1
@@ -103,57 +105,57 @@ def _lines(data: bytes) -> pa.Array:
         last = chars[ends - 1 - (last == _RETURN)]
     # If every line begins with { and ends with }, no line continues another.
     if not ((chars[starts[:-1]] == _OPEN).all() and (last == _CLOSE).all()):
-        raise Doubt
+        raise UncertainConversion
     if not data.isascii():
         try:
             data.decode()
         except UnicodeDecodeError as error:
-            raise Doubt from error
+            raise UncertainConversion from error
     buffers = [None, pa.py_buffer(starts), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), len(ends), buffers)
 
 
-def _group(lines: pa.Array, data: bytes, shapes: JsonSchemas) -> list[_Group]:
+def _group(lines: pa.Array, data: bytes, json_schemas: JsonSchemas) -> list[_Group]:
     """Group lines by expected schema. A wrong guess is safe: the parser verifies the schema."""
-    if shapes.flat is not None:
-        return [_whole(shapes.flat, lines, data)]
+    if json_schemas.flat is not None:
+        return [_whole(json_schemas.flat, lines, data)]
     members: dict[JsonSchema, list[np.ndarray]] = {}
     left = np.arange(len(lines))
     rest = lines
     while len(rest):
         if len(members) == _HEADERS_MAX:
-            raise Doubt
+            raise UncertainConversion
         header = _HEADER.match(rest[0].as_buffer())
         if header is None:
             break
         same = pc.starts_with(rest, header.group()).to_numpy(zero_copy_only=False)
-        shape = shapes.of_header(header.group())
+        shape = json_schemas.of_header(header.group())
         if same.all() and not members:
             return [_whole(shape, lines, data)]
         members.setdefault(shape, []).append(left[same])
         left, rest = left[~same], rest.filter(pa.array(~same))
-    for shape, at in _by_type_name(rest, left, shapes):
+    for shape, at in _by_type_name(rest, left, json_schemas):
         members.setdefault(shape, []).append(at)
-    return [_gathered(shape, lines, np.sort(np.concatenate(at))) for shape, at in members.items()]
+    return [_collected(shape, lines, np.sort(np.concatenate(at))) for shape, at in members.items()]
 
 
 def _by_type_name(
-    rest: pa.Array, left: np.ndarray, shapes: JsonSchemas
+    rest: pa.Array, left: np.ndarray, json_schemas: JsonSchemas
 ) -> list[tuple[JsonSchema, np.ndarray]]:
     """Group records that do not begin with their type, by parsing only the type name."""
     if not len(rest):
         return []
-    named = _parse(_buffer(rest), shapes.heads, unexpected="ignore")
+    named = _parse(_buffer(rest), json_schemas.heads, unexpected="ignore")
     if named.num_rows != len(rest):
-        raise Doubt
+        raise UncertainConversion
     found = []
-    for head in shapes.heads.names:
+    for head in json_schemas.heads.names:
         column = plain(named.column(head))
         for name in pc.unique(column.drop_null()).to_pylist():
             same = pc.fill_null(pc.equal(column, name), False)  # noqa: FBT003
-            found.append((shapes.of(head, name), left[same.to_numpy(zero_copy_only=False)]))
+            found.append((json_schemas.of(head, name), left[same.to_numpy(zero_copy_only=False)]))
     if sum(len(at) for _, at in found) != len(rest):
-        raise Doubt
+        raise UncertainConversion
     return found
 
 
@@ -161,7 +163,7 @@ def _whole(shape: JsonSchema, lines: pa.Array, data: bytes) -> _Group:
     return _Group(shape, pa.py_buffer(data), np.arange(len(lines)), lines)
 
 
-def _gathered(shape: JsonSchema, lines: pa.Array, at: np.ndarray) -> _Group:
+def _collected(shape: JsonSchema, lines: pa.Array, at: np.ndarray) -> _Group:
     taken = lines.take(pa.array(at))
     return _Group(shape, _buffer(taken), at, taken)
 
@@ -188,7 +190,7 @@ def _read_group(group: _Group, *, upserts: bool) -> Batch | Deletions:
     found = _values(group)
     if shape.deletes:
         return _deletions(shape, found, group.at)
-    rows = {end.id: spell(found[name,]) for end, name in shape.ends.items()}
+    rows = {end.id: key_texts(found[name,]) for end, name in shape.ends.items()}
     masks = np.zeros((len(group.at), len(shape.entity.properties)), dtype=bool)
     for n, prop in enumerate(shape.entity.properties):
         values = found[*shape.inside, prop.name]
@@ -196,18 +198,18 @@ def _read_group(group: _Group, *, upserts: bool) -> Batch | Deletions:
             masks[:, n] = _absent(group, prop.name, values)
         rows[prop.id] = _column(prop, values, masks[:, n])
     if any(rows[member].null_count for member in key_members(shape.entity)):
-        raise Doubt
+        raise UncertainConversion
     identified = identify(shape.entity, rows, _given_ids(shape, found), len(group.at))
     if len(identified.contradicting):
-        raise Doubt
+        raise UncertainConversion
     rows[ID.id] = identified.ids
     arrays = [rows[prop.id] for prop in stored_properties(shape.entity)]
     batch = pa.RecordBatch.from_arrays(arrays, schema=table_schema(shape.entity))
     unnamed = pack_unnamed(shape.entity, masks) if upserts else None
-    return Batch(shape.entity, batch, group.at, identified.minted, unnamed)
+    return Batch(shape.entity, batch, group.at, identified.generated, unnamed)
 
 
-def _values(group: _Group) -> Mapping[Path, pa.Array]:
+def _values(group: _Group) -> Mapping[ValuePath, pa.Array]:
     """Return the values of a group by path."""
     shape, count = group.shape, len(group.at)
     first = group.data.slice(0, group.first_end).to_pybytes()
@@ -221,13 +223,13 @@ def _values(group: _Group) -> Mapping[Path, pa.Array]:
         if shape.inside:
             found |= _members(shape.inside, found.pop(shape.inside))
         if shape.head and pc.unique(found[shape.head,]).to_pylist() != [shape.name]:
-            raise Doubt
+            raise UncertainConversion
     if any(len(column) != count for column in found.values()):
-        raise Doubt
+        raise UncertainConversion
     return found
 
 
-def _members(inside: Path, data: pa.StructArray) -> dict[Path, pa.Array]:
+def _members(inside: ValuePath, data: pa.StructArray) -> dict[ValuePath, pa.Array]:
     names = [data.type.field(at).name for at in range(data.type.num_fields)]
     return {(*inside, name): part for name, part in zip(names, data.flatten(), strict=True)}
 
@@ -236,10 +238,10 @@ def _column(prop: Property, values: pa.Array, absent: np.ndarray) -> pa.Array:
     """Return a property of a group: typed, with its default where absent."""
     numbers = pc.list_flatten(values) if pa.types.is_list(values.type) else values
     if numbers is not values and numbers.null_count:
-        raise Doubt
+        raise UncertainConversion
     # NaN and infinity are not JSON, though this parser accepts them.
     if pa.types.is_floating(numbers.type) and not holds(pc.is_finite(numbers)):
-        raise Doubt
+        raise UncertainConversion
     column = typed(values, prop.dtype)
     if prop.default is not None and absent.any():
         default = pa.scalar(default_value(prop), column.type)
@@ -256,7 +258,7 @@ def _absent(group: _Group, name: str, values: pa.Array) -> np.ndarray:
     # A name may be written with escapes, and the envelope may contain the same name.
     outer = {*shape.fields, shape.inside} if shape.inside else ()
     if group.has_escaped_name or (name,) in outer:
-        raise Doubt
+        raise UncertainConversion
     at = np.flatnonzero(absent)
     pattern = rf'"{re.escape(name)}"\s*:\s*null'
     null = pc.match_substring_regex(group.lines.take(pa.array(at)), pattern)
@@ -265,20 +267,20 @@ def _absent(group: _Group, name: str, values: pa.Array) -> np.ndarray:
     return absent
 
 
-def _given_ids(shape: JsonSchema, found: Mapping[Path, pa.Array]) -> pa.Array | None:
-    outer = spell(found[ID.name,])
+def _given_ids(shape: JsonSchema, found: Mapping[ValuePath, pa.Array]) -> pa.Array | None:
+    outer = key_texts(found[ID.name,])
     if not shape.inside:
         return outer
-    inner = spell(found[*shape.inside, ID.name])
+    inner = key_texts(found[*shape.inside, ID.name])
     if inner.null_count == len(inner):
         return outer
     if not holds(pc.equal(inner, outer)):
-        raise Doubt
+        raise UncertainConversion
     return pc.coalesce(outer, inner)
 
 
-def _deletions(shape: JsonSchema, found: Mapping[Path, pa.Array], at: np.ndarray) -> Deletions:
-    ids = [canonical_id(shape.entity, text) for text in spell(found[ID.name,]).to_pylist()]
+def _deletions(shape: JsonSchema, found: Mapping[ValuePath, pa.Array], at: np.ndarray) -> Deletions:
+    ids = [canonical_id(shape.entity, text) for text in key_texts(found[ID.name,]).to_pylist()]
     if None in ids:
-        raise Doubt
+        raise UncertainConversion
     return Deletions(shape.entity, pa.array(ids, pa.string()), at)

@@ -1,7 +1,7 @@
 """Conversion of whole columns to the types of the schema.
 
-A column that does not convert with certainty raises ``Doubt``; the caller then converts value by
-value with ``datatypes.values``, which defines the semantics.
+A column that does not convert with certainty raises ``UncertainConversion``; the caller then
+converts value by value with ``datatypes.values``, which defines the semantics.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from omnigraph.datatypes.types import DataType
 
-__all__ = ["Doubt", "holds", "plain", "typed"]
+__all__ = ["UncertainConversion", "holds", "plain", "typed"]
 
 
-class Doubt(Exception):
+class UncertainConversion(Exception):
     """The vectorised conversion is uncertain; the conversion by value decides."""
 
 
@@ -49,7 +49,7 @@ _MICROS = (_DAYS[0] * 86_400_000_000, (_DAYS[1] + 1) * 86_400_000_000 - 1)
 
 
 def typed(column: pa.Array, dtype: DataType) -> pa.Array:
-    """Convert a column to a type; raise ``Doubt`` unless every value converts with certainty."""
+    """Convert a column to a type; or raise ``UncertainConversion`` if in doubt."""
     column = plain(column)
     if pa.types.is_null(column.type):
         return pa.nulls(len(column), arrow_type(dtype))
@@ -64,7 +64,7 @@ def typed(column: pa.Array, dtype: DataType) -> pa.Array:
             case VectorType(dim):
                 return _vectors(column, dim)
     except pa.ArrowException as error:
-        raise Doubt from error
+        raise UncertainConversion from error
 
 
 def plain(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -88,13 +88,13 @@ def plain(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 def _strings(column: pa.Array) -> pa.Array:
     if not pa.types.is_string(column.type):
-        raise Doubt
+        raise UncertainConversion
     return column
 
 
 def _bools(column: pa.Array) -> pa.Array:
     if not pa.types.is_boolean(column.type):
-        raise Doubt
+        raise UncertainConversion
     return column
 
 
@@ -109,7 +109,7 @@ def _integers(target: pa.DataType, *, from_text: bool) -> Callable[[pa.Array], p
         if from_text and pa.types.is_string(found):
             _require(pc.match_substring_regex(column, _INTEGER_TEXT))
             return column.cast(target)
-        raise Doubt
+        raise UncertainConversion
 
     return convert
 
@@ -119,7 +119,7 @@ def _f64(column: pa.Array) -> pa.Array:
     if not (
         pa.types.is_floating(found) or pa.types.is_integer(found) or pa.types.is_decimal(found)
     ):
-        raise Doubt
+        raise UncertainConversion
     # Integers beyond 2^53 are rounded, as everywhere.
     return column.cast(pa.float64(), safe=False)
 
@@ -142,7 +142,7 @@ def _dates(column: pa.Array) -> pa.Array:
         # The form of a date in pandas.
         _require(pc.equal(pc.floor_temporal(column, unit="day"), column))
     elif not pa.types.is_date(found):
-        raise Doubt
+        raise UncertainConversion
     days = column.cast(pa.date32())
     _require_between(days.view(pa.int32()), _DAYS)
     return days
@@ -151,7 +151,7 @@ def _dates(column: pa.Array) -> pa.Array:
 def _datetimes(column: pa.Array) -> pa.Array:
     moments = _datetimes_of_text(column) if pa.types.is_string(column.type) else column
     if not pa.types.is_timestamp(moments.type):
-        raise Doubt
+        raise UncertainConversion
     if moments.type.unit == "ns":
         # Truncate below microseconds, also before 1970.
         moments = pc.floor_temporal(moments, unit="microsecond")
@@ -176,11 +176,11 @@ def _blobs(column: pa.Array) -> pa.Array:
         try:
             values = [coerce_json(text, dtype, nullable=True) for text in column.to_pylist()]
         except ValueProblem as problem:
-            raise Doubt from problem
+            raise UncertainConversion from problem
         return pa.array(values, pa.large_binary())
     if pa.types.is_binary(found) or pa.types.is_large_binary(found):
         return column.cast(pa.large_binary())
-    raise Doubt
+    raise UncertainConversion
 
 
 _SCALARS: dict[Scalar, Callable[[pa.Array], pa.Array]] = {
@@ -216,7 +216,7 @@ def _vectors(column: pa.Array, dim: int) -> pa.Array:
     _require(pc.equal(pc.list_value_length(column), dim))
     items = _f32(plain(pc.list_flatten(column)))
     if items.null_count:
-        raise Doubt
+        raise UncertainConversion
     if not column.null_count:
         return pa.FixedSizeListArray.from_arrays(items, dim)
     # A null vector still occupies its positions among the items.
@@ -232,7 +232,7 @@ def _as_lists(column: pa.Array) -> pa.Array:
         return column
     if pa.types.is_large_list(found) or pa.types.is_fixed_size_list(found):
         return column.cast(pa.list_(found.value_type))
-    raise Doubt
+    raise UncertainConversion
 
 
 # --- certainty ---------------------------------------------------------------------------------
@@ -245,10 +245,10 @@ def holds(mask: pa.Array) -> bool:
 
 def _require(mask: pa.Array) -> None:
     if not holds(mask):
-        raise Doubt
+        raise UncertainConversion
 
 
 def _require_between(numbers: pa.Array, bounds: tuple[int, int]) -> None:
     found = pc.min_max(numbers).as_py()
     if found["min"] is not None and not bounds[0] <= found["min"] <= found["max"] <= bounds[1]:
-        raise Doubt
+        raise UncertainConversion

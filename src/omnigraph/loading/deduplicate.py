@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID
 from omnigraph.frozen import frozen
-from omnigraph.integrity.keys import drop_superseded, repeated, settle_repeats
+from omnigraph.integrity.keys import drop_superseded, remove_repeats, repeated
 from omnigraph.integrity.unnamed import UNNAMED, unnamed_masks, with_unnamed
 from omnigraph.integrity.upsert import fold_records
 
@@ -37,7 +37,7 @@ class Deduplicated:
     # Ids to delete, disjoint from those of the rows.
     deletes: pa.Array
     # Every id is generated.
-    minted: bool
+    generated: bool
     # The number of records that a later one supersedes.
     superseded: int
     # By column, the rows whose value comes from an earlier record.
@@ -45,22 +45,22 @@ class Deduplicated:
 
 
 def deduplicate(
-    entity: EntityType, gathered: CollectedInput, mode: Mode, report: Report
+    entity: EntityType, collected: CollectedInput, mode: Mode, report: Report
 ) -> Deduplicated:
     """Return one row per id.
 
     In ``merge`` the last record of an id wins and inherits properties that it leaves out from
     earlier ones; in other modes a second record is a violation."""
-    read, numbers, minted = _in_order(*gathered.rows(entity))
-    if UNNAMED in read.column_names and (minted or mode is not Mode.MERGE):
+    read, numbers, generated = _in_order(*collected.rows(entity))
+    if UNNAMED in read.column_names and (generated or mode is not Mode.MERGE):
         read = read.drop([UNNAMED])
     rows, records, superseded = read, numbers, 0
-    if not minted:
-        rows, records, superseded = settle_repeats(entity, rows, records, mode, report)
-    deletes, deleting = gathered.deleted(entity)
+    if not generated:
+        rows, records, superseded = remove_repeats(entity, rows, records, mode, report)
+    deletes, deleting = collected.deleted(entity)
     if not len(deletes):
-        settled = Deduplicated(entity, rows, records, _NO_IDS, minted, superseded)
-        return _fold(settled, read, numbers, np.full(rows.num_rows, -1, np.int64))
+        deduplicated = Deduplicated(entity, rows, records, _NO_IDS, generated, superseded)
+        return _fold(deduplicated, read, numbers, np.full(rows.num_rows, -1, np.int64))
     earlier, _ = repeated(pa.table({ID.column: deletes}))
     last = np.ones(len(deletes), dtype=bool)
     last[earlier] = False
@@ -76,57 +76,57 @@ def deduplicate(
     deleted_by = np.full(rows.num_rows, -1, np.int64)
     deleted_by[written[rewritten]] = deleting[rewritten]
     rows, records = drop_superseded(entity, rows, records, keep, report)
-    settled = Deduplicated(
+    deduplicated = Deduplicated(
         entity,
         rows,
         records,
         ids.filter(pa.array(~rewritten)),
-        minted,
+        generated,
         superseded + len(earlier) + int(both.sum()),
     )
-    return _fold(settled, read, numbers, deleted_by[keep])
+    return _fold(deduplicated, read, numbers, deleted_by[keep])
 
 
 def _in_order(
     rows: pa.Table,
     records: np.ndarray,
-    minted: bool,  # noqa: FBT001 - as they were gathered
+    generated: bool,  # noqa: FBT001 - as they were collected
 ) -> tuple[pa.Table, np.ndarray, bool]:
     """Sort rows by record: a block groups them by the written form of their type."""
     if len(records) > 1 and (np.diff(records) < 0).any():
         order = np.argsort(records, kind="stable")
         rows, records = rows.take(pa.array(order)), records[order]
-    return rows, records, minted
+    return rows, records, generated
 
 
 def _fold(
-    settled: Deduplicated, read: pa.Table, records: np.ndarray, deleted_by: np.ndarray
+    deduplicated: Deduplicated, read: pa.Table, records: np.ndarray, deleted_by: np.ndarray
 ) -> Deduplicated:
     """Add the properties that earlier records of the same entities name.
 
     ``deleted_by`` holds the record of a deletion before each row, or -1: a row after a deletion is
     a new entity and inherits nothing from before it.
     """
-    rows = settled.rows
+    rows = deduplicated.rows
     if UNNAMED not in rows.column_names:
-        return settled
+        return deduplicated
     inherited: Mapping[str, np.ndarray] = {}
     if rows.num_rows < read.num_rows:
         ids = rows.column(ID.column).combine_chunks()
         owner = pc.index_in(read.column(ID.column), value_set=ids).fill_null(-1).to_numpy()
         counts = owner >= 0
-        counts[counts] = (records[counts] < settled.records[owner[counts]]) & (
+        counts[counts] = (records[counts] < deduplicated.records[owner[counts]]) & (
             records[counts] > deleted_by[owner[counts]]
         )
         rows, inherited = fold_records(
-            settled.entity, rows, read.filter(pa.array(counts)), owner[counts]
+            deduplicated.entity, rows, read.filter(pa.array(counts)), owner[counts]
         )
     anew = deleted_by >= 0
     if anew.any() and UNNAMED in rows.column_names:
-        masks = unnamed_masks(settled.entity, rows)
+        masks = unnamed_masks(deduplicated.entity, rows)
         masks = {name: mask & ~anew for name, mask in masks.items()}
-        rows = with_unnamed(settled.entity, rows, masks)
-    return replace(settled, rows=rows, inherited=inherited)
+        rows = with_unnamed(deduplicated.entity, rows, masks)
+    return replace(deduplicated, rows=rows, inherited=inherited)
 
 
 _NO_IDS = pa.array([], pa.string())

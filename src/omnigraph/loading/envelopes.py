@@ -57,9 +57,9 @@ def open_envelope(record: Any, catalog: Catalog) -> Envelope | JsonProblem:
             "envelope", f"a record must be a node, an edge or a deletion; this one {several}"
         )
     head = heads[0]
-    strangers = [name for name in record if name != head and name not in HEADS[head]]
-    if strangers:
-        return JsonProblem("envelope", f"{strangers[0]!r} is not allowed beside {head!r}")
+    unexpected = [name for name in record if name != head and name not in HEADS[head]]
+    if unexpected:
+        return JsonProblem("envelope", f"{unexpected[0]!r} is not allowed beside {head!r}")
     entity = _find_type(head, record[head], catalog)
     if isinstance(entity, JsonProblem):
         return entity

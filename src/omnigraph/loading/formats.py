@@ -150,7 +150,7 @@ class CsvPart:
     violations: tuple[Violation, ...]
 
 
-class _Quotes:
+class _QuoteCounter:
     """Counts the quotes of a stream, because the parser reads an unclosed quote as a long cell."""
 
     closed = False
@@ -194,7 +194,7 @@ class CsvFile:
         # The last cell of the last row.
         self._last: bytes | None = None
         names = (ID.name, *ENDPOINTS, *(prop.name for prop in entity.properties))
-        self._quotes = _Quotes(stream)
+        self._quotes = _QuoteCounter(stream)
         self._reader = pcsv.open_csv(
             pa.PythonFile(self._quotes, mode="r"),
             # The multi-threaded parser does not number rows.

@@ -26,11 +26,11 @@ __all__ = [
     "ID_BITS_MAX",
     "Identified",
     "canonical_id",
+    "generate_ids",
     "id_text",
     "identify",
     "key_members",
-    "mint",
-    "spell",
+    "key_texts",
 ]
 
 ID_BITS_MAX = 64
@@ -47,7 +47,7 @@ class Identified:
 
     ids: pa.Array
     # All of them are generated.
-    minted: bool
+    generated: bool
     # Positions of rows whose given id differs from that of their key.
     contradicting: np.ndarray
 
@@ -59,16 +59,16 @@ def identify(
     if given is not None and given.null_count == len(given):
         given = None
     if entity.key is not None:
-        derived = _spell_keys([columns[member] for member in entity.key])
-        return Identified(derived, minted=False, contradicting=_contradicting(given, derived))
+        derived = _join_key_texts([columns[member] for member in entity.key])
+        return Identified(derived, generated=False, contradicting=_contradicting(given, derived))
     if given is None:
-        return Identified(mint(count), minted=True, contradicting=_NONE)
+        return Identified(generate_ids(count), generated=True, contradicting=_NONE)
     if given.null_count:
-        given = pc.coalesce(given, mint(count))
-    return Identified(given, minted=False, contradicting=_NONE)
+        given = pc.coalesce(given, generate_ids(count))
+    return Identified(given, generated=False, contradicting=_NONE)
 
 
-def mint(count: int) -> pa.Array:
+def generate_ids(count: int) -> pa.Array:
     """Generate ids as an Arrow column, vectorised."""
     offsets = np.arange(0, (count + 1) * ULID_LENGTH, ULID_LENGTH, dtype=np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(new_ulids(count))]
@@ -81,7 +81,7 @@ def key_members(entity: EntityType) -> tuple[PropertyId, ...]:
     return (*ends, *(member for member in entity.key or () if member not in ends))
 
 
-def spell(column: pa.Array) -> pa.Array:
+def key_texts(column: pa.Array) -> pa.Array:
     """Return the key values of one property in the text form of ``canonical_key``."""
     found = column.type
     if pa.types.is_string(found):
@@ -127,8 +127,8 @@ def canonical_id(entity: EntityType, given: Any) -> str | None:
         return None
 
 
-def _spell_keys(columns: Sequence[pa.Array]) -> pa.Array:
-    spelled = [spell(column) for column in columns]
+def _join_key_texts(columns: Sequence[pa.Array]) -> pa.Array:
+    spelled = [key_texts(column) for column in columns]
     if len(spelled) == 1:
         return spelled[0]
     if any(pc.any(pc.match_substring_regex(part, _ESCAPED)).as_py() for part in spelled):

@@ -182,12 +182,12 @@ class Decoder:
             value, end = self._scan(text)
         except json.JSONDecodeError as error:
             cut = not last and _may_be_cut(text, error)
-            return _INCOMPLETE if cut else _syntax_trouble(text, error), 0
+            return _INCOMPLETE if cut else _syntax_problem(text, error), 0
         except RecursionError:
             return JsonProblem("json", "the record is nested too deeply"), 0
         except ValueError as error:
             return JsonProblem("json", str(error)), 0
-        return _encoding_trouble(text[:end]) or value, end
+        return _encoding_problem(text[:end]) or value, end
 
     def _recover(self, at: int) -> int:
         """Return the position at which decoding resumes after a problem."""
@@ -226,16 +226,16 @@ def _may_be_cut(text: str, error: json.JSONDecodeError) -> bool:
     return error.pos >= len(text) - _CUT_MAX or error.msg.startswith("Unterminated")
 
 
-def _syntax_trouble(text: str, error: json.JSONDecodeError) -> JsonProblem:
+def _syntax_problem(text: str, error: json.JSONDecodeError) -> JsonProblem:
     if error.pos >= len(text.rstrip()):
         return JsonProblem("json", "the record is not complete")
     what = error.msg.removesuffix(" at").removesuffix(" starting")
-    return _encoding_trouble(text[: error.pos + 1]) or JsonProblem(
+    return _encoding_problem(text[: error.pos + 1]) or JsonProblem(
         "json", f"{what[0].lower()}{what[1:]} at {text[error.pos]!r}"
     )
 
 
-def _encoding_trouble(text: str) -> JsonProblem | None:
+def _encoding_problem(text: str) -> JsonProblem | None:
     if text.isascii():
         return None
     try:

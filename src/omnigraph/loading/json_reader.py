@@ -43,7 +43,7 @@ class JsonBlock:
     lines: bool = True
 
 
-class _TooLong(Exception):
+class _RecordTooLong(Exception):
     """A line exceeds the size limit of a record."""
 
 
@@ -60,7 +60,7 @@ def cut_blocks(stream: Stream, *, size: int, record_max: int) -> Iterator[JsonBl
         else:
             held += chunk
         if len(held) > record_max:
-            raise _TooLong
+            raise _RecordTooLong
         chunk = stream.read(size)
     if held:
         yield JsonBlock(held + b"\n", in_lines)
@@ -69,9 +69,11 @@ def cut_blocks(stream: Stream, *, size: int, record_max: int) -> Iterator[JsonBl
 class JsonReader:
     """Reads streams of JSON records into the collected input, one after the other."""
 
-    def __init__(self, shapes: JsonSchemas, gathered: CollectedInput, limits: Limits) -> None:
-        self._shapes = shapes
-        self._gathered = gathered
+    def __init__(
+        self, json_schemas: JsonSchemas, collected: CollectedInput, limits: Limits
+    ) -> None:
+        self._json_schemas = json_schemas
+        self._collected = collected
         self._limits = limits
         self._decoder = Decoder()
         # The line on which the next block begins.
@@ -86,12 +88,12 @@ class JsonReader:
             record_max=self._limits.load_record_bytes_max,
         )
         try:
-            for block, parsed in _parse_ahead(blocks, self._shapes):
+            for block, parsed in _parse_ahead(blocks, self._json_schemas):
                 self._take(block, parsed, name)
                 progress()
         except CorruptStream as broken:
             raise self._corrupt(broken, name) from broken
-        except _TooLong as long:
+        except _RecordTooLong as long:
             raise self._too_long(self._line, name) from long
         self._take(JsonBlock(b""), None, name, last=True)
         progress()
@@ -105,30 +107,30 @@ class JsonReader:
         if parsed is None or not decoder.between_lines:
             found = decoder.feed(block.data, line=begins, last=last)
             records = ((item.value, item.line) for item in found)
-            parsed = type_records(records, self._shapes)
+            parsed = type_records(records, self._json_schemas)
             self._line += block.data.count(b"\n")
         else:
             # The columnar parser accepts one record per line only.
             self._line += parsed.count
-        self._gathered.add(parsed, RecordPosition(name, begins))
+        self._collected.add(parsed, RecordPosition(name, begins))
         if decoder.pending > self._limits.load_record_bytes_max:
             raise self._too_long(decoder.line, name)
 
     def _corrupt(self, broken: CorruptStream, name: str | None) -> InvalidInput:
         return InvalidInput(
             "load.corrupt",
-            f"{name or 'the input'} is damaged after record {self._gathered.count}: {broken}",
+            f"{name or 'the input'} is damaged after record {self._collected.count}: {broken}",
             remedy="get the input again; nothing was written",
-            details={"record": self._gathered.count + 1, "file": name},
+            details={"record": self._collected.count + 1, "file": name},
         )
 
     def _too_long(self, line: int, name: str | None) -> LimitExceeded:
         limit = self._limits.load_record_bytes_max
-        return record_too_large(limit, self._gathered.count + 1, name, line)
+        return record_too_large(limit, self._collected.count + 1, name, line)
 
 
 def _parse_ahead(
-    blocks: Iterator[JsonBlock], shapes: JsonSchemas
+    blocks: Iterator[JsonBlock], json_schemas: JsonSchemas
 ) -> Iterator[tuple[JsonBlock, Parsed | None]]:
     """Yield blocks in order with the result of the columnar parser.
 
@@ -136,22 +138,22 @@ def _parse_ahead(
     """
     workers = min(_THREADS_MAX, os.cpu_count() or 1)
     waiting: deque[tuple[JsonBlock, Future[Parsed | None]]] = deque()
-    trouble: Exception | None = None
+    error_ahead: Exception | None = None
     with ThreadPoolExecutor(workers, thread_name_prefix="omnigraph-load") as pool:
         try:
             for block in blocks:
-                waiting.append((block, pool.submit(_parse, block, shapes)))
+                waiting.append((block, pool.submit(_parse, block, json_schemas)))
                 if len(waiting) > 2 * workers:
                     done, future = waiting.popleft()
                     yield done, future.result()
-        except (CorruptStream, _TooLong) as error:
-            trouble = error
+        except (CorruptStream, _RecordTooLong) as error:
+            error_ahead = error
         while waiting:
             done, future = waiting.popleft()
             yield done, future.result()
-    if trouble is not None:
-        raise trouble
+    if error_ahead is not None:
+        raise error_ahead
 
 
-def _parse(block: JsonBlock, shapes: JsonSchemas) -> Parsed | None:
-    return read_block(block.data, shapes) if block.lines else None
+def _parse(block: JsonBlock, json_schemas: JsonSchemas) -> Parsed | None:
+    return read_block(block.data, json_schemas) if block.lines else None

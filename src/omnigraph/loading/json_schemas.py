@@ -20,7 +20,7 @@ from omnigraph.datatypes.types import (
     ScalarType,
     VectorType,
 )
-from omnigraph.loading.convert import Doubt
+from omnigraph.loading.convert import UncertainConversion
 from omnigraph.loading.envelopes import HEADS
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class JsonSchemas:
         """Return the schema of records with this beginning."""
         found = _HEADER.fullmatch(header)
         if found is None:
-            raise Doubt
+            raise UncertainConversion
         return self.of(found["head"].decode(), found["name"].decode())
 
     def of(self, head: str, name: str) -> JsonSchema:
@@ -121,7 +121,7 @@ class JsonSchemas:
             case _:
                 entity = self.catalog.entity(name) if self.mode == "merge" else None
         if entity is None:
-            raise Doubt
+            raise UncertainConversion
         if head == "delete":
             return JsonSchema(entity, pa.schema(fields), head, name)
         ends = {SRC: "from", DST: "to"} if isinstance(entity, EdgeType) else {}

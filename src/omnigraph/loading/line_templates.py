@@ -17,18 +17,18 @@ from omnigraph.loading.json_decoder import read_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Path", "read_strings"]
+__all__ = ["ValuePath", "read_strings"]
 
 # The path of a value in its record: its name, after that of the object around it.
-Path = tuple[str, ...]
+ValuePath = tuple[str, ...]
 
 _NEWLINE, _SPACE, _QUOTE, _BACKSLASH = b'\n "\\'
 _WORD_BYTES = 8
 
 
 def read_strings(
-    data: pa.Buffer, first: bytes, head: str | None, inside: Path
-) -> dict[Path, pa.Array] | None:
+    data: pa.Buffer, first: bytes, head: str | None, inside: ValuePath
+) -> dict[ValuePath, pa.Array] | None:
     """Return the values of lines by path; None if a line does not match the template.
 
     The data is UTF-8. ``first`` is its first line, ``head`` a name whose value is the same on every
@@ -54,14 +54,14 @@ class _Template:
     """A line as constants with strings between them."""
 
     quotes: int
-    paths: tuple[Path, ...]
+    paths: tuple[ValuePath, ...]
     # The index of each value among the strings of the line.
     places: tuple[int, ...]
     # The bytes before, between and after the values.
     constants: tuple[bytes, ...]
 
 
-def _template_of(line: bytes, head: str | None, inside: Path) -> _Template | None:
+def _template_of(line: bytes, head: str | None, inside: ValuePath) -> _Template | None:
     try:
         strings = list(_strings(read_json(line.decode()), inside))
     except (ValueError, TypeError, RecursionError):
@@ -87,7 +87,7 @@ def _template_of(line: bytes, head: str | None, inside: Path) -> _Template | Non
     )
 
 
-def _strings(record: Any, inside: Path, around: Path = ()) -> Iterator[Path | None]:
+def _strings(record: Any, inside: ValuePath, around: ValuePath = ()) -> Iterator[ValuePath | None]:
     """Yield the strings of a record in order: None for a name, the path for a value."""
     # An empty object has no string to compare; where it is invalid, that must not go unnoticed.
     if not isinstance(record, dict) or not (record or around == inside):
@@ -141,7 +141,9 @@ def _all_begin(data: pa.Buffer, begins: np.ndarray, constant: bytes) -> bool:
     )
 
 
-def _slices(data: pa.Buffer, bounds: np.ndarray, paths: tuple[Path, ...]) -> dict[Path, pa.Array]:
+def _slices(
+    data: pa.Buffer, bounds: np.ndarray, paths: tuple[ValuePath, ...]
+) -> dict[ValuePath, pa.Array]:
     """Return the values of each path.
 
     Constants and values are contiguous, so all of them form one column over the block itself."""

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.snapshot import Snapshot
 
-    _Attempt = Callable[[WriteRequest, Writer], Manifest | None]
+    _RunTransaction = Callable[[WriteRequest, Writer], Manifest | None]
 
-__all__ = ["BaseSnapshot", "Loading", "commit_load", "find_base", "load"]
+__all__ = ["BaseSnapshot", "LoadOperation", "commit_load", "find_base", "load"]
 
 
 @frozen
@@ -50,7 +50,7 @@ class BaseSnapshot:
     missing: bool
 
 
-class Loading(Writer, Protocol):
+class LoadOperation(Writer, Protocol):
     """A load whose input was read, in process or by Spark."""
 
     def validate(self, snapshot: Snapshot) -> object:
@@ -82,23 +82,23 @@ def load(
     with engine.running.during("load", request.branch, request.actor):
         root = engine.root
         catalog = (seen or engine).root.catalog(base.snapshot.manifest.commit.schema)
-        gathered, content = collect(request, catalog, root.limits, tables=root.tables)
+        collected, content = collect(request, catalog, root.limits, tables=root.tables)
         if allow is not None:
-            allow(sorted(entity.name for entity in gathered.entities.values()))
+            allow(sorted(entity.name for entity in collected.entities.values()))
         whole = base.snapshot.catalog
-        _widen_types(gathered, request.mode, whole)
+        _widen_types(collected, request.mode, whole)
         shown = None if catalog is whole else catalog
-        writer = LoadWriter(request, gathered, base.snapshot.manifest.commit.schema, shown)
+        writer = LoadWriter(request, collected, base.snapshot.manifest.commit.schema, shown)
         return commit_load(engine, request, base, writer, content)
 
 
-def _widen_types(gathered: CollectedInput, mode: Mode, whole: Catalog) -> None:
+def _widen_types(collected: CollectedInput, mode: Mode, whole: Catalog) -> None:
     """Complete rows of types with hidden properties to all properties of the type.
 
     The author cannot name hidden properties, so stored rows keep them. A load that would erase
     them, or that cannot name the key, is refused.
     """
-    for key, entity in list(gathered.entities.items()):
+    for key, entity in list(collected.entities.items()):
         full = whole.types[key]
         if entity == full:
             continue
@@ -114,14 +114,14 @@ def _widen_types(gathered: CollectedInput, mode: Mode, whole: Catalog) -> None:
                 if entity.key == full.key
                 else "ask for permission to read the key",
             )
-        gathered.widen(full)
+        collected.widen(full)
 
 
 def commit_load(
     engine: Engine,
     request: LoadRequest,
     base: BaseSnapshot,
-    writer: Loading,
+    writer: LoadOperation,
     content: str | None,
     *,
     long: bool = False,
@@ -152,10 +152,10 @@ def commit_load(
         return _run(order, writer, attempt)
     except Conflict as error:
         # A concurrent retry of the same request committed first.
-        twin = _earlier(engine, request, digest) if digest and error.code == RACED else None
-        if twin is None:
+        concurrent = _earlier(engine, request, digest) if digest and error.code == RACED else None
+        if concurrent is None:
             raise
-        return writer.result(twin)
+        return writer.result(concurrent)
 
 
 def find_base(engine: Engine, request: LoadRequest) -> BaseSnapshot:
@@ -179,7 +179,11 @@ def _earlier(engine: Engine, request: LoadRequest, digest: str) -> Commit | None
 
 
 def _load_onto_new_branch(
-    engine: Engine, order: WriteRequest, writer: Loading, base: BaseSnapshot, attempt: _Attempt
+    engine: Engine,
+    order: WriteRequest,
+    writer: LoadOperation,
+    base: BaseSnapshot,
+    attempt: _RunTransaction,
 ) -> LoadResult:
     """Create the branch after validation, and delete it if the commit fails.
 
@@ -189,18 +193,18 @@ def _load_onto_new_branch(
     started = engine.root.clock.now_micros()
     mine = True
     try:
-        mine = _make_branch(engine, order.branch, base)
+        mine = _create_branch(engine, order.branch, base)
         return _run(order, writer, attempt, created=mine)
     except OutcomeUnknown:
         raise
     except BaseException:
         if mine:
             with suppress(GraphError):
-                _take_away(engine, order, base.snapshot.commit_id, since_micros=started)
+                _delete_created_branch(engine, order, base.snapshot.commit_id, since_micros=started)
         raise
 
 
-def _make_branch(engine: Engine, name: str, base: BaseSnapshot) -> bool:
+def _create_branch(engine: Engine, name: str, base: BaseSnapshot) -> bool:
     """Create the branch; return False if another process created it meanwhile."""
     try:
         create_branch(engine.root, engine.heads, name, base.snapshot.manifest)
@@ -211,7 +215,9 @@ def _make_branch(engine: Engine, name: str, base: BaseSnapshot) -> bool:
     return True
 
 
-def _take_away(engine: Engine, order: WriteRequest, fork: str, *, since_micros: int) -> None:
+def _delete_created_branch(
+    engine: Engine, order: WriteRequest, fork: str, *, since_micros: int
+) -> None:
     """Delete the branch created for a load, unless another writer has committed to it."""
     ref, head = engine.heads.of_branch(order.branch)
     since = takewhile(lambda commit: commit.id != fork, engine.lineage.history(head))
@@ -222,7 +228,7 @@ def _take_away(engine: Engine, order: WriteRequest, fork: str, *, since_micros: 
 
 
 def _run(
-    order: WriteRequest, writer: Loading, attempt: _Attempt, *, created: bool = False
+    order: WriteRequest, writer: LoadOperation, attempt: _RunTransaction, *, created: bool = False
 ) -> LoadResult:
     manifest = attempt(order, writer)
     return writer.result(manifest.commit if manifest else None, created=created)

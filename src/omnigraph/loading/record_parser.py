@@ -18,7 +18,7 @@ from omnigraph.integrity.unnamed import pack_unnamed
 from omnigraph.integrity.violations import Violation
 from omnigraph.loading.batches import Deletions, Parsed, cut_batches
 from omnigraph.loading.envelopes import open_envelope, open_flat, unknown_property
-from omnigraph.loading.identity import ID_BITS_MAX, canonical_id, id_text, mint
+from omnigraph.loading.identity import ID_BITS_MAX, canonical_id, generate_ids, id_text
 from omnigraph.loading.json_decoder import JsonProblem
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ _TEXT_MAX = 2**20
 _SHOWN_MAX = 120
 
 
-def type_records(records: Iterable[tuple[Any, int | None]], shapes: JsonSchemas) -> Parsed:
+def type_records(records: Iterable[tuple[Any, int | None]], json_schemas: JsonSchemas) -> Parsed:
     """Parse records or problems, each with its line, to typed rows."""
-    typing = _Typing(shapes)
+    typing = _Typing(json_schemas)
     lines = []
     for record, line in records:
         typing.add(record)
@@ -48,10 +48,10 @@ def type_records(records: Iterable[tuple[Any, int | None]], shapes: JsonSchemas)
 
 
 class _Typing:
-    def __init__(self, shapes: JsonSchemas) -> None:
-        self._catalog = shapes.catalog
-        self._mode = shapes.mode
-        self._entity = shapes.entity
+    def __init__(self, json_schemas: JsonSchemas) -> None:
+        self._catalog = json_schemas.catalog
+        self._mode = json_schemas.mode
+        self._entity = json_schemas.entity
         self._count = 0
         self._rows: dict[TypeId, list[Row]] = {}
         self._records: dict[TypeId, list[int]] = {}
@@ -63,13 +63,13 @@ class _Typing:
 
     def add(self, record: Any) -> None:
         self._faults = []
-        letter = self._open(record)
-        if isinstance(letter, JsonProblem):
-            self._fault(letter.rule, letter.message)
-        elif letter.deletes:
-            self._delete(letter)
+        envelope = self._open(record)
+        if isinstance(envelope, JsonProblem):
+            self._fault(envelope.rule, envelope.message)
+        elif envelope.deletes:
+            self._delete(envelope)
         else:
-            self._type(letter)
+            self._type(envelope)
         if self._faults:
             text = _as_text(record)
             self._violations += [replace(fault, text=text) for fault in self._faults]
@@ -103,51 +103,53 @@ class _Typing:
             return open_flat(record, self._entity)
         return open_envelope(record, self._catalog)
 
-    def _delete(self, letter: Envelope) -> None:
+    def _delete(self, envelope: Envelope) -> None:
         if self._mode != "merge":
-            self._fault("delete", f"deletions need mode merge, not {self._mode}", letter)
+            self._fault("delete", f"deletions need mode merge, not {self._mode}", envelope)
             return
-        found = canonical_id(letter.entity, letter.id)
+        found = canonical_id(envelope.entity, envelope.id)
         if found is None:
-            self._fault("id", f"{letter.entity.name} has no id like {_shown(letter.id)!r}", letter)
+            self._fault(
+                "id", f"{envelope.entity.name} has no id like {_shown(envelope.id)!r}", envelope
+            )
             return
-        self._deleted.setdefault(letter.entity.id, []).append((found, self._count))
+        self._deleted.setdefault(envelope.entity.id, []).append((found, self._count))
 
-    def _type(self, letter: Envelope) -> None:
-        entity = letter.entity
+    def _type(self, envelope: Envelope) -> None:
+        entity = envelope.entity
         row: Row = {}
         if isinstance(entity, EdgeType):
-            row |= {end.id: self._end(letter, end) for end in (SRC, DST)}
-        for name, value in letter.values.items():
+            row |= {end.id: self._end(envelope, end) for end in (SRC, DST)}
+        for name, value in envelope.values.items():
             prop = entity.by_name.get(name)
             if prop is None:
                 message = unknown_property(entity, str(name))
-                self._fault("unknown_property", message, letter, str(name), value)
+                self._fault("unknown_property", message, envelope, str(name), value)
             else:
-                row[prop.id] = self._value(letter, prop, value)
+                row[prop.id] = self._value(envelope, prop, value)
         named = [prop.id in row for prop in entity.properties]
         row = fill_defaults(entity, row)
         if not self._faults:
-            self._identify(letter, row)
+            self._identify(envelope, row)
         if not self._faults:
             self._named.setdefault(entity.id, []).append(named)
             self._rows.setdefault(entity.id, []).append(row)
             self._records.setdefault(entity.id, []).append(self._count)
 
-    def _end(self, letter: Envelope, end: Property) -> str | None:
+    def _end(self, envelope: Envelope, end: Property) -> str | None:
         name = "from" if end is SRC else "to"
-        value = letter.ends.get(end)
+        value = envelope.ends.get(end)
         match value:
             case None:
-                self._fault("envelope", f"an edge needs {name!r}", letter, name)
+                self._fault("envelope", f"an edge needs {name!r}", envelope, name)
             case _:
                 text = id_text(value)
                 if text is not None:
                     return text
-                self._fault("type", f"{_shown(value)!r} is not an id", letter, name, value)
+                self._fault("type", f"{_shown(value)!r} is not an id", envelope, name, value)
         return None
 
-    def _value(self, letter: Envelope, prop: Property, value: Any) -> Any:
+    def _value(self, envelope: Envelope, prop: Property, value: Any) -> Any:
         # Membership in an enum is a rule of the schema, and is reported as one.
         dtype = STRING if isinstance(prop.dtype, EnumType) else prop.dtype
         try:
@@ -155,42 +157,42 @@ class _Typing:
         except ValueProblem as problem:
             # The only null that reaches this point is an item of a list.
             rule = "list" if problem.code == "value.null" else "type"
-            self._fault(rule, problem.message, letter, prop.name, value)
+            self._fault(rule, problem.message, envelope, prop.name, value)
             return None
 
-    def _identify(self, letter: Envelope, row: Row) -> None:
+    def _identify(self, envelope: Envelope, row: Row) -> None:
         """Set the id of the row; a row without one gets a generated id with its batch."""
-        entity = letter.entity
+        entity = envelope.entity
         if entity.key is None:
-            row[ID.id] = self._given_id(letter)
+            row[ID.id] = self._given_id(envelope)
             return
         for member in entity.key:
             if row[member] is None:
                 name = entity.by_id[member].name
-                self._fault("required", "a value is required", letter, name)
+                self._fault("required", "a value is required", envelope, name)
                 return
         row[ID.id] = canonical_key([row[member] for member in entity.key])
-        if letter.id is not None and canonical_id(entity, letter.id) != row[ID.id]:
-            message = f"the id {_shown(letter.id)!r} differs from that of the key, {row[ID.id]!r}"
-            self._fault("id", message, letter, "id")
+        if envelope.id is not None and canonical_id(entity, envelope.id) != row[ID.id]:
+            message = f"the id {_shown(envelope.id)!r} differs from that of the key, {row[ID.id]!r}"
+            self._fault("id", message, envelope, "id")
 
-    def _given_id(self, letter: Envelope) -> str | None:
-        if letter.id is None:
+    def _given_id(self, envelope: Envelope) -> str | None:
+        if envelope.id is None:
             return None
-        found = canonical_id(letter.entity, letter.id)
+        found = canonical_id(envelope.entity, envelope.id)
         if found is None:
-            self._fault("type", f"{_shown(letter.id)!r} is not an id", letter, "id")
+            self._fault("type", f"{_shown(envelope.id)!r} is not an id", envelope, "id")
         return found
 
     def _batches(self, entity: EntityType, rows: list[Row]) -> Iterator[Batch]:
         nameless = [row for row in rows if row[ID.id] is None]
-        for row, fresh in zip(nameless, mint(len(nameless)).to_pylist(), strict=True):
+        for row, fresh in zip(nameless, generate_ids(len(nameless)).to_pylist(), strict=True):
             row[ID.id] = fresh
         return cut_batches(
             entity,
             to_arrow(entity, rows),
             np.array(self._records[entity.id], np.int64),
-            minted=entity.key is None and len(nameless) == len(rows),
+            generated=entity.key is None and len(nameless) == len(rows),
             unnamed=pack_unnamed(entity, ~np.array(self._named[entity.id], dtype=bool)),
         )
 
@@ -198,7 +200,7 @@ class _Typing:
         self,
         rule: str,
         message: str,
-        letter: Envelope | None = None,
+        envelope: Envelope | None = None,
         prop: str | None = None,
         value: Any = None,
     ) -> None:
@@ -206,8 +208,8 @@ class _Typing:
             Violation(
                 rule=rule,
                 message=message,
-                type=letter.entity.name if letter else None,
-                id=letter.id if letter and isinstance(letter.id, str) else None,
+                type=envelope.entity.name if envelope else None,
+                id=envelope.id if envelope and isinstance(envelope.id, str) else None,
                 property=prop,
                 value=_shown(value),
                 record=self._count,

@@ -21,10 +21,10 @@ from omnigraph.datatypes.types import STRING, Scalar, ScalarType
 from omnigraph.integrity.unnamed import same_unnamed
 from omnigraph.integrity.violations import Violation
 from omnigraph.loading.batches import Batch, Parsed
-from omnigraph.loading.cells import read_cells, read_column, sound, utf8
+from omnigraph.loading.cells import read_cells, read_column, utf8, validate_column
 from omnigraph.loading.convert import plain
 from omnigraph.loading.envelopes import unknown_property
-from omnigraph.loading.identity import canonical_id, identify, key_members, spell
+from omnigraph.loading.identity import canonical_id, identify, key_members, key_texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -141,7 +141,7 @@ class _Typing:
         given_names = self._rows.schema.names
         absent = [prop.name for prop in entity.properties if prop.name not in given_names]
         unnamed = same_unnamed(entity, absent, rows.num_rows)
-        return Batch(entity, rows, records, identified.minted, unnamed)
+        return Batch(entity, rows, records, identified.generated, unnamed)
 
     def _wrong_ids(self, given: pa.Array, identified: Identified, records: np.ndarray) -> list[int]:
         """Return the rows whose given id is not even equivalent to that of their key."""
@@ -183,14 +183,14 @@ class _Typing:
             return self._read(name, STRING)
         if pa.types.is_null(column.type):
             return column.cast(pa.string())
-        return spell(column)
+        return key_texts(column)
 
     def _column(self, name: str) -> pa.Array:
         """Return a column as given; each broken value is a fault."""
         column = self._rows.column(name)
         if self._text:
             return plain(column)
-        column, faults = sound(column)
+        column, faults = validate_column(column)
         self._note(name, faults, column)
         return plain(column)
 

@@ -19,7 +19,7 @@ from omnigraph.integrity.changes import ChangeSet, TypeChange
 from omnigraph.integrity.evaluate import evaluate_changes
 from omnigraph.integrity.lookup import is_among, locate
 from omnigraph.integrity.upsert import complete_rows
-from omnigraph.integrity.violations import Report, hide_unseen
+from omnigraph.integrity.violations import Report, redact_hidden
 from omnigraph.loading.deduplicate import deduplicate
 from omnigraph.ports.tables import ROW_ADDRESS
 
@@ -59,22 +59,22 @@ class LoadWriter:
     def __init__(
         self,
         request: LoadRequest,
-        gathered: CollectedInput,
+        collected: CollectedInput,
         schema: str,
         seen: Catalog | None = None,
     ) -> None:
         self._request = request
         # The part of the schema visible to the author of the load; None: all of it.
         self._seen = seen
-        self._gathered = gathered
+        self._collected = collected
         # The digest of the schema that typed the input.
         self._schema = schema
         self._report = Report()
-        self._settled = {
-            key: deduplicate(entity, gathered, request.mode, self._report)
-            for key, entity in gathered.entities.items()
+        self._deduplicated = {
+            key: deduplicate(entity, collected, request.mode, self._report)
+            for key, entity in collected.entities.items()
         }
-        self._report.extend(gathered.report)
+        self._report.extend(collected.report)
         self._validated: _ValidatedChange | None = None
         self._inserts: dict[TypeId, Staged] = {}
 
@@ -104,10 +104,10 @@ class LoadWriter:
         report.extend(self._report)
         evaluation = evaluate_changes(changes, snapshot, report)
         if self._seen is not None:
-            hide_unseen(report, snapshot.catalog, self._seen)
-        report.place(self._gathered.place)
+            redact_hidden(report, snapshot.catalog, self._seen)
+        report.place(self._collected.place)
         evaluation.raise_if_broken()
-        reads = frozenset(deletes) | frozenset(self._settled)
+        reads = frozenset(deletes) | frozenset(self._deduplicated)
         self._validated = _ValidatedChange(snapshot.commit_id, changes, evaluation, reads)
         return self._validated
 
@@ -129,9 +129,9 @@ class LoadWriter:
         dry_run: bool = False,
     ) -> LoadResult:
         loaded: dict[EntityKind, list[TypeCount]] = {kind: [] for kind in EntityKind}
-        for settled in self._settled.values():
-            entity = settled.entity
-            loaded[entity.kind].append(TypeCount(entity.name, settled.rows.num_rows))
+        for deduplicated in self._deduplicated.values():
+            entity = deduplicated.entity
+            loaded[entity.kind].append(TypeCount(entity.name, deduplicated.rows.num_rows))
         request = self._request
         return LoadResult(
             branch=request.branch,
@@ -140,7 +140,7 @@ class LoadWriter:
             branch_created=created,
             nodes=tuple(loaded[EntityKind.NODE]),
             edges=tuple(loaded[EntityKind.EDGE]),
-            superseded=sum(settled.superseded for settled in self._settled.values()),
+            superseded=sum(deduplicated.superseded for deduplicated in self._deduplicated.values()),
             deleted=counts.nodes_deleted + counts.edges_deleted,
             actor=request.actor,
             commit=commit,
@@ -152,40 +152,40 @@ class LoadWriter:
     def _deletes(self, snapshot: Snapshot) -> dict[TypeId, pa.Table]:
         """Return the existing entities to delete, with the edges of deleted nodes."""
         named = {
-            key: locate(snapshot.table(key), settled.deletes)
-            for key, settled in self._settled.items()
-            if len(settled.deletes)
+            key: locate(snapshot.table(key), deduplicated.deletes)
+            for key, deduplicated in self._deduplicated.items()
+            if len(deduplicated.deletes)
         }
         return cascade(named, snapshot)
 
     def _changes(self, snapshot: Snapshot, deletes: dict[TypeId, pa.Table]) -> ChangeSet:
         by_type: dict[TypeId, TypeChange] = {}
-        for key, settled in self._settled.items():
+        for key, deduplicated in self._deduplicated.items():
             gone = deletes.get(key, _NOTHING)
-            if gone.num_rows and settled.rows.num_rows:
+            if gone.num_rows and deduplicated.rows.num_rows:
                 # An edge that the load writes again is not deleted, wherever it ended before.
-                again = is_among(gone.column(ID.column), settled.rows.column(ID.column))
+                again = is_among(gone.column(ID.column), deduplicated.rows.column(ID.column))
                 gone = gone.filter(pc.invert(again))
-            if self._request.mode is Mode.OVERWRITE or settled.rows.num_rows or gone.num_rows:
+            if self._request.mode is Mode.OVERWRITE or deduplicated.rows.num_rows or gone.num_rows:
                 rows, located, kept = complete_rows(
-                    snapshot.table(key), settled.entity, settled.rows
+                    snapshot.table(key), deduplicated.entity, deduplicated.rows
                 )
                 change = TypeChange(
-                    settled.entity,
+                    deduplicated.entity,
                     self._request.mode,
                     rows,
-                    records=settled.records,
-                    fresh_ids=settled.minted,
+                    records=deduplicated.records,
+                    fresh_ids=deduplicated.generated,
                     located=located,
-                    inherited=_either(settled.inherited, kept),
+                    inherited=_either(deduplicated.inherited, kept),
                 )
                 by_type[key] = change.deleting(gone)
         for key, gone in deletes.items():
-            if key not in self._settled and gone.num_rows:
+            if key not in self._deduplicated and gone.num_rows:
                 entity = snapshot.catalog.types[key]
                 nothing = TypeChange(entity, Mode.MERGE, table_schema(entity).empty_table())
                 by_type[key] = nothing.deleting(gone)
-        return ChangeSet(by_type, partial=bool(self._gathered.report))
+        return ChangeSet(by_type, partial=bool(self._collected.report))
 
     def _require_schema(self, snapshot: Snapshot) -> None:
         if snapshot.manifest.commit.schema != self._schema:

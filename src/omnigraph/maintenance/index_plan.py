@@ -96,7 +96,7 @@ def plan_step(
     if not rows:
         return IndexStep(IndexAction.SKIP, "the table is empty")
     if present is None:
-        reason = None if force else _why_not(declared, rows)
+        reason = None if force else _reason_to_skip(declared, rows)
         return (
             IndexStep(IndexAction.SKIP, reason)
             if reason
@@ -116,7 +116,7 @@ def plan_step(
     )
 
 
-def _why_not(declared: DeclaredIndex, rows: int) -> str | None:
+def _reason_to_skip(declared: DeclaredIndex, rows: int) -> str | None:
     """Return the reason why an index would not help, if any."""
     if rows < _ROWS_MIN:
         return f"{rows} rows are scanned as fast"

@@ -55,10 +55,10 @@ def _run(engine: Engine, request: PickRequest, kind: WriterKind) -> PickResult:
         return writer.without_effect()
     if request.preview:
         return writer.preview()
-    said = request.message or f"{_VERBS[kind]} {commit.id}"
+    message = request.message or f"{_VERBS[kind]} {commit.id}"
     with engine.running.during(kind.value, request.branch, request.actor, name=commit.id):
         manifest = engine.attempts.run(
-            WriteRequest(request.branch, request.actor, said, request.if_commit), writer
+            WriteRequest(request.branch, request.actor, message, request.if_commit), writer
         )
     return writer.result(manifest)
 
@@ -110,12 +110,12 @@ class _PickWriter:
         before, after = self._snapshots()
         if self.kind is WriterKind.REVERT:
             before, after = after, before
-        three = MergeSnapshots(before, ours, after)
+        snapshots = MergeSnapshots(before, ours, after)
         evolves = before.manifest.commit.schema != after.manifest.commit.schema
         choices = self._request.choices
-        schema = merge_schemas(three, choices) if evolves else keep_schema(three)
-        plan = MergePlan(three, schema, bytes_max=self._engine.root.limits.load_bytes_max)
-        conflicts = tuple(plan.settle(choices))
+        schema = merge_schemas(snapshots, choices) if evolves else keep_schema(snapshots)
+        plan = MergePlan(snapshots, schema, bytes_max=self._engine.root.limits.load_bytes_max)
+        conflicts = tuple(plan.resolve_conflicts(choices))
         counted = self._request.preview
         types = () if schema.conflicts else plan.outcomes(counted=counted)
         self._result = replace(self._result, types=types, conflicts=conflicts)

@@ -22,8 +22,8 @@ from omnigraph.integrity.columns import check_columns
 from omnigraph.integrity.lookup import is_among
 from omnigraph.integrity.uniqueness import check_uniqueness
 from omnigraph.integrity.violations import Report
-from omnigraph.merging.schema import shape
-from omnigraph.merging.schema_view import ShapedReader
+from omnigraph.merging.schema import row_definition
+from omnigraph.merging.schema_view import SchemaViewReader
 from omnigraph.merging.snapshots import TypeState
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["edges_at", "find_violations"]
 
 # The limit of reported conflicts; a strategy resolves more in rounds.
-_TOLD_MAX = 10_000
+_REPORTED_MAX = 10_000
 _KINDS = {"unique": ConflictKind.UNIQUE, "cardinality": ConflictKind.CARDINALITY}
 
 
@@ -47,20 +47,20 @@ def find_violations(
     catalog: Catalog, merges: Mapping[TypeId, TypeMerge], changes: Mapping[TypeId, RowChange]
 ) -> Iterator[EntityConflict]:
     """Yield violations among changed rows and, where a definition changed, among all rows."""
-    judge = _Judge(catalog, merges, changes)
-    for type_id in {**changes, **judge.whole}:
-        merge, report = merges[type_id], Report(_TOLD_MAX)
-        reader = ShapedReader(merge.three.ours, catalog, merge.three.base)
-        change = judge.changes.by_type[type_id]
+    merged = _MergeChanges(catalog, merges, changes)
+    for type_id in {**changes, **merged.whole}:
+        merge, report = merges[type_id], Report(_REPORTED_MAX)
+        reader = SchemaViewReader(merge.snapshots.ours, catalog, merge.snapshots.base)
+        change = merged.changes.by_type[type_id]
         check_columns(change, report)
         check_uniqueness(change, reader, report)
         if isinstance(merge.entity, EdgeType):
-            check_cardinality(merge.entity, judge.changes, reader, report)
+            check_cardinality(merge.entity, merged.changes, reader, report)
         for violation in report.violations:
             yield _conflict(merge, violation)
 
 
-class _Judge:
+class _MergeChanges:
     """The merge result as changes that the rules can check."""
 
     def __init__(
@@ -79,15 +79,15 @@ class _Judge:
 
     def _meets_new_rules(self, merge: TypeMerge) -> bool:
         """Return whether rows that a side changed are subject to rules that it did not have."""
-        three = merge.three
-        wanted, types = shape(merge.entity), [merge.id]
+        snapshots = merge.snapshots
+        wanted, types = row_definition(merge.entity), [merge.id]
         if isinstance(merge.entity, EdgeType) and merge.entity.card_low:
             # A node without edges violates such a rule as well.
             types.append(merge.entity.source)
-        for snapshot in (three.ours, three.theirs):
-            if shape(snapshot.catalog.types.get(merge.id)) != wanted:
+        for snapshot in (snapshots.ours, snapshots.theirs):
+            if row_definition(snapshot.catalog.types.get(merge.id)) != wanted:
                 pins = snapshot.manifest.pins
-                if any(pins.get(key) != three.base.manifest.pins.get(key) for key in types):
+                if any(pins.get(key) != snapshots.base.manifest.pins.get(key) for key in types):
                     return True
         return False
 
@@ -96,16 +96,16 @@ class _Judge:
         if merge.is_row_by_row or merge.id in self.whole:
             return True
         return any(
-            edge.source == merge.id and edge.card_low and self._is_judged(edge.id)
+            edge.source == merge.id and edge.card_low and self._is_checked(edge.id)
             for edge in self._catalog.edges
         )
 
-    def _is_judged(self, type_id: TypeId) -> bool:
+    def _is_checked(self, type_id: TypeId) -> bool:
         return type_id in self.whole or self._merges[type_id].is_row_by_row
 
     def _change(self, merge: TypeMerge) -> TypeChange | None:
         change = self._changes.get(merge.id)
-        if merge.id in self.whole or self._has_judged_edges(merge):
+        if merge.id in self.whole or self._has_checked_edges(merge):
             return TypeChange(merge.entity, Mode.OVERWRITE, self._all_rows(merge))
         if change is not None:
             return change.change
@@ -115,21 +115,21 @@ class _Judge:
         rows = pa.table({ID.column: changed.ids.filter(pa.array(np.invert(deleted)))})
         return TypeChange(merge.entity, Mode.MERGE, rows, changed.ids.filter(pa.array(deleted)))
 
-    def _has_judged_edges(self, merge: TypeMerge) -> bool:
+    def _has_checked_edges(self, merge: TypeMerge) -> bool:
         return any(
             edge.source == merge.id and edge.card_low and edge.id in self.whole
             for edge in self._catalog.edges
         )
 
     def _all_rows(self, merge: TypeMerge) -> pa.Table:
-        three, change = merge.three, self._changes.get(merge.id)
+        snapshots, change = merge.snapshots, self._changes.get(merge.id)
         if change is not None:
-            return change.merged(self._table(three.ours, merge))
-        snapshot = three.theirs if merge.state is TypeState.THEIRS else three.ours
+            return change.merged(self._table(snapshots.ours, merge))
+        snapshot = snapshots.theirs if merge.state is TypeState.THEIRS else snapshots.ours
         return self._table(snapshot, merge).scan()
 
     def _table(self, snapshot: Snapshot, merge: TypeMerge) -> Table:
-        return ShapedReader(snapshot, self._catalog, merge.three.base).table(merge.id)
+        return SchemaViewReader(snapshot, self._catalog, merge.snapshots.base).table(merge.id)
 
 
 def edges_at(merge: TypeMerge, source: str) -> list[str]:
@@ -144,11 +144,11 @@ def edges_at(merge: TypeMerge, source: str) -> list[str]:
         if images is not None:
             rows = Images(Side(images.side.table, columns), images.kept).at(at[changed.ops != op])
             found.append(rows)
-    three = merge.three
-    base, ours, _ = three.pins(merge.id)
+    snapshots = merge.snapshots
+    base, ours, _ = snapshots.pins(merge.id)
     if base is not None and ours is not None and base != ours:
-        left, written = three.ours.root.tables.differing_rows(base, ours)
-        for snapshot, part in ((three.base, left), (three.ours, written)):
+        left, written = snapshots.ours.root.tables.differing_rows(base, ours)
+        for snapshot, part in ((snapshots.base, left), (snapshots.ours, written)):
             batches = snapshot.table(merge.id).read(part, list(columns.values()))
             found += [pa.Table.from_batches([batch]) for batch in batches]
     hits = [rows.filter(is_among(rows.column(SRC.column), node)) for rows in found]
@@ -166,7 +166,7 @@ def _conflict(merge: TypeMerge, violation: Violation) -> EntityConflict:
         )
     assert violation.id is not None  # noqa: S101 - a violation of a row rule names the row
     states = merge.load([key for key in (violation.id, violation.holder) if key is not None])
-    contest = states[violation.id]
+    sides = states[violation.id]
     rival = states.get(violation.holder or "")
     return EntityConflict(
         kind,
@@ -174,9 +174,9 @@ def _conflict(merge: TypeMerge, violation: Violation) -> EntityConflict:
         violation.id,
         message,
         _property_ids(entity, violation.property),
-        contest.base,
-        contest.ours,
-        contest.theirs,
+        sides.base,
+        sides.ours,
+        sides.theirs,
         other=violation.holder,
         witness=(rival and (rival.ours, rival.theirs),),
     )

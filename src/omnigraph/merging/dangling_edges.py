@@ -57,7 +57,7 @@ def node_remover(conflict: EntityConflict) -> Take:
 def _may_bring_edges(merge: TypeMerge, side: Take) -> bool:
     if side is Take.THEIRS:
         return merge.state is not TypeState.OURS or merge.is_row_by_row
-    return merge.three.ours_changed(merge.id) or merge.is_row_by_row
+    return merge.snapshots.ours_changed(merge.id) or merge.is_row_by_row
 
 
 def _node_types(edge: EdgeType) -> tuple[tuple[Property, TypeId], tuple[Property, TypeId]]:
@@ -78,14 +78,14 @@ class _Removed:
         return found
 
     def _find(self, side: Take, merge: TypeMerge) -> pa.Array:
-        _, ours, theirs = merge.three.pins(merge.id)
+        _, ours, theirs = merge.snapshots.pins(merge.id)
         if ours == theirs and not merge.is_row_by_row:
             return _NO_IDS
         looked_at = list(merge.outcomes()) if merge.is_row_by_row else []
         gone = [
             key
-            for key, contest, row in looked_at
-            if row is None and (contest.ours if side is Take.THEIRS else contest.theirs) is not None
+            for key, sides, row in looked_at
+            if row is None and (sides.ours if side is Take.THEIRS else sides.theirs) is not None
         ]
         named = pa.array(gone, pa.string())
         others = self._deleted(merge) if side is Take.THEIRS else self._vanished(merge)
@@ -104,13 +104,13 @@ class _Removed:
     @staticmethod
     def _vanished(merge: TypeMerge) -> pa.Array:
         """Return the entities of the base that ours no longer has."""
-        three = merge.three
-        base, ours, _ = three.pins(merge.id)
+        snapshots = merge.snapshots
+        base, ours, _ = snapshots.pins(merge.id)
         if base is None or ours is None or base == ours:
             return _NO_IDS
-        left, written = three.ours.root.tables.differing_rows(base, ours)
-        before = _read(Side(three.base.table(merge.id), {ID.id: ID.column}), left)
-        after = _read(Side(three.ours.table(merge.id), {ID.id: ID.column}), written)
+        left, written = snapshots.ours.root.tables.differing_rows(base, ours)
+        before = _read(Side(snapshots.base.table(merge.id), {ID.id: ID.column}), left)
+        after = _read(Side(snapshots.ours.table(merge.id), {ID.id: ID.column}), written)
         lost = without(before, ID.column, after.column(ID.column)).column(ID.column)
         return pa.concat_arrays([*lost.chunks, _NO_IDS])
 
@@ -139,15 +139,15 @@ def _decided_edges(merge: TypeMerge) -> pa.Table:
 
 def _written_by_ours(merge: TypeMerge) -> pa.Table:
     """Return edges that ours wrote since the base, without those that theirs changed."""
-    three = merge.three
-    base, ours, _ = three.pins(merge.id)
-    side = Side(three.ours.table(merge.id), _ENDS)
+    snapshots = merge.snapshots
+    base, ours, _ = snapshots.pins(merge.id)
+    side = Side(snapshots.ours.table(merge.id), _ENDS)
     if base is None:
         rows = side.table.scan(list(_ENDS.values()))
     elif ours is None or base == ours:
         return pa.table(dict.fromkeys(_ENDS.values(), _NO_IDS))
     else:
-        rows = _read(side, three.ours.root.tables.differing_rows(base, ours)[1])
+        rows = _read(side, snapshots.ours.root.tables.differing_rows(base, ours)[1])
     decided = pa.array([key for key, _, _ in merge.outcomes()], pa.string())
     return without(rows, ID.column, merge.changed.ids, decided)
 
@@ -170,7 +170,7 @@ def _conflicts(
     ids = found.column(ID.column).to_pylist()
     states = merge.load(ids)
     for edge_id, node in zip(ids, found.column(end.column).to_pylist(), strict=True):
-        contest = states[edge_id]
+        sides = states[edge_id]
         yield EntityConflict(
             ConflictKind.ORPHAN_EDGE,
             merge.entity,
@@ -178,9 +178,9 @@ def _conflicts(
             f"{merge.entity.name} {edge_id!r} needs the node {node!r}, "
             f"which {remover.value} deleted",
             (end.id,),
-            contest.base,
-            contest.ours,
-            contest.theirs,
+            sides.base,
+            sides.ours,
+            sides.theirs,
             other=node,
             witness=(remover.value,),
         )

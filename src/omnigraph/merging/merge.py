@@ -112,10 +112,10 @@ class _MergeWriter:
         self._result = replace(self._result, outcome=MergeOutcome.FAST_FORWARD, types=types)
         return prepared
 
-    def _three_way(self, three: MergeSnapshots, *, write: bool) -> PreparedWrite | None:
-        schema = merge_schemas(three, self._request.choices)
-        plan = MergePlan(three, schema, bytes_max=self._engine.root.limits.load_bytes_max)
-        conflicts = plan.settle(self._request.choices)
+    def _three_way(self, snapshots: MergeSnapshots, *, write: bool) -> PreparedWrite | None:
+        schema = merge_schemas(snapshots, self._request.choices)
+        plan = MergePlan(snapshots, schema, bytes_max=self._engine.root.limits.load_bytes_max)
+        conflicts = plan.resolve_conflicts(self._request.choices)
         if conflicts and write:
             what = f"merging {self._request.source!r} into {self._request.target!r}"
             raise merge_conflict(what, conflicts, self._request.choices)

@@ -46,22 +46,22 @@ _ROUNDS_MAX = 64
 class MergePlan:
     """Computes a three-way merge. Writes nothing before ``stage``."""
 
-    def __init__(self, three: MergeSnapshots, schema: MergedSchema, *, bytes_max: int) -> None:
-        self._three = three
+    def __init__(self, snapshots: MergeSnapshots, schema: MergedSchema, *, bytes_max: int) -> None:
+        self._snapshots = snapshots
         self._schema = schema
         self._bytes_max = bytes_max
         self._merges = {
-            key: TypeMerge(three, entity) for key, entity in schema.catalog.types.items()
+            key: TypeMerge(snapshots, entity) for key, entity in schema.catalog.types.items()
         }
         self._changes: dict[TypeId, RowChange] | None = None
 
     @property
     def redefines(self) -> bool:
         """Whether a definition changes; the list of retired ids does not count."""
-        mine, merged = self._three.ours.catalog, self._schema.catalog
+        mine, merged = self._snapshots.ours.catalog, self._schema.catalog
         return replace(merged, retired=mine.retired) != mine
 
-    def settle(self, choices: Choices) -> list[EntityConflict]:
+    def resolve_conflicts(self, choices: Choices) -> list[EntityConflict]:
         """Resolve conflicts by the choices; return the unresolved ones. Writes nothing.
 
         Conflicts about the schema are returned with those about entities that remain under every
@@ -71,7 +71,7 @@ class MergePlan:
         if self._schema.conflicts:
             found = [*self._schema.conflicts, *self._independent(choices, met)]
         else:
-            found = self._settle_entities(choices, met)
+            found = self._resolve_entities(choices, met)
         choices.require_known(met.values())
         return found
 
@@ -82,14 +82,14 @@ class MergePlan:
         common: dict[str, EntityConflict] | None = None
         for schema in self._schema.alternatives:
             known = MergedSchema(schema.undisputed)
-            plan = MergePlan(self._three, known, bytes_max=self._bytes_max)
-            found = {each.conflict_id: each for each in plan._settle_entities(choices, met)}
+            plan = MergePlan(self._snapshots, known, bytes_max=self._bytes_max)
+            found = {each.conflict_id: each for each in plan._resolve_entities(choices, met)}
             if common is None:
                 common = found
             common = {key: each for key, each in common.items() if key in found}
         return list((common or {}).values())
 
-    def _settle_entities(
+    def _resolve_entities(
         self, choices: Choices, met: dict[str, EntityConflict]
     ) -> list[EntityConflict]:
         """Resolve conflicts about entities; ``met`` collects all of them."""
@@ -109,23 +109,25 @@ class MergePlan:
         """Return the effect on each changed type.
 
         With ``counted``, rows of types that are taken over are compared for exact counts."""
-        told = []
+        reported = []
         for type_id, merge in self._merges.items():
             if type_id in self._row_changes():
                 counts = self._row_changes()[type_id].counts
-                told.append(TypeOutcome(merge.entity, False, *counts))  # noqa: FBT003
+                reported.append(TypeOutcome(merge.entity, False, *counts))  # noqa: FBT003
             elif merge.state is TypeState.THEIRS:
-                told.append(taken_over(merge.entity, *self._three.pins(type_id)[1:]))
+                reported.append(taken_over(merge.entity, *self._snapshots.pins(type_id)[1:]))
         for type_id in sorted(self._dropped()):
-            pin = self._three.ours.manifest.pins[type_id]
-            entity = self._three.ours.catalog.types[type_id]
-            told.append(taken_over(entity, pin, None))
-        found = tuple(outcome for outcome in told if _matters(outcome))
-        return count_types(found, self._three.ours, self._three.theirs) if counted else found
+            pin = self._snapshots.ours.manifest.pins[type_id]
+            entity = self._snapshots.ours.catalog.types[type_id]
+            reported.append(taken_over(entity, pin, None))
+        found = tuple(outcome for outcome in reported if _has_effect(outcome))
+        return (
+            count_types(found, self._snapshots.ours, self._snapshots.theirs) if counted else found
+        )
 
     def stage(self) -> PreparedWrite:
         """Stage the changed rows; take over the other pins."""
-        ours, changes = self._three.ours, self._row_changes()
+        ours, changes = self._snapshots.ours, self._row_changes()
         done = {
             key: stage_type(merge, changes.get(key), bytes_max=self._bytes_max)
             for key, merge in self._merges.items()
@@ -153,18 +155,18 @@ class MergePlan:
             check_cancelled()
             if merge.state is not TypeState.BOTH:
                 continue
-            for entity_id, contest, verdict in merge.disagreements():
+            for entity_id, sides, verdict in merge.disagreements():
                 names = _names(merge.entity, verdict.properties)
                 yield EntityConflict(
                     verdict.kind,
                     merge.entity,
                     entity_id,
-                    f"{merge.entity.name} {entity_id!r}: {_STORIES[verdict.kind]}"
+                    f"{merge.entity.name} {entity_id!r}: {_DESCRIPTIONS[verdict.kind]}"
                     + (f" ({', '.join(names)})" if names else ""),
                     verdict.properties,
-                    contest.base,
-                    contest.ours,
-                    contest.theirs,
+                    sides.base,
+                    sides.ours,
+                    sides.theirs,
                 )
 
     def _row_changes(self) -> dict[TypeId, RowChange]:
@@ -177,7 +179,7 @@ class MergePlan:
         return self._changes
 
     def _dropped(self) -> frozenset[TypeId]:
-        return frozenset(self._three.ours.manifest.pins) - frozenset(self._merges)
+        return frozenset(self._snapshots.ours.manifest.pins) - frozenset(self._merges)
 
     # --- decisions -------------------------------------------------------------------------------
 
@@ -202,8 +204,8 @@ class MergePlan:
             return merge.decide(_id_of(conflict), Resolved(row))
         match conflict.kind:
             case ConflictKind.DIVERGENT_UPDATE:
-                contest = merge.contest(_id_of(conflict))
-                side = contest.ours if choice is Take.OURS else contest.theirs
+                sides = merge.sides(_id_of(conflict))
+                side = sides.ours if choice is Take.OURS else sides.theirs
                 row = {**_existing(merge.outcome(_id_of(conflict)))}
                 row |= {key: (side or {}).get(key) for key in conflict.properties}
                 return merge.decide(_id_of(conflict), Resolved(row))
@@ -242,14 +244,14 @@ class MergePlan:
         return {**_existing(row), **_typed(conflict, given)}
 
 
-_STORIES = {
+_DESCRIPTIONS = {
     ConflictKind.DIVERGENT_INSERT: "both sides inserted it with different values",
     ConflictKind.DIVERGENT_UPDATE: "both sides changed it differently",
     ConflictKind.DELETE_VS_UPDATE: "one side deleted it, the other changed it",
 }
 
 
-def _matters(outcome: TypeOutcome) -> bool:
+def _has_effect(outcome: TypeOutcome) -> bool:
     return outcome.taken_over or any((outcome.inserted, outcome.updated, outcome.deleted))
 
 

@@ -22,10 +22,10 @@ __all__ = ["reset_branch"]
 def reset_branch(engine: Engine, request: ResetRequest) -> ResetResult:
     """Give a branch the tables and the schema of another snapshot, by pins alone."""
     wanted = engine.resolver.resolve(request.to)
-    said = request.message or f"Reset to {wanted.commit.id}"
+    message = request.message or f"Reset to {wanted.commit.id}"
     with engine.running.during("reset", request.branch, request.actor, name=request.to):
         manifest = engine.attempts.run(
-            WriteRequest(request.branch, request.actor, said, request.if_commit),
+            WriteRequest(request.branch, request.actor, message, request.if_commit),
             _ResetWriter(engine, wanted),
         )
     commit = manifest.commit if manifest else None

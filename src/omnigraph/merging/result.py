@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["merge_conflict"]
 
 # The limit of conflicts in an error; a preview returns all.
-_TOLD_MAX = 1_000
+_REPORTED_MAX = 1_000
 _SHOWN_MAX = 10
 
 
@@ -31,7 +31,7 @@ def merge_conflict(
         "nothing was changed\n  " + "\n  ".join([*shown, *([f"… and {more} more"] * bool(more))]),
         remedy=_remedy(conflicts, choices),
         details={
-            "merge_conflicts": [*map(conflict_to_json, conflicts[:_TOLD_MAX])],
+            "merge_conflicts": [*map(conflict_to_json, conflicts[:_REPORTED_MAX])],
             "total": len(conflicts),
         },
     )

@@ -75,16 +75,16 @@ def row_change(merge: TypeMerge, *, bytes_max: int) -> RowChange:
     """Collect the rows of a merge under the current decisions, up to ``bytes_max``."""
     replaced, inserted, gone = _Rows(merge, bytes_max), _Rows(merge, bytes_max), []
     gone_at: list[int] = []
-    for entity_id, contest, row in merge.outcomes():
-        if same(contest.ours, row):
+    for entity_id, sides, row in merge.outcomes():
+        if same(sides.ours, row):
             continue
         if row is None:
             gone.append(entity_id)
-            gone_at.append(contest.at)
-        elif contest.ours is None:
+            gone_at.append(sides.at)
+        elif sides.ours is None:
             inserted.add(row)
         else:
-            replaced.add(row, contest.at)
+            replaced.add(row, sides.at)
     plain, ops = merge.plain, merge.changed.ops
     replaced.add_from_theirs(plain & (ops == ChangeOp.UPDATE))
     inserted.add_from_theirs(plain & (ops == ChangeOp.INSERT))
@@ -95,7 +95,7 @@ def row_change(merge: TypeMerge, *, bytes_max: int) -> RowChange:
         *replaced.finish(),
         inserted.finish()[0],
         pa.concat_arrays(ids),
-        np.concatenate([np.array(gone_at, np.uint64), merge.standing.at[deleted]]),
+        np.concatenate([np.array(gone_at, np.uint64), merge.our_states.at[deleted]]),
     )
 
 
@@ -127,7 +127,7 @@ class _Rows:
             if self._bytes_left < 0:
                 raise _too_large(self._merge.entity.name)
             self._tables.append(rows.select(self._schema.names).cast(self._schema))
-            self._at.append(self._merge.standing.at[some])
+            self._at.append(self._merge.our_states.at[some])
 
     def finish(self) -> tuple[pa.Table, np.ndarray]:
         """Return the rows, each with its address."""

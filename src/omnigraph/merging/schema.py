@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from omnigraph.merging.snapshots import MergeSnapshots
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["MergedSchema", "keep_schema", "merge_schemas", "shape"]
+__all__ = ["MergedSchema", "keep_schema", "merge_schemas", "row_definition"]
 
 
 @dataclass(frozen=True)
@@ -61,24 +61,26 @@ class MergedSchema:
         return replace(self.catalog, nodes=nodes, edges=edges)
 
 
-def merge_schemas(three: MergeSnapshots, choices: Choices) -> MergedSchema:
+def merge_schemas(snapshots: MergeSnapshots, choices: Choices) -> MergedSchema:
     """Merge definitions by identity; the choices resolve conflicts one by one."""
-    ours = three.ours.manifest.commit.schema
-    schemas = {each.manifest.commit.schema for each in (three.base, three.ours, three.theirs)}
+    ours = snapshots.ours.manifest.commit.schema
+    schemas = {
+        each.manifest.commit.schema for each in (snapshots.base, snapshots.ours, snapshots.theirs)
+    }
     if len(schemas) == 1:
-        return MergedSchema(three.ours.catalog)
-    merged = _resolve(three, choices, ours)
+        return MergedSchema(snapshots.ours.catalog)
+    merged = _resolve(snapshots, choices, ours)
     if not merged.conflicts or any(map(_is_unresolvable, merged.conflicts)):
         return merged
     takes = Take if choices.strategy is None else (choices.strategy,)
-    sides = (_resolve(three, replace(choices, strategy=take), ours) for take in takes)
+    sides = (_resolve(snapshots, replace(choices, strategy=take), ours) for take in takes)
     return replace(merged, alternatives=tuple(sides))
 
 
-def _resolve(three: MergeSnapshots, choices: Choices, ours: str) -> MergedSchema:
+def _resolve(snapshots: MergeSnapshots, choices: Choices, ours: str) -> MergedSchema:
     prefer, met = dict[SchemaIssue, bool](), dict[str, EntityConflict]()
     while True:
-        merged, found = _merge(three, prefer)
+        merged, found = _merge(snapshots, prefer)
         met |= {conflict.conflict_id: conflict for conflict in found}
         # Apply all choices: resolving one conflict may resolve or uncover another.
         if not [conflict for conflict in found if _prefer(conflict, choices, prefer)]:
@@ -87,32 +89,32 @@ def _resolve(three: MergeSnapshots, choices: Choices, ours: str) -> MergedSchema
     return MergedSchema(merged, changed, tuple(found), tuple(met.values()))
 
 
-def _merge(three: MergeSnapshots, prefer: Preferences) -> tuple[Catalog, list[EntityConflict]]:
-    catalogs = (three.base.catalog, three.ours.catalog, three.theirs.catalog)
+def _merge(snapshots: MergeSnapshots, prefer: Preferences) -> tuple[Catalog, list[EntityConflict]]:
+    catalogs = (snapshots.base.catalog, snapshots.ours.catalog, snapshots.theirs.catalog)
     merged, found = merge_catalogs(*catalogs, prefer)
-    conflicts = [_conflict(three, each.entity, each.description, each.issue) for each in found]
+    conflicts = [_conflict(snapshots, each.entity, each.description, each.issue) for each in found]
     disputed = {each.entity.id for each in found}
-    others = (type_id for type_id in three.types() if type_id not in disputed)
-    return merged, [*conflicts, *_rows_in_the_way(three, merged, prefer, others)]
+    others = (type_id for type_id in snapshots.types() if type_id not in disputed)
+    return merged, [*conflicts, *_lost_changes(snapshots, merged, prefer, others)]
 
 
-def keep_schema(three: MergeSnapshots) -> MergedSchema:
+def keep_schema(snapshots: MergeSnapshots) -> MergedSchema:
     """Keep the schema of ours, for a change of entities only.
 
     Rows written under other definitions are seen through that schema."""
-    catalog = three.ours.catalog
+    catalog = snapshots.ours.catalog
     found = []
-    for type_id in three.types():
-        if type_id not in catalog.types and three.theirs_changed(type_id):
-            known = three.theirs.catalog.types[type_id]
-            found.append(_conflict(three, known, "the branch has no such type to change"))
+    for type_id in snapshots.types():
+        if type_id not in catalog.types and snapshots.theirs_changed(type_id):
+            known = snapshots.theirs.catalog.types[type_id]
+            found.append(_conflict(snapshots, known, "the branch has no such type to change"))
     disputed = {conflict.entity.id for conflict in found}
-    found += [each for each in _misfits(three, catalog) if each.entity.id not in disputed]
+    found += [each for each in _misfits(snapshots, catalog) if each.entity.id not in disputed]
     kept = MergedSchema(catalog, conflicts=tuple(found))
     return replace(kept, alternatives=(kept,)) if found else kept
 
 
-def shape(entity: EntityType | None) -> tuple[Any, ...] | None:
+def row_definition(entity: EntityType | None) -> tuple[Any, ...] | None:
     """Return the part of a definition that affects rows; names and comments do not."""
     if entity is None:
         return None
@@ -127,30 +129,30 @@ def shape(entity: EntityType | None) -> tuple[Any, ...] | None:
 # --- rows that a definition would take something from --------------------------------------------
 
 
-def _rows_in_the_way(
-    three: MergeSnapshots, merged: Catalog, prefer: Preferences, types: Iterable[TypeId]
+def _lost_changes(
+    snapshots: MergeSnapshots, merged: Catalog, prefer: Preferences, types: Iterable[TypeId]
 ) -> Iterator[EntityConflict]:
     """Yield changes of one side that the merged schema cannot store.
 
     The other side dropped the property or type, or gave it a type that the values may not fit. Once
     a type is chosen, values of the other one do not count."""
     for type_id in types:
-        base, ours, theirs = three.pins(type_id)
+        base, ours, theirs = snapshots.pins(type_id)
         for side, snapshot, touched in (
-            ("ours", three.ours, ours is not None and ours != base),
-            ("theirs", three.theirs, theirs is not None and theirs != base),
+            ("ours", snapshots.ours, ours is not None and ours != base),
+            ("theirs", snapshots.theirs, theirs is not None and theirs != base),
         ):
             entity = snapshot.catalog.types.get(type_id)
             if entity is None or not touched:
                 continue
-            for issue, lost in _lost(three, snapshot, entity, merged.types.get(type_id)):
+            for issue, lost in _lost(snapshots, snapshot, entity, merged.types.get(type_id)):
                 named = SchemaIssue(IssueKind.NAME, type_id)
                 if issue not in prefer and not (named in prefer and type_id not in merged.types):
-                    yield _conflict(three, entity, f"{side} changed {lost}", issue)
+                    yield _conflict(snapshots, entity, f"{side} changed {lost}", issue)
 
 
 def _lost(
-    three: MergeSnapshots, snapshot: Snapshot, entity: EntityType, merged: EntityType | None
+    snapshots: MergeSnapshots, snapshot: Snapshot, entity: EntityType, merged: EntityType | None
 ) -> Iterator[tuple[SchemaIssue, str]]:
     """Yield changes of a side since the base that the merged schema drops or may not fit."""
     if merged is None:
@@ -159,7 +161,7 @@ def _lost(
             "entities of the type, which the other side dropped",
         )
         return
-    before = three.base.catalog.types.get(entity.id)
+    before = snapshots.base.catalog.types.get(entity.id)
     if before is None:
         return
     for prop in entity.properties:
@@ -168,14 +170,14 @@ def _lost(
             continue
         found = compare(
             snapshot.root.tables,
-            _narrow(three.base, before, old),
+            _narrow(snapshots.base, before, old),
             _narrow(snapshot, entity, prop),
         )
         if kept is None and (found.count(ChangeOp.UPDATE) or _brings(found, prop)):
             issue = SchemaIssue(IssueKind.DROP, entity.id, prop.id)
             yield issue, f"values of property {prop.name}, which the other side dropped"
         elif kept is not None and found.count(ChangeOp.UPDATE) + found.count(ChangeOp.INSERT):
-            mine = three.ours.catalog.types[entity.id]
+            mine = snapshots.ours.catalog.types[entity.id]
             types = f"{spell_type(prop.dtype)}, which may not fit {spell_type(kept.dtype)}"
             yield (
                 type_issue(mine, mine.by_id[prop.id]),
@@ -203,10 +205,10 @@ def _narrow(snapshot: Snapshot, entity: EntityType, prop: Property) -> Side:
     return Side(snapshot.table(entity.id), columns)
 
 
-def _misfits(three: MergeSnapshots, merged: Catalog) -> Iterator[EntityConflict]:
+def _misfits(snapshots: MergeSnapshots, merged: Catalog) -> Iterator[EntityConflict]:
     """Yield conflicts of values that may not fit the merged type, on sides whose rows are read."""
     for entity in merged.types.values():
-        for snapshot in _read_sides(three, entity):
+        for snapshot in _read_sides(snapshots, entity):
             before = snapshot.catalog.types.get(entity.id)
             lossy = [
                 prop.name
@@ -215,24 +217,27 @@ def _misfits(three: MergeSnapshots, merged: Catalog) -> Iterator[EntityConflict]
             ]
             if lossy:
                 about = f"values of property {', '.join(lossy)} may not fit its type here"
-                yield _conflict(three, entity, about)
+                yield _conflict(snapshots, entity, about)
                 break
 
 
-def _read_sides(three: MergeSnapshots, entity: EntityType) -> tuple[Snapshot, ...]:
-    if three.state(entity.id) is TypeState.OURS:
-        return (three.ours,)
-    return (three.ours, three.theirs, three.base)
+def _read_sides(snapshots: MergeSnapshots, entity: EntityType) -> tuple[Snapshot, ...]:
+    if snapshots.state(entity.id) is TypeState.OURS:
+        return (snapshots.ours,)
+    return (snapshots.ours, snapshots.theirs, snapshots.base)
 
 
 # --- conflicts -----------------------------------------------------------------------------------
 
 
 def _conflict(
-    three: MergeSnapshots, entity: EntityType, about: str, issue: SchemaIssue | None = None
+    snapshots: MergeSnapshots, entity: EntityType, about: str, issue: SchemaIssue | None = None
 ) -> EntityConflict:
     """Build a conflict; ``issue`` identifies what a choice resolves, None means nothing."""
-    states = (each.catalog.types.get(entity.id) for each in (three.base, three.ours, three.theirs))
+    states = (
+        each.catalog.types.get(entity.id)
+        for each in (snapshots.base, snapshots.ours, snapshots.theirs)
+    )
     return EntityConflict(
         ConflictKind.SCHEMA,
         entity,

@@ -29,17 +29,24 @@ if TYPE_CHECKING:
     from omnigraph.ports.tables import RowSet, Table
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["ShapedReader", "born_twice", "fitting", "inherited", "passage_between", "shaped"]
+__all__ = [
+    "SchemaViewReader",
+    "base_fills",
+    "fitting_properties",
+    "inherited",
+    "migration_between",
+    "view_as",
+]
 
 _NO_FILLS: Mapping[PropertyId, ConstantFill] = MappingProxyType({})
 
 
-def passage_between(before: EntityType, after: EntityType) -> RowMigration:
+def migration_between(before: EntityType, after: EntityType) -> RowMigration:
     """Return the row migration without extra values."""
     return RowMigration(before, after, {})
 
 
-def fitting(before: EntityType, after: EntityType) -> EntityType:
+def fitting_properties(before: EntityType, after: EntityType) -> EntityType:
     """Reduce a type to the properties whose values fit ``after``."""
     kept = tuple(
         prop
@@ -54,11 +61,11 @@ def inherited(base: Snapshot, before: EntityType, after: EntityType) -> tuple[Pr
     first = base.catalog.types.get(after.id)
     if first is None:
         return ()
-    there, here = fitting(first, after).by_id, fitting(before, after).by_id
+    there, here = fitting_properties(first, after).by_id, fitting_properties(before, after).by_id
     return tuple(prop for prop in after.properties if prop.id in there and prop.id not in here)
 
 
-def born_twice(
+def base_fills(
     merged: EntityType, ours: EntityType, theirs: EntityType
 ) -> dict[PropertyId, ConstantFill]:
     """Return base values for properties that both sides created, each with its own fill.
@@ -74,7 +81,7 @@ def born_twice(
     return found
 
 
-def shaped(
+def view_as(
     snapshot: Snapshot,
     after: EntityType,
     base: Snapshot,
@@ -83,17 +90,20 @@ def shaped(
     """Return the table of a type as rows of ``after``, or the table itself if that is the same.
 
     ``fills`` replace the defaults of properties that it lacks."""
-    table, before = snapshot.table(after.id), fitting(snapshot.catalog.types[after.id], after)
+    table, before = (
+        snapshot.table(after.id),
+        fitting_properties(snapshot.catalog.types[after.id], after),
+    )
     new = {key: fill for key, fill in fills.items() if key not in before.by_id}
-    passage = RowMigration(before, after, new)
-    if not passage.moves_columns:
+    migration = RowMigration(before, after, new)
+    if not migration.moves_columns:
         return table
     lost = inherited(base, before, after)
-    legacy = _Legacy(base, after, lost) if lost else None
-    return cast("Table", _ShapedTable(table, passage, legacy))
+    base_values = _BaseValues(base, after, lost) if lost else None
+    return cast("Table", _TableView(table, migration, base_values))
 
 
-class ShapedReader:
+class SchemaViewReader:
     """A snapshot seen through another schema, for the evaluation of rules."""
 
     def __init__(self, snapshot: Snapshot, catalog: Catalog, base: Snapshot) -> None:
@@ -105,7 +115,7 @@ class ShapedReader:
         after = self.catalog.types[type_id]
         if type_id not in self._snapshot.catalog.types:
             return cast("Table", _EmptyTable(table_schema(after)))
-        return shaped(self._snapshot, after, self._base)
+        return view_as(self._snapshot, after, self._base)
 
 
 class _EmptyTable:
@@ -119,7 +129,7 @@ class _EmptyTable:
         return self.schema.empty_table().select(self.schema.names if columns is None else columns)
 
 
-class _Legacy:
+class _BaseValues:
     """Values of the base, by the id of their entity."""
 
     def __init__(self, base: Snapshot, after: EntityType, properties: Sequence[Property]) -> None:
@@ -129,7 +139,7 @@ class _Legacy:
 
     @cached_property
     def _rows(self) -> pa.Table:
-        table = shaped(self._base, self._after, self._base)
+        table = view_as(self._base, self._after, self._base)
         return table.scan([ID.column, *self.properties]).combine_chunks()
 
     def values(self, column: str, ids: Any, otherwise: Any) -> Any:
@@ -141,17 +151,19 @@ class _Legacy:
         return pc.if_else(_one(at).is_valid(), values, _one(otherwise))
 
 
-class _ShapedTable:
+class _TableView:
     """The read methods of a table. Addresses and row ids are those of the underlying table."""
 
     # Values are computed on read, so no index of the underlying table applies.
     is_view = True
 
-    def __init__(self, table: Table, passage: RowMigration, legacy: _Legacy | None) -> None:
+    def __init__(
+        self, table: Table, migration: RowMigration, base_values: _BaseValues | None
+    ) -> None:
         self._table = table
-        self._passage = passage
-        self._legacy = legacy
-        self._properties = {prop.column: prop for prop in stored_properties(passage.after)}
+        self._migration = migration
+        self._base_values = base_values
+        self._properties = {prop.column: prop for prop in stored_properties(migration.after)}
 
     @property
     def pin(self) -> Pin:
@@ -159,7 +171,7 @@ class _ShapedTable:
 
     @property
     def schema(self) -> pa.Schema:
-        return table_schema(self._passage.after)
+        return table_schema(self._migration.after)
 
     def scan(
         self,
@@ -189,16 +201,16 @@ class _ShapedTable:
         return values
 
     def _sources(self, columns: Sequence[str]) -> list[str]:
-        names = self._passage.reads(self._properties[name] for name in columns)
-        if self._legacy is None or self._legacy.properties.keys().isdisjoint(columns):
+        names = self._migration.reads(self._properties[name] for name in columns)
+        if self._base_values is None or self._base_values.properties.keys().isdisjoint(columns):
             return list(names)
         return list(dict.fromkeys((ID.column, *names)))
 
     def _columns(self, rows: pa.Table | pa.RecordBatch, columns: Sequence[str]) -> dict[str, Any]:
-        made = {name: self._passage.column(self._properties[name], rows) for name in columns}
-        if self._legacy is not None:
-            for name in self._legacy.properties.keys() & made.keys():
-                made[name] = self._legacy.values(name, rows.column(ID.column), made[name])
+        made = {name: self._migration.column(self._properties[name], rows) for name in columns}
+        if self._base_values is not None:
+            for name in self._base_values.properties.keys() & made.keys():
+                made[name] = self._base_values.values(name, rows.column(ID.column), made[name])
         marks = [name for name in (ROW_ID, ROW_ADDRESS) if name in rows.schema.names]
         return made | {name: rows.column(name) for name in marks}
 

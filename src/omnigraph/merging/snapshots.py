@@ -26,7 +26,7 @@ class TypeState(Enum):
 
 @dataclass(frozen=True)
 class MergeSnapshots:
-    """The inputs of a three-way merge: the change from ``base`` to ``theirs``, applied to ``ours``.
+    """The inputs of a three-way merge: the change ``base`` to ``theirs``, applied to ``ours``.
 
     To merge a branch, the base is the common ancestor; to pick a commit, its parent; to revert one,
     base and theirs are the commit and its parent, in this order. ``other_bases`` exist for

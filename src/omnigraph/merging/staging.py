@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.merging.rows import row_change
-from omnigraph.merging.schema_view import passage_between, shaped
+from omnigraph.merging.schema_view import migration_between, view_as
 from omnigraph.merging.snapshots import TypeState
 from omnigraph.writer.plan import TableEffect
 
@@ -23,12 +23,12 @@ def stage_type(
 ) -> TableEffect | Pin | None:
     """Stage a type: a change of a table, a pin to take over, or nothing."""
     if merge.state is TypeState.THEIRS and not merge.is_row_by_row:
-        return merge.three.theirs.manifest.pins[merge.id]
-    if merge.is_brought:
+        return merge.snapshots.theirs.manifest.pins[merge.id]
+    if merge.is_added:
         return _on_theirs(merge, bytes_max)
     if merge.ours_fits and change is None:
         return None
-    table = merge.three.ours.table(merge.id)
+    table = merge.snapshots.ours.table(merge.id)
     if merge.ours_fits and change is not None:
         return _effect(merge, table, change.stage(table))
     if not merge.ours_inherits and (change is None or change.is_empty):
@@ -36,22 +36,22 @@ def stage_type(
     if merge.theirs_fits:
         return _on_theirs(merge, bytes_max)
     # Both sides changed the columns differently: rewrite the table.
-    seen = shaped(merge.three.ours, merge.entity, merge.three.base)
+    seen = view_as(merge.snapshots.ours, merge.entity, merge.snapshots.base)
     rows = seen.scan() if change is None else change.merged(seen)
     return _effect(merge, table, table.stage_overwrite(rows))
 
 
 def _on_theirs(merge: TypeMerge, bytes_max: int) -> TableEffect | Pin:
     """Apply the changes of ours on top of theirs, whose table has the columns."""
-    theirs = merge.three.theirs.table(merge.id)
+    theirs = merge.snapshots.theirs.table(merge.id)
     change = row_change(merge.swapped(), bytes_max=bytes_max)
     return _effect(merge, theirs, change.stage(theirs)) or theirs.pin
 
 
 def _reshape(merge: TypeMerge, table: Table) -> Staged | None:
-    before = merge.three.ours.catalog.types[merge.id]
-    passage = passage_between(before, merge.entity)
-    return table.stage_reshape(table_schema(merge.entity), passage.filling())
+    before = merge.snapshots.ours.catalog.types[merge.id]
+    migration = migration_between(before, merge.entity)
+    return table.stage_reshape(table_schema(merge.entity), migration.filling())
 
 
 def _effect(merge: TypeMerge, table: Table, staged: Staged | None) -> TableEffect | None:

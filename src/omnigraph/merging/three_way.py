@@ -87,16 +87,18 @@ def reconsider(
     Bases that contradict each other leave the disagreement.
     """
     if verdict.kind is not ConflictKind.DIVERGENT_UPDATE:
-        settled = [decide(base, ours, theirs) for base in bases]
-        found = [each for each in settled if isinstance(each, Resolved)]
+        resolved = [decide(base, ours, theirs) for base in bases]
+        found = [each for each in resolved if isinstance(each, Resolved)]
         agreed = bool(found) and all(same(each.row, found[0].row) for each in found)
         return found[0] if agreed else verdict
     merged, disputed = dict(verdict.merged or {}), []
     for key in verdict.properties:
         mine, other = (ours or {}).get(key), (theirs or {}).get(key)
-        told = {base.get(key) == mine for base in bases if base and base.get(key) in (mine, other)}
-        if len(told) == 1:
-            merged[key] = other if told == {True} else mine
+        reported = {
+            base.get(key) == mine for base in bases if base and base.get(key) in (mine, other)
+        }
+        if len(reported) == 1:
+            merged[key] = other if reported == {True} else mine
         else:
             disputed.append(key)
     if disputed:

@@ -21,11 +21,11 @@ from omnigraph.frozen import frozen
 from omnigraph.integrity.lookup import find_rows
 from omnigraph.merging.entity_states import EntityStates, find_entity_states
 from omnigraph.merging.schema_view import (
-    born_twice,
-    fitting,
+    base_fills,
+    fitting_properties,
     inherited,
-    passage_between,
-    shaped,
+    migration_between,
+    view_as,
 )
 from omnigraph.merging.snapshots import TypeState
 from omnigraph.merging.three_way import (
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from omnigraph.merging.snapshots import MergeSnapshots
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["Contest", "TypeMerge"]
+__all__ = ["EntitySides", "TypeMerge"]
 
 
 @frozen
-class Contest:
+class EntitySides:
     """The three states of one entity, and its address in ours."""
 
     base: Row | None
@@ -62,13 +62,13 @@ class Contest:
 class TypeMerge:
     """The lazily computed merge of one type."""
 
-    def __init__(self, three: MergeSnapshots, entity: EntityType) -> None:
-        self.three = three
+    def __init__(self, snapshots: MergeSnapshots, entity: EntityType) -> None:
+        self.snapshots = snapshots
         self.entity = entity
-        self.state = three.state(entity.id)
+        self.state = snapshots.state(entity.id)
         # Decisions about entities beyond those that follow from the states.
         self._decided: dict[str, Take | Resolved] = {}
-        self._loaded: dict[str, Contest] = {}
+        self._loaded: dict[str, EntitySides] = {}
 
     @property
     def id(self) -> TypeId:
@@ -77,35 +77,35 @@ class TypeMerge:
     @property
     def is_row_by_row(self) -> bool:
         """Whether rows must be written; otherwise a pin is kept or taken over."""
-        alien = self.state is TypeState.THEIRS and not self.theirs_fits
-        return self.state is TypeState.BOTH or alien or bool(self._decided)
+        unfit = self.state is TypeState.THEIRS and not self.theirs_fits
+        return self.state is TypeState.BOTH or unfit or bool(self._decided)
 
     @cached_property
     def ours_fits(self) -> bool:
         """Whether the table of ours has the columns of the merged type."""
-        return self._fits(self.three.ours)
+        return self._fits(self.snapshots.ours)
 
     @cached_property
     def theirs_fits(self) -> bool:
-        return self._fits(self.three.theirs)
+        return self._fits(self.snapshots.theirs)
 
     @property
     def ours_inherits(self) -> bool:
         """Whether rows of ours get values of the base again: for dropped or unfit properties."""
-        mine = self.three.ours.catalog.types.get(self.id)
+        mine = self.snapshots.ours.catalog.types.get(self.id)
         if mine is None:
             return False
-        lost = inherited(self.three.base, mine, self.entity)
-        return bool(lost) or fitting(mine, self.entity) is not mine
+        lost = inherited(self.snapshots.base, mine, self.entity)
+        return bool(lost) or fitting_properties(mine, self.entity) is not mine
 
     @property
-    def is_brought(self) -> bool:
+    def is_added(self) -> bool:
         """Whether ours lacks the type."""
-        return self.id not in self.three.ours.manifest.pins
+        return self.id not in self.snapshots.ours.manifest.pins
 
     def swapped(self) -> TypeMerge:
         """Return the same merge with the same result, to be written on top of theirs."""
-        other = TypeMerge(self.three.swapped(), self.entity)
+        other = TypeMerge(self.snapshots.swapped(), self.entity)
         for entity_id, _, row in self.outcomes():
             other.decide(entity_id, Resolved(row))
         return other
@@ -117,43 +117,43 @@ class TypeMerge:
         """The entities that theirs changed since the base; none where they do not matter."""
         if self.state is TypeState.OURS:
             return NOTHING
-        base, theirs = self._side(self.three.base), self._side(self.three.theirs)
+        base, theirs = self._side(self.snapshots.base), self._side(self.snapshots.theirs)
         # An added type is new to ours as a whole, even if ours had dropped it.
-        return compare(self.three.theirs.root.tables, None if self.is_brought else base, theirs)
+        return compare(self.snapshots.theirs.root.tables, None if self.is_added else base, theirs)
 
     @cached_property
-    def standing(self) -> EntityStates:
-        base, ours = self._side(self.three.base), self._side(self.three.ours)
-        return find_entity_states(self.three.ours.root.tables, self.changed, base, ours)
+    def our_states(self) -> EntityStates:
+        base, ours = self._side(self.snapshots.base), self._side(self.snapshots.ours)
+        return find_entity_states(self.snapshots.ours.root.tables, self.changed, base, ours)
 
     @cached_property
-    def contests(self) -> dict[str, Contest]:
+    def contested(self) -> dict[str, EntitySides]:
         """The entities that both sides changed."""
-        self._load_changed(np.flatnonzero(self.standing.touched))
-        touched = self.changed.ids.filter(pa.array(self.standing.touched))
+        self._load_changed(np.flatnonzero(self.our_states.touched))
+        touched = self.changed.ids.filter(pa.array(self.our_states.touched))
         return {entity_id: self._loaded[entity_id] for entity_id in touched.to_pylist()}
 
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
         """The decisions that follow from the states of entities that both sides changed."""
         found = {
-            key: decide(contest.base, contest.ours, contest.theirs)
-            for key, contest in self.contests.items()
+            key: decide(sides.base, sides.ours, sides.theirs)
+            for key, sides in self.contested.items()
         }
         disputed = [key for key, verdict in found.items() if isinstance(verdict, Disagreement)]
-        if disputed and self.three.other_bases:
+        if disputed and self.snapshots.other_bases:
             ids = pa.array(disputed, pa.string())
-            states = [self._by_id(base, ids) for base in self.three.other_bases]
+            states = [self._by_id(base, ids) for base in self.snapshots.other_bases]
             for key in disputed:
                 bases = [by_id.get(key, (None, 0))[0] for by_id in states]
                 found[key] = self._reconsidered(key, found[key], bases)
         return found
 
-    def contest(self, entity_id: str) -> Contest:
+    def sides(self, entity_id: str) -> EntitySides:
         """Return the three states of one entity."""
         return self.load([entity_id])[entity_id]
 
-    def load(self, entity_ids: Iterable[str]) -> dict[str, Contest]:
+    def load(self, entity_ids: Iterable[str]) -> dict[str, EntitySides]:
         """Return the three states of some entities."""
         wanted = list(dict.fromkeys(entity_ids))
         missing = pa.array([key for key in wanted if key not in self._loaded], pa.string())
@@ -172,11 +172,11 @@ class TypeMerge:
         self._decided[entity_id] = decision
         return True
 
-    def disagreements(self) -> Iterator[tuple[str, Contest, Disagreement]]:
+    def disagreements(self) -> Iterator[tuple[str, EntitySides, Disagreement]]:
         """Yield the entities with a disagreement that no choice has resolved."""
         for entity_id, verdict in self.verdicts.items():
             if entity_id not in self._decided and isinstance(verdict, Disagreement):
-                yield entity_id, self.contests[entity_id], verdict
+                yield entity_id, self.contested[entity_id], verdict
 
     def is_decided(self, entity_id: str) -> bool:
         return entity_id in self._decided
@@ -186,34 +186,34 @@ class TypeMerge:
     @property
     def plain(self) -> np.ndarray:
         """The mask of differences to take from theirs unchanged."""
-        mask = ~self.standing.touched
+        mask = ~self.our_states.touched
         if self._decided:
             decided = pa.array(list(self._decided), pa.string())
             mask &= ~pc.is_in(self.changed.ids, value_set=decided).to_numpy(zero_copy_only=False)
         return mask
 
-    def outcomes(self) -> Iterator[tuple[str, Contest, Row | None]]:
+    def outcomes(self) -> Iterator[tuple[str, EntitySides, Row | None]]:
         """Yield the entities that are processed one by one, with their resulting rows."""
         self.load(self._decided)
-        for entity_id in sorted({*self.contests, *self._decided}):
-            contest = self._loaded[entity_id]
-            yield entity_id, contest, self._outcome(entity_id, contest)
+        for entity_id in sorted({*self.contested, *self._decided}):
+            sides = self._loaded[entity_id]
+            yield entity_id, sides, self._outcome(entity_id, sides)
 
     def outcome(self, entity_id: str) -> Row | None:
         """Return the resulting row of one entity; None if it is deleted."""
-        return self._outcome(entity_id, self.contest(entity_id))
+        return self._outcome(entity_id, self.sides(entity_id))
 
-    def _outcome(self, entity_id: str, contest: Contest) -> Row | None:
+    def _outcome(self, entity_id: str, sides: EntitySides) -> Row | None:
         match self._decided.get(entity_id):
             case Resolved(row):
                 return row
             case Take.OURS:
-                return contest.ours
+                return sides.ours
             case Take.THEIRS:
-                return contest.theirs
+                return sides.theirs
             case None:
                 verdict = self.verdicts.get(entity_id) or decide(
-                    contest.base, contest.ours, contest.theirs
+                    sides.base, sides.ours, sides.theirs
                 )
                 # Ours stays until a choice resolves the disagreement.
                 return verdict.row if isinstance(verdict, Resolved) else verdict.merged
@@ -221,21 +221,21 @@ class TypeMerge:
     def _reconsidered(self, key: str, verdict: Verdict, bases: list[Row | None]) -> Verdict:
         if isinstance(verdict, Resolved):
             return verdict
-        contest = self.contests[key]
-        return reconsider(verdict, bases, contest.ours, contest.theirs)
+        sides = self.contested[key]
+        return reconsider(verdict, bases, sides.ours, sides.theirs)
 
     # --- reading ---------------------------------------------------------------------------------
 
     def _load_changed(self, at: np.ndarray) -> None:
-        chosen, standing = self.changed.select(at), self.standing
+        chosen, our_states = self.changed.select(at), self.our_states
         base = _by_position(chosen.before, chosen.before_at, chosen.ops != ChangeOp.INSERT)
         theirs = _by_position(chosen.after, chosen.after_at, chosen.ops != ChangeOp.DELETE)
-        side = self._side(self.three.ours)
+        side = self._side(self.snapshots.ours)
         images = Images(side) if side is not None else None
-        ours = _by_position(images, standing.at[at], standing.present[at])
+        ours = _by_position(images, our_states.at[at], our_states.present[at])
         for number, entity_id in enumerate(chosen.ids.to_pylist()):
-            address = int(standing.at[at[number]])
-            self._loaded[entity_id] = Contest(
+            address = int(our_states.at[at[number]])
+            self._loaded[entity_id] = EntitySides(
                 base.get(number), ours.get(number), theirs.get(number), address
             )
 
@@ -243,12 +243,12 @@ class TypeMerge:
         """Load entities that theirs did not change: base and theirs are equal."""
         if not len(entity_ids):
             return
-        ours = self._by_id(self.three.ours, entity_ids)
-        theirs = self._by_id(self.three.theirs, entity_ids)
+        ours = self._by_id(self.snapshots.ours, entity_ids)
+        theirs = self._by_id(self.snapshots.theirs, entity_ids)
         for entity_id in entity_ids.to_pylist():
             mine, at = ours.get(entity_id, (None, 0))
             other, _ = theirs.get(entity_id, (None, 0))
-            self._loaded[entity_id] = Contest(other, mine, other, at)
+            self._loaded[entity_id] = EntitySides(other, mine, other, at)
 
     def _by_id(self, snapshot: Snapshot, entity_ids: pa.Array) -> dict[str, tuple[Row | None, int]]:
         side = self._side(snapshot)
@@ -264,20 +264,20 @@ class TypeMerge:
         """Return the type at a snapshot, seen through its merged definition."""
         if self.id not in snapshot.catalog.types:
             return None
-        is_base = snapshot is not self.three.ours and snapshot is not self.three.theirs
-        fills = self._born_twice if is_base else {}
-        table = shaped(snapshot, self.entity, self.three.base, fills)
+        is_base = snapshot is not self.snapshots.ours and snapshot is not self.snapshots.theirs
+        fills = self._base_fills if is_base else {}
+        table = view_as(snapshot, self.entity, self.snapshots.base, fills)
         return Side(table, {prop.id: prop.column for prop in stored_properties(self.entity)})
 
     @cached_property
-    def _born_twice(self) -> Mapping[PropertyId, ConstantFill]:
-        ours = self.three.ours.catalog.types.get(self.id)
-        theirs = self.three.theirs.catalog.types.get(self.id)
-        return {} if ours is None or theirs is None else born_twice(self.entity, ours, theirs)
+    def _base_fills(self) -> Mapping[PropertyId, ConstantFill]:
+        ours = self.snapshots.ours.catalog.types.get(self.id)
+        theirs = self.snapshots.theirs.catalog.types.get(self.id)
+        return {} if ours is None or theirs is None else base_fills(self.entity, ours, theirs)
 
     def _fits(self, snapshot: Snapshot) -> bool:
         entity = snapshot.catalog.types.get(self.id)
-        return entity is not None and not passage_between(entity, self.entity).moves_columns
+        return entity is not None and not migration_between(entity, self.entity).moves_columns
 
 
 def _by_position(

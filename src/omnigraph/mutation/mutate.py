@@ -13,7 +13,7 @@ from omnigraph.changeset.staging import count_changes, stage_changes
 from omnigraph.compiler import bind_params, select_query
 from omnigraph.errors import Forbidden, InvalidInput
 from omnigraph.integrity.evaluate import evaluate_changes
-from omnigraph.integrity.violations import hide_unseen
+from omnigraph.integrity.violations import redact_hidden
 from omnigraph.ir.queries import Insert, InsertMode, MutationIR
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.source import Source
@@ -141,7 +141,7 @@ class _MutationWriter:
         evaluation = evaluate_changes(changes, snapshot)
         if self._seen is not self._engine:
             seen = self._seen.root.catalog(snapshot.manifest.commit.schema)
-            hide_unseen(evaluation.report, snapshot.catalog, seen)
+            redact_hidden(evaluation.report, snapshot.catalog, seen)
         evaluation.raise_if_broken()
         return evaluation
 

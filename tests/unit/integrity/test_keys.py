@@ -11,7 +11,7 @@ import pytest
 
 from omnigraph.api.writes import Mode
 from omnigraph.errors import KeyConflict, ValidationFailure
-from omnigraph.integrity.keys import repeated, settle_repeats
+from omnigraph.integrity.keys import remove_repeats, repeated
 from omnigraph.integrity.violations import Report
 
 JudgeOf = Callable[[str], Any]
@@ -27,7 +27,7 @@ def rows_of(judge: Any, *values: tuple[str, int | None]) -> tuple[Any, pa.Table]
 def test_the_last_record_wins_in_a_merge(judge_of: JudgeOf) -> None:
     entity, rows = rows_of(judge_of(SCHEMA), ("a", 1), ("b", 2), ("a", 3), ("a", 4))
     report = Report()
-    kept, records, superseded = settle_repeats(
+    kept, records, superseded = remove_repeats(
         entity, rows, np.array([10, 20, 30, 40]), Mode.MERGE, report
     )
     assert kept.column("id").to_pylist() == ["b", "a"]
@@ -38,7 +38,7 @@ def test_the_last_record_wins_in_a_merge(judge_of: JudgeOf) -> None:
 def test_otherwise_the_same_id_twice_is_a_violation(judge_of: JudgeOf, mode: Mode) -> None:
     entity, rows = rows_of(judge_of(SCHEMA), ("a", 1), ("b", 2), ("a", 3))
     report = Report()
-    settle_repeats(entity, rows, np.array([1, 2, 3]), mode, report)
+    remove_repeats(entity, rows, np.array([1, 2, 3]), mode, report)
     (found,) = report.violations
     assert (found.rule, found.id, found.record) == ("key", "a", 1)
     assert found.message == "duplicate id 'a', repeated in record 3"
@@ -47,14 +47,14 @@ def test_otherwise_the_same_id_twice_is_a_violation(judge_of: JudgeOf, mode: Mod
 def test_a_superseded_record_is_held_to_its_values(judge_of: JudgeOf) -> None:
     entity, rows = rows_of(judge_of(SCHEMA), ("a", 99), ("a", 1))
     report = Report()
-    settle_repeats(entity, rows, np.array([1, 2]), Mode.MERGE, report)
+    remove_repeats(entity, rows, np.array([1, 2]), Mode.MERGE, report)
     assert [(found.rule, found.record) for found in report.violations] == [("range", 1)]
 
 
 def test_rows_without_repeats_stay_as_they_are(judge_of: JudgeOf) -> None:
     entity, rows = rows_of(judge_of(SCHEMA), ("a", 1), ("b", 2))
     records = np.array([1, 2])
-    assert settle_repeats(entity, rows, records, Mode.APPEND, Report()) == (rows, records, 0)
+    assert remove_repeats(entity, rows, records, Mode.APPEND, Report()) == (rows, records, 0)
 
 
 def test_repeats_are_found_over_several_columns_and_never_with_null() -> None:

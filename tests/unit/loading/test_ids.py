@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from omnigraph.loading.identity import canonical_id, mint, spell
+from omnigraph.loading.identity import canonical_id, generate_ids, key_texts
 from omnigraph.runtime.ids import is_ulid
 from omnigraph.testing.kit import catalog_of
 
@@ -101,16 +101,16 @@ def test_keyless_entities_keep_a_given_id_or_get_a_fresh_one(graph: Graph, tools
 
 
 def test_fresh_ids_are_distinct_and_sorted() -> None:
-    found = mint(10_000).to_pylist()
+    found = generate_ids(10_000).to_pylist()
     assert found == sorted(set(found))
     assert all(map(is_ulid, found))
-    assert mint(0).to_pylist() == []
+    assert generate_ids(0).to_pylist() == []
 
 
 def test_columns_are_spelled_like_single_keys() -> None:
-    assert spell(pa.array([1, None, -5])).to_pylist() == ["1", None, "-5"]
-    assert spell(pa.array([1.0, 0.1, -0.0])).to_pylist() == ["1", "0.1", "0"]
-    assert spell(pa.array([True, False])).to_pylist() == ["true", "false"]
+    assert key_texts(pa.array([1, None, -5])).to_pylist() == ["1", None, "-5"]
+    assert key_texts(pa.array([1.0, 0.1, -0.0])).to_pylist() == ["1", "0.1", "0"]
+    assert key_texts(pa.array([True, False])).to_pylist() == ["true", "false"]
 
 
 def test_ends_of_edges_may_be_numbers(make_graph: Callable[..., Graph], tools: Any) -> None:

@@ -30,7 +30,7 @@ RECORDS = [
 ]
 
 
-def spell(form: str) -> bytes:
+def key_texts(form: str) -> bytes:
     """The records, with nothing between them but what the form says."""
     between, options = {
         "lines": ("\n", {}),
@@ -46,13 +46,13 @@ def spell(form: str) -> bytes:
 
 FORMS: dict[str, bytes] = {
     **{
-        form: spell(form)
+        form: key_texts(form)
         for form in ("lines without escapes", "sorted names", "pretty", "one line")
     },
-    "lines": spell("lines") + b"\n",
-    "crlf": spell("crlf") + b"\r\n",
-    "byte order mark": b"\xef\xbb\xbf" + spell("lines"),
-    "blank lines": b"\n\n" + spell("blank lines"),
+    "lines": key_texts("lines") + b"\n",
+    "crlf": key_texts("crlf") + b"\r\n",
+    "byte order mark": b"\xef\xbb\xbf" + key_texts("lines"),
+    "blank lines": b"\n\n" + key_texts("blank lines"),
     "array": json.dumps(RECORDS).encode(),
     "pretty array": json.dumps(RECORDS, indent=2).encode(),
 }
@@ -85,7 +85,7 @@ def test_rows_in_several_pieces_all_keep_their_records(graph: Graph) -> None:
     rows = pa.concat_tables(
         to_arrow(entity, [{prop.id: text for prop in stored_properties(entity)}]) for text in "abc"
     )
-    batches = list(cut_batches(entity, rows, np.array([4, 5, 9]), minted=True))
+    batches = list(cut_batches(entity, rows, np.array([4, 5, 9]), generated=True))
     assert [batch.records.tolist() for batch in batches] == [[4], [5], [9]]
     assert [batch.rows.column("text").to_pylist() for batch in batches] == [["a"], ["b"], ["c"]]
 

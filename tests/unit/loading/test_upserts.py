@@ -193,8 +193,8 @@ def test_edges_and_entities_without_a_key_are_upserted_alike(graph: Graph) -> No
     )
     assert stored(graph, "Note") == [{"text": "new", "size": 9}]
     assert stored(graph, "Owns") == [{"share": None, "since": 7}]
-    graph.load([{"type": "Note", "data": {"text": "minted"}}], mode="merge")
-    assert {"text": "minted", "size": 3} in stored(graph, "Note")
+    graph.load([{"type": "Note", "data": {"text": "generated"}}], mode="merge")
+    assert {"text": "generated", "size": 3} in stored(graph, "Note")
 
 
 def test_records_about_one_entity_fold_in_the_order_of_the_input(graph: Graph) -> None:

@@ -84,7 +84,7 @@ def copy_graph(
         found = take_inventory(source.root, copy, refs, tags, all_tags=not branches)
         job.run(found)
     except NotFound as gone:
-        if gone.code not in _TAKEN_AWAY:
+        if gone.code not in _REMOVED:
             raise
         raise Conflict(
             "clone.source_moved",
@@ -102,7 +102,7 @@ def copy_graph(
     )
 
 
-_TAKEN_AWAY = ("object.missing", "table.missing", "table.version_missing")
+_REMOVED = ("object.missing", "table.missing", "table.version_missing")
 
 
 class _Clone:
@@ -137,7 +137,7 @@ class _Clone:
             self._copy_table(path, versions)
 
     def _copy_table(self, path: str, pins: list[Pin]) -> None:
-        held = set(self._held(path))
+        held = set(self._existing_keys(path))
         needed: dict[str, None] = {}
         manifests = []
         for pin in pins:
@@ -149,11 +149,11 @@ class _Clone:
         self.transfer.copy(key for key in needed if key not in held)
         if not self.transfer.put_all(manifests):
             raise diverged(self._copy, f"table {path} has a different version with the same number")
-        self._require_whole(path, pins, [*needed, *manifests])
+        self._require_complete(path, pins, [*needed, *manifests])
 
-    def _require_whole(self, path: str, pins: list[Pin], keys: list[str]) -> None:
+    def _require_complete(self, path: str, pins: list[Pin], keys: list[str]) -> None:
         """Verify that every version opens with all its files, before anything refers to it."""
-        lost = set(keys) - set(self._held(path))
+        lost = set(keys) - set(self._existing_keys(path))
         if lost:
             raise StorageFault(
                 "clone.incomplete",
@@ -174,7 +174,7 @@ class _Clone:
         for schema in sorted(found.schemas):
             self._put(layout.schema_object(schema))
         paths = {layout.manifest_path(ref.incarnation) for ref in found.manifests}
-        held = {key for path in paths for key in self._held(path)}
+        held = {key for path in paths for key in self._existing_keys(path)}
         needed: dict[str, None] = {}
         manifests = []
         for ref in found.manifests:
@@ -185,18 +185,18 @@ class _Clone:
         self.transfer.copy(key for key in needed if key not in held)
         for manifest in manifests:
             self._put(manifest)
-        twin = Engine(self._copy)
-        twin.lineage.adopt(self._unknown_commits(found, twin))
-        self._copy_audit(found, twin)
+        copy_engine = Engine(self._copy)
+        copy_engine.lineage.adopt(self._unknown_commits(found, copy_engine))
+        self._copy_audit(found, copy_engine)
 
-    def _held(self, path: str) -> list[str]:
+    def _existing_keys(self, path: str) -> list[str]:
         return self._copy.objects.list(path)
 
     def _put(self, key: str) -> None:
         if not self.transfer.put_once(key):
             raise diverged(self._copy, f"it has another {key}")
 
-    def _unknown_commits(self, found: Inventory, twin: Engine) -> Iterator[Commit]:
+    def _unknown_commits(self, found: Inventory, copy_engine: Engine) -> Iterator[Commit]:
         """Yield commits that only the lineage of the source records."""
         lineage = self._source.lineage
         root = self._source.root
@@ -204,19 +204,19 @@ class _Clone:
         seen: set[str] = set()
         while waiting:
             commit = waiting.pop()
-            if commit.id not in seen and not twin.lineage.remembers(commit.id):
+            if commit.id not in seen and not copy_engine.lineage.remembers(commit.id):
                 seen.add(commit.id)
                 yield commit
                 waiting += lineage.parents(commit)
 
-    def _copy_audit(self, found: Inventory, twin: Engine) -> None:
+    def _copy_audit(self, found: Inventory, copy_engine: Engine) -> None:
         names = {ref.name for ref in found.refs}
         for row in self._source.recovery.audit.rows():
             is_ours = row.branch is None or row.branch in names
             if row.outcome is RecoveryOutcome.ROLLED_FORWARD:
-                is_ours = twin.lineage.remembers(row.operation_id)
+                is_ours = copy_engine.lineage.remembers(row.operation_id)
             if is_ours:
-                twin.recovery.audit.record(row)
+                copy_engine.recovery.audit.record(row)
 
     # --- refs ---
 

@@ -12,12 +12,12 @@ from omnigraph.versioning.stamp import read_stamp
 if TYPE_CHECKING:
     from omnigraph.ports.objects import ObjectStore
 
-__all__ = ["begin_copy", "end_copy", "require_apart"]
+__all__ = ["begin_copy", "end_copy", "require_disjoint"]
 
 _FORMAT = 1
 
 
-def require_apart(source: str, target: str) -> None:
+def require_disjoint(source: str, target: str) -> None:
     """Require two addresses of which neither contains the other."""
     ends = (f"{source.rstrip('/')}/", f"{target.rstrip('/')}/")
     if ends[0].startswith(ends[1]) or ends[1].startswith(ends[0]):

@@ -23,7 +23,7 @@ from omnigraph.datatypes.types import (
     VectorType,
 )
 
-__all__ = ["ObservedColumn", "Sighting", "read_cell"]
+__all__ = ["ObservedColumn", "ObservedType", "read_cell"]
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -60,7 +60,7 @@ class ObservedColumn:
     # Whether every value was text, as in CSV: then String accepts any mixture.
     textual: bool = False
 
-    def see(self, value: Any) -> None:
+    def observe(self, value: Any) -> None:
         """Observe one more value; NULL is ignored."""
         if value is None:
             return
@@ -68,7 +68,7 @@ class ObservedColumn:
         if isinstance(value, list | tuple):
             self.lengths.add(len(value))
             for item in value:
-                self._see_item(item)
+                self._observe_item(item)
             self.repeats = True
         elif isinstance(value, dict):
             self.nested = self.repeats = True
@@ -76,15 +76,15 @@ class ObservedColumn:
             self.scalars.add(_scalar_of(value))
             if isinstance(value, int):
                 self.largest = max(self.largest, value)
-            self._remember(value)
+            self._add_value(value)
 
-    def _see_item(self, item: Any) -> None:
+    def _observe_item(self, item: Any) -> None:
         if item is None or isinstance(item, list | tuple | dict):
             self.nested = True
         else:
             self.items.add(_scalar_of(item))
 
-    def _remember(self, value: Any) -> None:
+    def _add_value(self, value: Any) -> None:
         self.repeats = self.repeats or value in self.values
         self.values.add(value)
 
@@ -112,7 +112,7 @@ class ObservedColumn:
 
 
 @dataclass(slots=True)
-class Sighting:
+class ObservedType:
     """The observed values of one type of entity."""
 
     name: str
@@ -123,12 +123,12 @@ class Sighting:
     ends: tuple[set[Any], set[Any]] | None = None
     textual: bool = False
 
-    def see(self, values: dict[str, Any]) -> None:
+    def observe(self, values: dict[str, Any]) -> None:
         self.count += 1
         for name, value in values.items():
             if name not in self.columns:
                 self.columns[name] = ObservedColumn(textual=self.textual)
-            self.columns[name].see(value)
+            self.columns[name].observe(value)
 
     def is_optional(self, name: str) -> bool:
         return self.columns[name].present < self.count

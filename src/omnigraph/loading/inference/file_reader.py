@@ -16,7 +16,7 @@ import pyarrow as pa
 from omnigraph.errors import InvalidInput
 from omnigraph.loading.byte_streams import CorruptStream, open_stream
 from omnigraph.loading.formats import arrow_batches, format_of, parquet_batches
-from omnigraph.loading.inference.column_types import Sighting, read_cell
+from omnigraph.loading.inference.column_types import ObservedType, read_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,7 +32,7 @@ _OPENING = re.compile(r"\s*\[")
 _BETWEEN = re.compile(r"[\s,]*")
 
 
-def observe_file(path: str, type_name: str | None, seen: dict[str, Sighting]) -> None:
+def observe_file(path: str, type_name: str | None, seen: dict[str, ObservedType]) -> None:
     """Observe the rows of a file, by type, in ``seen``."""
     try:
         with open_stream(path) as (_, stream):
@@ -41,10 +41,10 @@ def observe_file(path: str, type_name: str | None, seen: dict[str, Sighting]) ->
         if layout == "ndjson":
             _observe_records(path, type_name, seen)
         else:
-            sighting = _sighting(type_name or type_name_of(path), seen)
-            sighting.textual = layout == "csv"
+            observed = _observed_type(type_name or type_name_of(path), seen)
+            observed.textual = layout == "csv"
             for row in islice(_ROWS[layout](path), ROWS_MAX):
-                _see_flat(sighting, row)
+                _observe_row(observed, row)
     except (OSError, CorruptStream, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
         raise InvalidInput("infer.unreadable", f"{path} cannot be read: {error}") from error
 
@@ -57,44 +57,44 @@ def type_name_of(path: str) -> str:
     return name if name and name[0].isalpha() else f"T{name}"
 
 
-def _sighting(name: str, seen: dict[str, Sighting]) -> Sighting:
-    return seen.setdefault(name, Sighting(name))
+def _observed_type(name: str, seen: dict[str, ObservedType]) -> ObservedType:
+    return seen.setdefault(name, ObservedType(name))
 
 
-def _see_flat(sighting: Sighting, row: dict[str, Any]) -> None:
+def _observe_row(observed: ObservedType, row: dict[str, Any]) -> None:
     """Observe a flat row: ``id`` and the ends of an edge are not properties."""
     values = dict(row)
     identity = values.pop("id", None)
     begins = [values.pop(name) for name in _FROM if name in values]
     ends = [values.pop(name) for name in _TO if name in values]
     if begins and ends:
-        _see_ends(sighting, begins[0], ends[0])
+        _observe_ends(observed, begins[0], ends[0])
     if identity is not None:
-        sighting.ids.add(identity)
-    sighting.see(values)
+        observed.ids.add(identity)
+    observed.observe(values)
 
 
-def _see_ends(sighting: Sighting, begin: Any, end: Any) -> None:
-    if sighting.ends is None:
-        sighting.ends = (set(), set())
-    for known, value in zip(sighting.ends, (begin, end), strict=True):
+def _observe_ends(observed: ObservedType, begin: Any, end: Any) -> None:
+    if observed.ends is None:
+        observed.ends = (set(), set())
+    for known, value in zip(observed.ends, (begin, end), strict=True):
         if isinstance(value, str | int):
             known.add(str(value))
 
 
-def _observe_records(path: str, type_name: str | None, seen: dict[str, Sighting]) -> None:
+def _observe_records(path: str, type_name: str | None, seen: dict[str, ObservedType]) -> None:
     for number, record in enumerate(islice(_records(path), ROWS_MAX), 1):
         if not isinstance(record, dict):
             raise InvalidInput("infer.not_object", f"{path}: record {number} is not an object")
         kind = next((head for head in ("type", "edge") if isinstance(record.get(head), str)), None)
         enveloped = kind is not None and set(record) <= {kind, "id", "data", "from", "to"}
         if kind is None or not enveloped or type_name is not None:
-            _see_flat(_sighting(type_name or type_name_of(path), seen), record)
+            _observe_row(_observed_type(type_name or type_name_of(path), seen), record)
             continue
         data = record.get("data") or {}
         ends = {name: record[name] for name in ("from", "to") if name in record}
         identity = {"id": record["id"]} if "id" in record else {}
-        _see_flat(_sighting(record[kind], seen), {**data, **identity, **ends})
+        _observe_row(_observed_type(record[kind], seen), {**data, **identity, **ends})
 
 
 def _records(path: str) -> Iterator[Any]:

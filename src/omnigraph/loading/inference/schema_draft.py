@@ -15,7 +15,7 @@ from omnigraph.loading.inference.file_reader import ROWS_MAX, observe_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from omnigraph.loading.inference.column_types import ObservedColumn, Sighting
+    from omnigraph.loading.inference.column_types import ObservedColumn, ObservedType
 
 __all__ = ["DraftedSchema", "infer_schema"]
 
@@ -45,81 +45,81 @@ def infer_schema(files: Sequence[str], *, type: str | None = None) -> DraftedSch
     A table has one type, named after its file or by ``type``; one with columns ``from`` and ``to``
     contains edges. Records in an envelope name their own type, as in ``load``.
     """
-    seen: dict[str, Sighting] = {}
+    seen: dict[str, ObservedType] = {}
     for file in files:
         observe_file(str(file), type, seen)
     if not seen:
         raise InvalidInput("infer.no_rows", "the files hold no rows")
     text = "\n\n".join(_texts(seen)) + "\n"
     _require_schema(text)
-    return DraftedSchema(text, {name: sighting.count for name, sighting in seen.items()})
+    return DraftedSchema(text, {name: observed.count for name, observed in seen.items()})
 
 
-def _texts(seen: dict[str, Sighting]) -> Iterator[str]:
+def _texts(seen: dict[str, ObservedType]) -> Iterator[str]:
     nodes = {name: each for name, each in seen.items() if each.ends is None}
     keys = {name: _key(each) for name, each in nodes.items()}
     known = {name: _identities(each, keys[name]) for name, each in nodes.items()}
     edges = {name: _endpoints(each, known) for name, each in seen.items() if each.ends}
-    for name, sighting in nodes.items():
-        yield _body(f"node {name}", sighting, keys[name])
+    for name, observed in nodes.items():
+        yield _body(f"node {name}", observed, keys[name])
     if any(_UNKNOWN_END in ends for ends in edges.values()):
         yield f"// No file defines this type: name the right one here.\nnode {_UNKNOWN_END} {{\n}}"
     for name, (begin, end) in edges.items():
         yield _body(f"edge {name}: {begin} -> {end}", seen[name], None)
 
 
-def _body(head: str, sighting: Sighting, key: str | None) -> str:
+def _body(head: str, observed: ObservedType, key: str | None) -> str:
     lines = [
-        f"    {_line(sighting, name, column, key)}" for name, column in sighting.columns.items()
+        f"    {_line(observed, name, column, key)}" for name, column in observed.columns.items()
     ]
-    sampled = " or more" if sighting.count >= ROWS_MAX else ""
-    rows = "row" if sighting.count == 1 else "rows"
-    return "\n".join([f"// From {sighting.count}{sampled} {rows}.", f"{head} {{", *lines, "}"])
+    sampled = " or more" if observed.count >= ROWS_MAX else ""
+    rows = "row" if observed.count == 1 else "rows"
+    return "\n".join([f"// From {observed.count}{sampled} {rows}.", f"{head} {{", *lines, "}"])
 
 
-def _line(sighting: Sighting, name: str, column: ObservedColumn, key: str | None) -> str:
+def _line(observed: ObservedType, name: str, column: ObservedColumn, key: str | None) -> str:
     kind = column.type
     if kind is None:
         return f"// {name}: its values are of several kinds, or nested"
-    line = f"{name}: {spell_type(kind, nullable=sighting.is_optional(name))}"
+    line = f"{name}: {spell_type(kind, nullable=observed.is_optional(name))}"
     if not _is_schema(f"node T {{\n    {line}\n}}\n"):
         return f"// {line}  (not a name that .pg allows)"
     return f"{line} @key" if name == key else line
 
 
-def _key(sighting: Sighting) -> str | None:
+def _key(observed: ObservedType) -> str | None:
     """Choose the key of a type: none if ids are given, else the column that resembles one most."""
-    if sighting.ids:
+    if observed.ids:
         return None
-    unique = [name for name in sighting.columns if _is_unique(sighting, name)]
-    own = f"{sighting.name.lower()}_id"
+    unique = [name for name in observed.columns if _is_unique(observed, name)]
+    own = f"{observed.name.lower()}_id"
     wanted = (own, f"{own.removesuffix('s_id')}_id", *_KEY_NAMES)
     by_name = [name for name in wanted if name in unique]
     by_end = [name for name in unique if name.lower().endswith(("_id", "_key", "_code"))]
-    first = [name for name in [*sighting.columns][:1] if name in unique]
+    first = [name for name in [*observed.columns][:1] if name in unique]
     return next(iter((*by_name, *by_end, *first)), None)
 
 
-def _is_unique(sighting: Sighting, name: str) -> bool:
-    column = sighting.columns[name]
+def _is_unique(observed: ObservedType, name: str) -> bool:
+    column = observed.columns[name]
     kind = column.type
     return (
         not column.repeats
-        and not sighting.is_optional(name)
+        and not observed.is_optional(name)
         and isinstance(kind, ScalarType)
         and kind.scalar in _KEY_SCALARS
         and _is_schema(f"node T {{\n    {name}: {kind.scalar.value} @key\n}}\n")
     )
 
 
-def _identities(sighting: Sighting, key: str | None) -> set[str]:
-    values = sighting.columns[key].values if key else sighting.ids
+def _identities(observed: ObservedType, key: str | None) -> set[str]:
+    values = observed.columns[key].values if key else observed.ids
     return {str(value) for value in values}
 
 
-def _endpoints(sighting: Sighting, known: dict[str, set[str]]) -> tuple[str, str]:
+def _endpoints(observed: ObservedType, known: dict[str, set[str]]) -> tuple[str, str]:
     """Find the node types that contain most of the endpoints of the edge."""
-    begins, ends = sighting.ends or (set(), set())
+    begins, ends = observed.ends or (set(), set())
     return _holder(begins, known), _holder(ends, known)
 
 

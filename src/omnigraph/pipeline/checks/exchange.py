@@ -77,8 +77,8 @@ def exchange(
     count = buckets_for(inputs)
     tasks = list(batched_by_weight(inputs, lambda item: item.rows, _ROWS_PER_TASK))
     blobs = map_tasks(spark, tasks, partial(_emit, location, count, _filter_inputs(inputs)), _BLOBS)
-    gathered = blobs.repartitionById(count, "bucket")
-    return gathered.mapInArrow(partial(_collect, location, work), ddl)
+    collected = blobs.repartitionById(count, "bucket")
+    return collected.mapInArrow(partial(_collect, location, work), ddl)
 
 
 def _filter_inputs(inputs: Sequence[ExchangeInput]) -> tuple[ExchangeInput, ...]:

@@ -84,7 +84,7 @@ def _staying(change: LoadChange, holders: Findings) -> Findings:
         if held.rows:
             columns = {KEY: "other", "property": "property", RECORD: RECORD}
             inputs += stored_inputs(f"holders|{t}", held, columns)
-            if not change.read_input.is_minted(entity.id):
+            if not change.read_input.has_generated_ids(entity.id):
                 inputs += change.rows(f"touched|{t}", entity.id, {KEY: ID.column})
             inputs += stored_inputs(f"touched|{t}", change.deletions_of(entity.id), {KEY: "id"})
     context = change.context

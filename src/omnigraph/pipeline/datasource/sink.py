@@ -125,22 +125,22 @@ class GraphWriter(DataSourceArrowWriter):
         )
         base = find_base(graph.engine, request)
         read_input = assemble(results, self._reading.catalog, [self._entity])
-        gathered = self._gather(read_input, graph.engine.root.limits.load_bytes_max)
-        writer = LoadWriter(request, gathered, self._schema)
+        collected = self._gather(read_input, graph.engine.root.limits.load_bytes_max)
+        writer = LoadWriter(request, collected, self._schema)
         commit_load(graph.engine, request, base, writer, None)
         graph.close()
 
     def _gather(self, read_input: ReadInput, bytes_max: int) -> CollectedInput:
         """Read all chunks back into memory."""
-        gathered = CollectedInput(bytes_max=bytes_max)
-        gathered.name(self._entity)
+        collected = CollectedInput(bytes_max=bytes_max)
+        collected.name(self._entity)
         for chunk in read_input.chunks:
             batches = [
-                Batch(self._entity, batch, places, part.minted)
+                Batch(self._entity, batch, places, part.generated)
                 for part in chunk.types
                 for batch, places in self._batches(part)
             ]
-            gathered.add(Parsed(chunk.records, tuple(batches)))
+            collected.add(Parsed(chunk.records, tuple(batches)))
             shown = [to_violation(row) for row in chunk.shown]
             for rule, total in chunk.counts:
                 violations = (
@@ -148,8 +148,8 @@ class GraphWriter(DataSourceArrowWriter):
                     for found in shown
                     if found.rule == rule and found.record is not None
                 )
-                gathered.report.add_many(rule, total, violations)
-        return gathered
+                collected.report.add_many(rule, total, violations)
+        return collected
 
     def _batches(self, part: TypeChunk) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
         places = positions_of(read_scratch(self._location, part.keys).column(RECORD).to_numpy())

@@ -266,7 +266,7 @@ class TableScan:
     parts: tuple[tuple[int, ...], ...]
 
 
-def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _collected(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Concatenate small batches: Spark has a fixed cost per batch."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
@@ -296,7 +296,7 @@ class TableReader(DataSourceReader):
         scan = self._scan
         table = self._location.tables.open(scan.pin)
         found = table.batches(scan.columns, filter=scan.where, fragments=partition.value)
-        for batch in _gathered(found):
+        for batch in _collected(found):
             yield cast_for_spark(batch.select(scan.columns), scan.schema)
 
 

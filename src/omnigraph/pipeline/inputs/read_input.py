@@ -64,9 +64,9 @@ class ReadInput:
         """Return the chunks with ids of a type to delete."""
         return self._of(type_id, deletes=True)
 
-    def is_minted(self, type_id: TypeId) -> bool:
+    def has_generated_ids(self, type_id: TypeId) -> bool:
         """Return whether every id of a type is generated: it can neither repeat nor exist."""
-        return all(part.minted for _, part in self.rows(type_id))
+        return all(part.generated for _, part in self.rows(type_id))
 
     def number(self, record: int) -> int:
         """Return the position of a record in the input, from 1."""
