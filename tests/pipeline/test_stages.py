@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 def test_a_stage_tells_how_far_it_is_while_it_runs() -> None:
-    told: list[Stage] = []
+    stages_seen: list[Stage] = []
     seen = Event()
 
     def watch(stage: Stage) -> None:
-        told.append(stage)
+        stages_seen.append(stage)
         if stage.share == 0.5:
             seen.set()
 
@@ -37,21 +37,21 @@ def test_a_stage_tells_how_far_it_is_while_it_runs() -> None:
     with stages.running("stage", 1_000) as running:
         assert seen.wait(30)
         running.rows = 1_100
-    assert [told[0].rows, told[0].done] == [0, False]
-    assert {(stage.rows, stage.done) for stage in told[1:-1]} == {(500, False)}
-    assert (told[-1].rows, told[-1].share, told[-1].done) == (1_100, 1.0, True)
-    assert stages.over == [told[-1]]
+    assert [stages_seen[0].rows, stages_seen[0].done] == [0, False]
+    assert {(stage.rows, stage.done) for stage in stages_seen[1:-1]} == {(500, False)}
+    assert (stages_seen[-1].rows, stages_seen[-1].share, stages_seen[-1].done) == (1_100, 1.0, True)
+    assert stages.finished == [stages_seen[-1]]
 
 
 def test_nobody_is_told_after_a_stage_has_failed() -> None:
-    told: list[Stage] = []
-    stages = Stages(told.append, lambda: 0.0, tick=0.01)
+    stages_seen: list[Stage] = []
+    stages = Stages(stages_seen.append, lambda: 0.0, tick=0.01)
     with pytest.raises(ZeroDivisionError), stages.running("read"):
         raise ZeroDivisionError
-    count = len(told)
+    count = len(stages_seen)
     assert not Event().wait(0.05)
-    assert len(told) == count
-    assert stages.over == []
+    assert len(stages_seen) == count
+    assert stages.finished == []
 
 
 def test_the_line_on_a_terminal_has_bar_stage_rows_and_rate() -> None:
@@ -66,10 +66,10 @@ def test_a_load_on_spark_is_told_how_many_of_its_tasks_are_done(
     monkeypatch.setattr("omnigraph.pipeline.spark.progress._TICK_SECONDS", 0.02)
     graph = init_graph(tmp_path / "g.omni", "node Person { name: String @key }")
     people = spark.range(8, numPartitions=8).selectExpr("concat('p', id) AS name")
-    told: list[Stage] = []
-    pipeline.load(graph, {"Person": people}, mode="append", spark=spark, watch=told.append)
-    assert [stage.name for stage in told if stage.done] == ["read", "check", "stage"]
-    assert any(0 < stage.share < 1 for stage in told), "some of its tasks, not all"
+    stages_seen: list[Stage] = []
+    pipeline.load(graph, {"Person": people}, mode="append", spark=spark, watch=stages_seen.append)
+    assert [stage.name for stage in stages_seen if stage.done] == ["read", "check", "stage"]
+    assert any(0 < stage.share < 1 for stage in stages_seen), "some of its tasks, not all"
 
 
 def test_a_load_on_spark_is_listed_while_it_runs_and_who_cancels_it_stops_its_job(

@@ -210,7 +210,7 @@ def content(parsed: Parsed, mode: Mode) -> dict[str, Any]:
         # Only upserts need to know what a row leaves out.
         bits = batch.unnamed if mode is Mode.MERGE else None
         unnamed = None if bits is None else bits.to_pylist()
-        rows[batch.entity.name] = (repr(found), batch.records.tolist(), batch.minted, unnamed)
+        rows[batch.entity.name] = (repr(found), batch.records.tolist(), batch.generated, unnamed)
     gone = {
         found.entity.name: (found.ids.to_pylist(), found.records.tolist())
         for found in parsed.deletions
