@@ -96,7 +96,7 @@ def load(
     ``on_error`` is ``fail`` or, on Spark, ``quarantine``: good records are loaded, bad ones go to
     the directory ``report`` beside ``violations.parquet``, which ``fail`` writes as well.
     """
-    error_handling = _error_handling(on_error, report)
+    errors = _error_handling(on_error, report)
     wanted = _is_named(spark, engine) or report is not None
     if choose_for_load(engine, source, named=wanted) is EngineName.LOCAL:
         _require_none(report)
@@ -130,12 +130,10 @@ def load(
         idempotency_key,
         dry_run,
     )
-    order = SparkLoadOptions(
-        watch=watch,
-        error_handling=error_handling,
-        allow=lambda types: gate.change(branch, types=types),
+    options = SparkLoadOptions(
+        watch=watch, error_handling=errors, allow=lambda types: gate.change(branch, types=types)
     )
-    return load_on_spark(lambda: _session(spark), embedded.engine, request, order)
+    return load_on_spark(lambda: _session(spark), embedded.engine, request, options)
 
 
 def export(
