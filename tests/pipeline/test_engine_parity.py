@@ -208,7 +208,7 @@ UPSERTS = {
 def test_a_merge_keeps_what_it_does_not_name(twins: Twins, case: str) -> None:
     assert twins.load(twins.write("start.ndjson", *START), "append").ending == "done"
     # Chunks of about one record, so that values are inherited across chunks.
-    twins.order = SparkLoad(split_bytes=100, chunk_bytes=100)
+    twins.order = SparkLoadOptions(split_bytes=100, chunk_bytes=100)
     twins.load(twins.write("upsert.ndjson", *UPSERTS[case]), "merge")
 
 

@@ -20,15 +20,20 @@ from omnigraph.frozen import frozen
 from omnigraph.integrity.rules import Required, rules_of
 from omnigraph.integrity.unnamed import UNNAMED, all_named, unnamed_masks
 from omnigraph.integrity.upsert import fold_records, inherit, read_stored
-from omnigraph.pipeline.checks.findings import FACTS, Findings, fact_rows, find
+from omnigraph.pipeline.checks.findings import (
+    FINDINGS_DDL,
+    Findings,
+    collect_findings,
+    finding_rows,
+)
 from omnigraph.pipeline.scratch.row_chunks import (
     LINE,
     PLACE_BITS,
     RECORD,
     TypeChunk,
     key_table,
-    pack,
-    unpack,
+    read_scratch,
+    write_scratch,
 )
 from omnigraph.pipeline.spark.tasks import map_tasks, run_tasks
 from omnigraph.ports.tables import ROW_ADDRESS
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from omnigraph.catalog.model import EntityType, Property, TypeId
-    from omnigraph.pipeline.checks.load_change import Incoming
+    from omnigraph.pipeline.checks.load_change import LoadChange
     from omnigraph.pipeline.spark.graph_location import GraphLocation
     from omnigraph.ports.tables import Pin
 
@@ -62,7 +67,7 @@ class _PartialChunk:
     t: int
     chunk: TypeChunk
     pin: Pin
-    left_out: tuple[str, ...]
+    excluded: tuple[str, ...]
     located: tuple[str, ...]
     # Earlier records about the same entities as later ones: rows, and deletions.
     repeats: tuple[str, ...]
@@ -71,18 +76,18 @@ class _PartialChunk:
     chunks: tuple[tuple[int, TypeChunk], ...]
 
 
-def complete_chunks(incoming: Incoming) -> Completion:
+def complete_chunks(change: LoadChange) -> Completion:
     """Rewrite the chunks whose rows do not name every property."""
     work = [
         part
-        for entity in incoming.entities
-        for part in _partial_chunks(incoming, entity)
+        for entity in change.entities
+        for part in _partial_chunks(change, entity)
         if part.chunk.lacks_required or part.located or part.repeats or part.deletions
     ]
     if not work:
         return Completion({}, Findings())
-    context = incoming.desk
-    complete = partial(_complete, context.site, context.scratch())
+    context = change.context
+    complete = partial(_complete, context.location, context.scratch())
     chunks, lacking = {}, []
     for result in run_tasks(context.spark, work, complete):
         chunk = TypeChunk.from_json(result["chunk"])
@@ -90,15 +95,17 @@ def complete_chunks(incoming: Incoming) -> Completion:
         lacking += result["lacking"]
     if not lacking:
         return Completion(chunks, Findings())
-    frame = map_tasks(context.spark, lacking, partial(_read_lacking, context.site), FACTS)
-    return Completion(chunks, find(context, frame))
+    frame = map_tasks(
+        context.spark, lacking, partial(_read_lacking, context.location), FINDINGS_DDL
+    )
+    return Completion(chunks, collect_findings(context, frame))
 
 
-def _partial_chunks(incoming: Incoming, entity: EntityType) -> Iterator[_PartialChunk]:
-    t = incoming.number(entity)
-    chunks = tuple(incoming.material.rows(entity.id))
+def _partial_chunks(change: LoadChange, entity: EntityType) -> Iterator[_PartialChunk]:
+    t = change.number(entity)
+    chunks = tuple(change.read_input.rows(entity.id))
     repeats, deletions = (
-        tuple(file.key for file in incoming.repeats.of(number).files) for number in (t, ~t)
+        tuple(file.key for file in change.repeats.of(number).files) for number in (t, ~t)
     )
     for number, chunk in chunks:
         if chunk.is_partial:
@@ -107,9 +114,9 @@ def _partial_chunks(incoming: Incoming, entity: EntityType) -> Iterator[_Partial
                 entity,
                 t,
                 chunk,
-                incoming.snapshot.manifest.pins[entity.id],
-                incoming.left_out(t, number),
-                incoming.located.keys_of(t, number),
+                change.snapshot.manifest.pins[entity.id],
+                change.excluded(t, number),
+                change.located.keys_of(t, number),
                 repeats,
                 deletions,
                 chunks,
@@ -119,13 +126,16 @@ def _partial_chunks(incoming: Incoming, entity: EntityType) -> Iterator[_Partial
 # --- on executors: one chunk at a time -----------------------------------------------------------
 
 
-def _complete(site: GraphLocation, prefix: str, part: _PartialChunk) -> dict[str, Any]:
-    rows, keys = unpack(site, part.chunk.rows or ""), unpack(site, part.chunk.keys)
+def _complete(location: GraphLocation, prefix: str, part: _PartialChunk) -> dict[str, Any]:
+    rows, keys = (
+        read_scratch(location, part.chunk.rows or ""),
+        read_scratch(location, part.chunk.keys),
+    )
     records = keys.column(RECORD).to_numpy()
-    effective = ~np.isin(records, _column(site, part.left_out, RECORD))
+    effective = ~np.isin(records, _column(location, part.excluded, RECORD))
     positions = np.flatnonzero(effective)
     whole, lacking = _complete_rows(
-        site, part, rows.filter(pa.array(effective)), records[effective]
+        location, part, rows.filter(pa.array(effective)), records[effective]
     )
     rows = _merge(rows.drop([UNNAMED]), whole, positions)
     places = [name for name in (RECORD, LINE) if name in keys.column_names]
@@ -133,8 +143,8 @@ def _complete(site: GraphLocation, prefix: str, part: _PartialChunk) -> dict[str
     for name in places:
         completed = completed.append_column(name, keys.column(name))
     name = f"{prefix}.{part.number}.{part.entity.id}.{new_short_id()}"
-    pack(site, f"{name}.keys", completed)
-    pack(site, f"{name}.rows", rows)
+    write_scratch(location, f"{name}.keys", completed)
+    write_scratch(location, f"{name}.rows", rows)
     chunk = replace(
         part.chunk,
         keys=f"{name}.keys",
@@ -146,16 +156,16 @@ def _complete(site: GraphLocation, prefix: str, part: _PartialChunk) -> dict[str
     files = []
     if lacking.num_rows:
         files.append(f"{name}.lacking")
-        pack(site, files[0], lacking)
+        write_scratch(location, files[0], lacking)
     return {"number": part.number, "chunk": chunk.to_json(), "lacking": files}
 
 
 def _complete_rows(
-    site: GraphLocation, part: _PartialChunk, rows: pa.Table, records: np.ndarray
+    location: GraphLocation, part: _PartialChunk, rows: pa.Table, records: np.ndarray
 ) -> tuple[pa.Table, pa.Table]:
     """Complete the effective rows of a chunk, and list required values that are still missing."""
-    deleted_by = _last_deletions(site, part, records)
-    earlier, owner = _earlier_records(site, part, records, deleted_by)
+    deleted_by = _last_deletions(location, part, records)
+    earlier, owner = _earlier_records(location, part, records, deleted_by)
     if len(owner):
         rows, _ = fold_records(part.entity, rows, earlier, owner)
     absent = unnamed_masks(part.entity, rows)
@@ -165,12 +175,12 @@ def _complete_rows(
     rows = rows.drop([UNNAMED]) if UNNAMED in rows.column_names else rows
     kept = np.zeros(len(records), dtype=bool)
     if from_store and part.located:
-        rows, kept = _inherit_stored(site, part, rows, from_store)
+        rows, kept = _inherit_stored(location, part, rows, from_store)
     lacking = [
-        fact
+        finding
         for prop in _required(part.entity)
         if prop.column in absent
-        for fact in _lacking(part.t, prop, rows, records, absent[prop.column] & ~(kept & ~anew))
+        for finding in _lacking(part.t, prop, rows, records, absent[prop.column] & ~(kept & ~anew))
     ]
     return rows, pa.Table.from_batches(lacking) if lacking else _NOTHING
 
@@ -185,19 +195,19 @@ def _lacking(
     missing = rows.column(prop.column).is_null().to_numpy() & absent
     at = pa.array(np.flatnonzero(missing))
     ids = rows.column(ID.column).take(at)
-    yield from fact_rows(
+    yield from finding_rows(
         "required", t, len(at), property=prop.name, id=ids, record=pa.array(records).take(at)
     )
 
 
 def _inherit_stored(
-    site: GraphLocation, part: _PartialChunk, rows: pa.Table, absent: Mapping[str, np.ndarray]
+    location: GraphLocation, part: _PartialChunk, rows: pa.Table, absent: Mapping[str, np.ndarray]
 ) -> tuple[pa.Table, np.ndarray]:
     """Give rows the stored values that they do not name; also which rows exist."""
-    addresses = _column(site, part.located, "address").astype(np.uint64)
+    addresses = _column(location, part.located, "address").astype(np.uint64)
     located = pa.table({ROW_ADDRESS: addresses})
     names = list(dict.fromkeys([ID.column, *absent]))
-    stored = read_stored(site.tables.open(part.pin), located, names)
+    stored = read_stored(location.tables.open(part.pin), located, names)
     ids = stored.column(ID.column).combine_chunks()
     at = pc.index_in(rows.column(ID.column), value_set=ids).fill_null(-1).to_numpy()
     for name, mask in absent.items():
@@ -208,11 +218,11 @@ def _inherit_stored(
 
 
 def _earlier_records(
-    site: GraphLocation, part: _PartialChunk, records: np.ndarray, deleted_by: np.ndarray
+    location: GraphLocation, part: _PartialChunk, records: np.ndarray, deleted_by: np.ndarray
 ) -> tuple[pa.Table | None, np.ndarray]:
     """The superseded rows about the entities of a chunk, in the order of the input, and the
     position of the row that supersedes each; those before a deletion of the entity do not count."""
-    superseded, owner = _repeats(site, part.repeats, records)
+    superseded, owner = _repeats(location, part.repeats, records)
     counts = superseded > deleted_by[owner]
     superseded, owner = superseded[counts], owner[counts]
     if not len(owner):
@@ -221,9 +231,9 @@ def _earlier_records(
     tables, found = [], []
     for number in np.unique(superseded >> PLACE_BITS).tolist():
         chunk = chunks[number]
-        here = unpack(site, chunk.keys).column(RECORD).to_numpy()
+        here = read_scratch(location, chunk.keys).column(RECORD).to_numpy()
         wanted = np.isin(here, superseded)
-        rows = unpack(site, chunk.rows or "")
+        rows = read_scratch(location, chunk.rows or "")
         if UNNAMED not in rows.column_names:
             rows = rows.append_column(UNNAMED, all_named(part.entity, rows.num_rows))
         tables.append(rows.filter(pa.array(wanted)))
@@ -234,27 +244,29 @@ def _earlier_records(
     return pa.concat_tables(tables).take(pa.array(order)), owner[by_record]
 
 
-def _last_deletions(site: GraphLocation, part: _PartialChunk, records: np.ndarray) -> np.ndarray:
+def _last_deletions(
+    location: GraphLocation, part: _PartialChunk, records: np.ndarray
+) -> np.ndarray:
     """The last deletion of the entity of each row before it, or -1."""
     deleted_by = np.full(len(records), -1, np.int64)
-    deletions, owner = _repeats(site, part.deletions, records)
+    deletions, owner = _repeats(location, part.deletions, records)
     np.maximum.at(deleted_by, owner, deletions)
     return deleted_by
 
 
 def _repeats(
-    site: GraphLocation, files: tuple[str, ...], records: np.ndarray
+    location: GraphLocation, files: tuple[str, ...], records: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The superseded records whose last record is one of ``records``, and the position of it."""
-    found = [unpack(site, file) for file in files]
+    found = [read_scratch(location, file) for file in files]
     if not found or not len(records):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     table = pa.concat_tables(found)
     last = table.column("last").to_numpy()
     order = np.argsort(records)
     at = np.minimum(np.searchsorted(records[order], last), len(records) - 1)
-    hit = records[order][at] == last
-    return table.column(RECORD).to_numpy()[hit], order[at[hit]]
+    matches = records[order][at] == last
+    return table.column(RECORD).to_numpy()[matches], order[at[matches]]
 
 
 def _merge(rows: pa.Table, whole: pa.Table, positions: np.ndarray) -> pa.Table:
@@ -264,13 +276,13 @@ def _merge(rows: pa.Table, whole: pa.Table, positions: np.ndarray) -> pa.Table:
     return pa.concat_tables([rows, whole.select(rows.column_names)]).take(pa.array(at))
 
 
-def _column(site: GraphLocation, keys: tuple[str, ...], name: str) -> np.ndarray:
-    found = [unpack(site, key).column(name).to_numpy() for key in keys]
+def _column(location: GraphLocation, keys: tuple[str, ...], name: str) -> np.ndarray:
+    found = [read_scratch(location, key).column(name).to_numpy() for key in keys]
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
-def _read_lacking(site: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
-    yield from unpack(site, key).combine_chunks().to_batches()
+def _read_lacking(location: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
+    yield from read_scratch(location, key).combine_chunks().to_batches()
 
 
 _NOTHING = pa.table({})

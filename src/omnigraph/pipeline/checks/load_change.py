@@ -16,17 +16,22 @@ import pyarrow.compute as pc
 from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, EntityType, NodeType, TypeId
 from omnigraph.integrity.keys import repeated
-from omnigraph.pipeline.checks.exchange import KEY, Feed, buckets_for, exchange
+from omnigraph.pipeline.checks.exchange import KEY, ExchangeInput, buckets_for, exchange
 from omnigraph.pipeline.checks.exchange_inputs import (
     ADDRESS,
     IDENTITY,
-    branch_feeds,
-    key_feed,
-    stored_feeds,
+    branch_inputs,
+    key_input,
+    stored_inputs,
 )
-from omnigraph.pipeline.checks.findings import FACTS, Findings, fact_rows, find
-from omnigraph.pipeline.scratch.job_context import Stored
-from omnigraph.pipeline.scratch.row_chunks import RECORD, unpack
+from omnigraph.pipeline.checks.findings import (
+    FINDINGS_DDL,
+    Findings,
+    collect_findings,
+    finding_rows,
+)
+from omnigraph.pipeline.scratch.job_context import StoredRows
+from omnigraph.pipeline.scratch.row_chunks import RECORD, read_scratch
 from omnigraph.pipeline.spark.tasks import map_tasks
 
 if TYPE_CHECKING:
@@ -34,22 +39,22 @@ if TYPE_CHECKING:
 
     from omnigraph.pipeline.checks.exchange import Tables
     from omnigraph.pipeline.checks.exchange_inputs import Columns
-    from omnigraph.pipeline.inputs.read_input import Material
+    from omnigraph.pipeline.inputs.read_input import ReadInput
     from omnigraph.pipeline.scratch.job_context import JobContext
     from omnigraph.pipeline.scratch.row_chunks import TypeChunk
     from omnigraph.pipeline.spark.graph_location import GraphLocation
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["FOUND_SCHEMA", "SOURCE", "Incoming"]
+__all__ = ["RESOLVED_SCHEMA", "SOURCE", "LoadChange"]
 
 # The source of an edge; NULL for nodes.
 SOURCE = "source"
 
-_FOUND = (
+_RESOLVED_DDL = (
     "what string, t int, id string, record bigint, last bigint, address bigint, row_id bigint, "
     "source string"
 )
-FOUND_SCHEMA = pa.schema(
+RESOLVED_SCHEMA = pa.schema(
     [
         ("what", pa.string()),
         ("t", pa.int32()),
@@ -64,48 +69,51 @@ FOUND_SCHEMA = pa.schema(
 _ID_AND_RECORD = {KEY: ID.column, RECORD: RECORD}
 
 
-class Incoming:
+class LoadChange:
     """The change that a load makes, type by type, against one snapshot."""
 
     def __init__(
         self,
-        desk: JobContext,
-        material: Material,
+        context: JobContext,
+        read_input: ReadInput,
         snapshot: Snapshot,
         mode: Mode,
-        rejected: Stored | None = None,
+        rejected: StoredRows | None = None,
     ) -> None:
-        self.desk = desk
+        self.context = context
         # The chunks as they were read, and with rows completed from this snapshot.
-        self._read = material
-        self.material = material
+        self._read = read_input
+        self.read_input = read_input
         # Types with rows that do not name every property.
         self.partial = frozenset(
-            key for key in material.entities for _, part in material.rows(key) if part.is_partial
+            key
+            for key in read_input.entities
+            for _, part in read_input.rows(key)
+            if part.is_partial
         )
         self.snapshot = snapshot
         self.mode = mode
         self._numbers = {key: number for number, key in enumerate(snapshot.catalog.types)}
         # Quarantined records.
-        self.rejected = rejected or Stored()
+        self.rejected = rejected or StoredRows()
         # Records that a later one about the same entity supersedes: rows under the number of their
         # type, deletions under its complement.
-        self.repeats = Stored()
+        self.repeats = StoredRows()
         # Rows whose id exists, with the address of the row that they replace.
-        self.located = Stored()
+        self.located = StoredRows()
         # Entities that the load deletes, with their addresses.
-        self.gone = Stored()
+        self.deletions = StoredRows()
 
-    def without(self, bad: Stored) -> Incoming:
+    def without(self, bad: StoredRows) -> LoadChange:
         """Return the same load without some more records, to be resolved again."""
-        rejected = Stored(self.rejected.files + bad.files)
-        return Incoming(self.desk, self._read, self.snapshot, self.mode, rejected)
+        rejected = StoredRows(self.rejected.files + bad.files)
+        return LoadChange(self.context, self._read, self.snapshot, self.mode, rejected)
 
     # --- what came in ---
 
     @property
     def entities(self) -> Iterable[EntityType]:
-        return self.material.entities.values()
+        return self.read_input.entities.values()
 
     def number(self, entity: EntityType | TypeId) -> int:
         """Return the number of a type in the catalog."""
@@ -114,7 +122,7 @@ class Incoming:
     def count(self, type_id: TypeId) -> int:
         """Count the effective rows of a type."""
         number = self.number(type_id)
-        read = sum(part.count for _, part in self.material.rows(type_id))
+        read = sum(part.count for _, part in self.read_input.rows(type_id))
         return read - self.repeats.of(number).rows - self.rejected.of(number).rows
 
     @property
@@ -123,85 +131,89 @@ class Incoming:
         return self.repeats.rows if self.mode is Mode.MERGE else 0
 
     def is_overwritten(self, type_id: TypeId) -> bool:
-        return self.mode is Mode.OVERWRITE and type_id in self.material.entities
+        return self.mode is Mode.OVERWRITE and type_id in self.read_input.entities
 
     def is_changed(self, type_id: TypeId) -> bool:
         """Return whether the load changes a type."""
         return bool(
-            self.is_overwritten(type_id) or self.count(type_id) or self.gone_of(type_id).rows
+            self.is_overwritten(type_id) or self.count(type_id) or self.deletions_of(type_id).rows
         )
 
     def branch_rows(self, type_id: TypeId) -> int:
         """Count the entities of a type on the branch."""
         return self.snapshot.manifest.pins[type_id].rows
 
-    def gone_of(self, type_id: TypeId) -> Stored:
-        return self.gone.of(self.number(type_id))
+    def deletions_of(self, type_id: TypeId) -> StoredRows:
+        return self.deletions.of(self.number(type_id))
 
-    def left_out(self, number: int, piece: int) -> tuple[str, ...]:
+    def excluded(self, number: int, chunk: int) -> tuple[str, ...]:
         """Return the files that list superseded or quarantined records of a chunk."""
-        return self.repeats.keys_of(number, piece) + self.rejected.keys_of(number, piece)
+        return self.repeats.keys_of(number, chunk) + self.rejected.keys_of(number, chunk)
 
-    # --- feeds ---
+    # --- inputs ---
 
-    def rows(self, name: str, type_id: TypeId, columns: Columns) -> list[Feed]:
+    def rows(self, name: str, type_id: TypeId, columns: Columns) -> list[ExchangeInput]:
         """Return the effective rows of a type."""
         number = self.number(type_id)
         return [
-            key_feed(name, part, columns, self.left_out(number, piece))
-            for piece, part in self.material.rows(type_id)
+            key_input(name, part, columns, self.excluded(number, chunk))
+            for chunk, part in self.read_input.rows(type_id)
         ]
 
     def branch(
-        self, name: str, type_id: TypeId, columns: Columns, *, answers: bool = True
-    ) -> list[Feed]:
+        self, name: str, type_id: TypeId, columns: Columns, *, semi_join: bool = True
+    ) -> list[ExchangeInput]:
         """Return the rows of a type on the branch; by default only those that others refer to."""
         if not self.branch_rows(type_id):
             return []
-        return branch_feeds(name, self.snapshot.table(type_id), columns, answers=answers)
+        return branch_inputs(name, self.snapshot.table(type_id), columns, semi_join=semi_join)
 
     # --- which records count, and what the branch has of them ---
 
     def resolve(self) -> frozenset[TypeId]:
         """Find repeats, existing ids and deletions; return the types read."""
-        feeds = [feed for entity in self.entities for feed in self._identity_feeds(entity)]
-        if not feeds:
+        inputs = [item for entity in self.entities for item in self._identity_inputs(entity)]
+        if not inputs:
             return frozenset()
-        found = exchange(self.desk.spark, self.desk.site, feeds, _identify, _FOUND)
-        kept = self.desk.store(found, parts=buckets_for(feeds))
-        self.repeats = kept.get("repeat", Stored())
-        self.located = kept.get("located", Stored())
-        self.gone = kept.get("gone", Stored())
-        deleting = [entity.id for entity in self.entities if self.material.deletes(entity.id)]
+        found = exchange(
+            self.context.spark, self.context.location, inputs, _identify, _RESOLVED_DDL
+        )
+        kept = self.context.store(found, parts=buckets_for(inputs))
+        self.repeats = kept.get("repeat", StoredRows())
+        self.located = kept.get("located", StoredRows())
+        self.deletions = kept.get("gone", StoredRows())
+        deleting = [entity.id for entity in self.entities if self.read_input.deletes(entity.id)]
         return frozenset(deleting) | self._cascade(deleting)
 
     def complete(self, chunks: Mapping[tuple[int, TypeId], TypeChunk]) -> None:
         """Read completed chunks in place of those that were read."""
-        self.material = self._read.replacing(chunks)
+        self.read_input = self._read.replacing(chunks)
 
     def repeated_facts(self) -> Findings:
         """Return repeats as violations, except in a merge, where the last record wins."""
         if self.mode is Mode.MERGE or not self.repeats.rows:
             return Findings()
         keys = [file.key for file in self.repeats.files]
-        frame = map_tasks(self.desk.spark, keys, partial(_read_repeats, self.desk.site), FACTS)
-        return find(self.desk, frame)
+        frame = map_tasks(
+            self.context.spark, keys, partial(_read_repeats, self.context.location), FINDINGS_DDL
+        )
+        return collect_findings(self.context, frame)
 
-    def _identity_feeds(self, entity: EntityType) -> list[Feed]:
+    def _identity_inputs(self, entity: EntityType) -> list[ExchangeInput]:
         number = self.number(entity)
-        deletes = self.material.deletes(entity.id)
-        if self.material.is_minted(entity.id) and not deletes:
+        deletes = self.read_input.deletes(entity.id)
+        if self.read_input.has_generated_ids(entity.id) and not deletes:
             # Generated ids neither repeat nor exist.
             return []
-        feeds = [
-            key_feed(f"rows {number}", part, _ID_AND_RECORD, self.rejected.keys_of(number, piece))
-            for piece, part in self.material.rows(entity.id)
+        inputs = [
+            key_input(f"rows {number}", part, _ID_AND_RECORD, self.rejected.keys_of(number, chunk))
+            for chunk, part in self.read_input.rows(entity.id)
         ]
-        feeds += [key_feed(f"deletes {number}", part, _ID_AND_RECORD, ()) for _, part in deletes]
+        inputs += [key_input(f"deletes {number}", part, _ID_AND_RECORD, ()) for _, part in deletes]
         places = {KEY: ID.column, ADDRESS: ADDRESS, IDENTITY: IDENTITY}
         if isinstance(entity, EdgeType):
             places[SOURCE] = SRC.column
-        return feeds + self.branch(f"branch {number}", entity.id, places)
+        return inputs + self.branch(f"branch {number}", entity.id, places)
 
     def _cascade(self, deleting: Sequence[TypeId]) -> frozenset[TypeId]:
         """Delete the edges of deleted nodes; return the types read."""
@@ -212,14 +224,14 @@ class Incoming:
             for node in nodes
             for edge in self.snapshot.catalog.incident_edges(node.id)
         }
-        touched = self._touched([node for node in nodes if self.gone_of(node.id).rows])
+        touched = self._touched([node for node in nodes if self.deletions_of(node.id).rows])
         if touched.rows:
             self._add_gone(touched)
         return frozenset(incident)
 
-    def _touched(self, nodes: Sequence[EntityType]) -> Stored:
+    def _touched(self, nodes: Sequence[EntityType]) -> StoredRows:
         """Return the edges of the branch that end at a deleted node."""
-        feeds = []
+        inputs = []
         for node in nodes:
             gone = f"gone {self.number(node)}"
             ends = []
@@ -235,26 +247,30 @@ class Incoming:
                         }
                         ends += self.branch(name, edge.id, columns)
             if ends:
-                feeds += [*ends, *stored_feeds(gone, self.gone_of(node.id), {KEY: "id"})]
-        if not feeds:
-            return Stored()
-        found = exchange(self.desk.spark, self.desk.site, feeds, _find_touched, _FOUND)
-        return self.desk.store(found, parts=buckets_for(feeds)).get("gone", Stored())
+                inputs += [*ends, *stored_inputs(gone, self.deletions_of(node.id), {KEY: "id"})]
+        if not inputs:
+            return StoredRows()
+        found = exchange(
+            self.context.spark, self.context.location, inputs, _find_touched, _RESOLVED_DDL
+        )
+        return self.context.store(found, parts=buckets_for(inputs)).get("gone", StoredRows())
 
-    def _add_gone(self, touched: Stored) -> None:
+    def _add_gone(self, touched: StoredRows) -> None:
         """Add deleted edges once, except those that the load writes again."""
         edges = {file.t for file in touched.files}
-        nodes = tuple(file for file in self.gone.files if file.t not in edges)
+        nodes = tuple(file for file in self.deletions.files if file.t not in edges)
         columns = {KEY: "id", ADDRESS: ADDRESS, SOURCE: SOURCE}
-        feeds = []
+        inputs = []
         for key, number in self._numbers.items():
             if number in edges:
-                named = Stored(touched.of(number).files + self.gone.of(number).files)
-                feeds += stored_feeds(f"going {number}", named, columns)
-                feeds += self.rows(f"rows {number}", key, {KEY: ID.column})
-        found = exchange(self.desk.spark, self.desk.site, feeds, _find_going, _FOUND)
-        kept = self.desk.store(found, parts=buckets_for(feeds)).get("gone", Stored())
-        self.gone = Stored(nodes + kept.files)
+                named = StoredRows(touched.of(number).files + self.deletions.of(number).files)
+                inputs += stored_inputs(f"going {number}", named, columns)
+                inputs += self.rows(f"rows {number}", key, {KEY: ID.column})
+        found = exchange(
+            self.context.spark, self.context.location, inputs, _find_going, _RESOLVED_DDL
+        )
+        kept = self.context.store(found, parts=buckets_for(inputs)).get("gone", StoredRows())
+        self.deletions = StoredRows(nodes + kept.files)
 
 
 # --- on executors: one bucket at a time ----------------------------------------------------------
@@ -316,12 +332,12 @@ def _find_going(_: GraphLocation, tables: Tables) -> Iterator[pa.RecordBatch]:
             yield from _found("gone", left, int(number))
 
 
-def _read_repeats(site: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
-    rows = unpack(site, key)
+def _read_repeats(location: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
+    rows = read_scratch(location, key)
     for t in pc.unique(rows.column("t")).to_pylist():
         found = rows.filter(pc.equal(rows.column("t"), t))
         columns = {"id": found.column("id"), "number": found.column("last")}
-        yield from fact_rows("repeat", t, found.num_rows, record=found.column(RECORD), **columns)
+        yield from finding_rows("repeat", t, found.num_rows, record=found.column(RECORD), **columns)
 
 
 def _without(rows: pa.Table, positions: np.ndarray) -> pa.Table:
@@ -331,7 +347,7 @@ def _without(rows: pa.Table, positions: np.ndarray) -> pa.Table:
 
 
 def _found(what: str, rows: pa.Table, number: int | None = None) -> Iterator[pa.RecordBatch]:
-    """Build rows in ``FOUND_SCHEMA``; without a column ``id``, the key is the id."""
+    """Build rows in ``RESOLVED_SCHEMA``; without a column ``id``, the key is the id."""
     if not rows.num_rows:
         return
     columns = {"id": rows.column(KEY)} | {name: rows.column(name) for name in rows.column_names}
@@ -342,7 +358,7 @@ def _found(what: str, rows: pa.Table, number: int | None = None) -> Iterator[pa.
         columns[field.name].cast(field.type)
         if field.name in columns
         else pa.nulls(rows.num_rows, field.type)
-        for field in FOUND_SCHEMA
+        for field in RESOLVED_SCHEMA
     ]
-    table = pa.Table.from_arrays(arrays, schema=FOUND_SCHEMA)
+    table = pa.Table.from_arrays(arrays, schema=RESOLVED_SCHEMA)
     yield from table.combine_chunks().to_batches()

@@ -133,8 +133,8 @@ def write_violations(directory: str, formatter: ViolationFormatter, found: list[
         for key in files:
             rows = read_scratch(formatter.location, key)
             for start in range(0, rows.num_rows, _ROWS_AT_ONCE):
-                told = rows.slice(start, _ROWS_AT_ONCE).to_pylist()
-                writer.write_table(_table([formatter.violation(row) for row in told]))
+                part = rows.slice(start, _ROWS_AT_ONCE).to_pylist()
+                writer.write_table(_table([formatter.violation(row) for row in part]))
     return str(path)
 
 

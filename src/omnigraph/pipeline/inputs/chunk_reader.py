@@ -25,15 +25,15 @@ from omnigraph.loading.tables import type_rows
 from omnigraph.pipeline.inputs.mapping import AT, BROKEN, DELETE
 from omnigraph.pipeline.inputs.splits import open_section
 from omnigraph.pipeline.scratch.row_chunks import (
+    CHUNK_BITS,
     LINE,
-    PIECE_BITS,
     RECORD,
     SCRATCH,
     RowChunk,
     TypeChunk,
     key_table,
-    pack,
     record_of,
+    write_scratch,
 )
 from omnigraph.pipeline.scratch.violation_rows import violation_table
 from omnigraph.runtime.ids import new_short_id
@@ -46,17 +46,17 @@ if TYPE_CHECKING:
     from omnigraph.pipeline.spark.graph_location import GraphLocation
     from omnigraph.runtime.limits import Limits
 
-__all__ = ["CHUNK_BYTES", "InputReading", "read_mapped", "read_rows", "read_split"]
+__all__ = ["CHUNK_BYTES", "ReadParameters", "read_mapped", "read_rows", "read_split"]
 
 # Bytes of typed rows per chunk; also about the size of a fragment.
 CHUNK_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
-class InputReading:
+class ReadParameters:
     """The parameters that every reading task needs."""
 
-    site: GraphLocation
+    location: GraphLocation
     job: str
     catalog: Catalog
     mode: Mode
@@ -68,12 +68,12 @@ class InputReading:
     checks: bool = True
 
 
-def read_split(reading: InputReading, split: Split) -> dict[str, Any]:
+def read_split(reading: ReadParameters, split: Split) -> dict[str, Any]:
     """Read the sections of a split into chunks; return their description."""
-    spill = Spill(reading, split.number)
+    spill = SpillingInput(reading, split.number)
     sections = []
     for section in split.sections:
-        source = open_section(section, reading.site.tables)
+        source = open_section(section, reading.location.tables)
         request = LoadRequest(
             source,
             reading.mode,
@@ -81,15 +81,15 @@ def read_split(reading: InputReading, split: Split) -> dict[str, Any]:
             format=section.format if section.parts is None else None,
             idempotency_key="" if reading.digest else None,
         )
-        before, headers = spill.count, len(spill.report.violations)
+        before, file_errors = spill.count, len(spill.report.violations)
         try:
             _, digest = collect(
-                request, reading.catalog, reading.limits, tables=reading.site.tables, into=spill
+                request, reading.catalog, reading.limits, tables=reading.location.tables, into=spill
             )
         finally:
             if hasattr(source, "close"):
                 source.close()
-        for at, wrong in enumerate(spill.report.violations[headers:], headers):
+        for at, wrong in enumerate(spill.report.violations[file_errors:], file_errors):
             spill.report.violations[at] = replace(wrong, file=section.file)
         sections.append(
             {
@@ -99,39 +99,39 @@ def read_split(reading: InputReading, split: Split) -> dict[str, Any]:
                 "digest": digest,
             }
         )
-    return {"split": split.number, "sections": sections, **spill.told()}
+    return {"split": split.number, "sections": sections, **spill.finish()}
 
 
 def read_rows(
-    reading: InputReading, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
+    reading: ReadParameters, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
 ) -> dict[str, Any]:
     """Read one partition of a data frame, whose columns are checked already."""
-    spill = Spill(reading, task)
+    spill = SpillingInput(reading, task)
     spill.name(entity)
     for batch in batches:
         spill.add(type_rows(entity, batch))
-    return {"split": task, "sections": [], **spill.told()}
+    return {"split": task, "sections": [], **spill.finish()}
 
 
 def read_mapped(
-    reading: InputReading, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
+    reading: ReadParameters, entity: EntityType, task: int, batches: Iterable[pa.RecordBatch]
 ) -> dict[str, Any]:
     """Read one partition of a mapped source, whose rows may delete or be unreadable."""
-    spill = Spill(reading, task)
+    spill = SpillingInput(reading, task)
     spill.name(entity)
     for batch in batches:
         spill.add(_parse_mapped(entity, batch))
-    return {"split": task, "sections": [], **spill.told()}
+    return {"split": task, "sections": [], **spill.finish()}
 
 
 def _parse_mapped(entity: EntityType, batch: pa.RecordBatch) -> Parsed:
     """Convert a batch to typed rows, deletions and violations; positions stand in for lines."""
     broken = batch.column(BROKEN).is_valid().to_numpy(zero_copy_only=False)
-    going = batch.column(DELETE).to_numpy(zero_copy_only=False).astype(bool) & ~broken
+    deleting_rows = batch.column(DELETE).to_numpy(zero_copy_only=False).astype(bool) & ~broken
     cells = pa.RecordBatch.from_arrays(
         [column.cast(pa.binary()) for column in batch.columns[:-3]], names=batch.schema.names[:-3]
     )
-    told = [
+    violations = [
         Violation(
             "record",
             "the record cannot be read",
@@ -141,25 +141,27 @@ def _parse_mapped(entity: EntityType, batch: pa.RecordBatch) -> Parsed:
         )
         for at in np.flatnonzero(broken)
     ]
-    kept, gone = (np.flatnonzero(mask) for mask in (~broken & ~going, going))
+    kept, deleted = (np.flatnonzero(mask) for mask in (~broken & ~deleting_rows, deleting_rows))
     rows = type_rows(entity, cells.take(pa.array(kept)), text=True)
-    ends = type_rows(entity, cells.take(pa.array(gone)), text=True)
-    for found, places in ((rows, kept), (ends, gone)):
-        told += [replace(one, record=int(places[one.record or 0])) for one in found.violations]
+    ends = type_rows(entity, cells.take(pa.array(deleted)), text=True)
+    for found, places in ((rows, kept), (ends, deleted)):
+        violations += [
+            replace(one, record=int(places[one.record or 0])) for one in found.violations
+        ]
     return Parsed(
         batch.num_rows,
         tuple(replace(each, records=kept[each.records]) for each in rows.batches),
         tuple(
-            Deletions(entity, each.rows.column(ID.column), gone[each.records])
+            Deletions(entity, each.rows.column(ID.column), deleted[each.records])
             for each in ends.batches
             if each.rows.num_rows
         ),
-        tuple(told),
+        tuple(violations),
         batch.column(AT).to_numpy(),
     )
 
 
-class Chunk(CollectedInput):
+class ChunkBuffer(CollectedInput):
     """A buffer of parsed records; it keeps every violation."""
 
     def __init__(self) -> None:
@@ -180,78 +182,78 @@ class Chunk(CollectedInput):
         return np.concatenate(found) if found else None
 
 
-class Spill(CollectedInput):
+class SpillingInput(CollectedInput):
     """A collector that writes parsed records to scratch files, chunk by chunk."""
 
-    def __init__(self, reading: InputReading, task: int) -> None:
+    def __init__(self, reading: ReadParameters, task: int) -> None:
         super().__init__(bytes_max=sys.maxsize)
         self._reading = reading
-        self._first_number = task << PIECE_BITS
+        self._first_number = task << CHUNK_BITS
         # A task may run twice, even concurrently: each attempt has its own file names.
         self._prefix = f"{SCRATCH}/{reading.job}/{new_short_id()}"
-        self._chunk = Chunk()
-        self._pieces: list[RowChunk] = []
+        self._buffer = ChunkBuffer()
+        self._chunks: list[RowChunk] = []
 
     def add(self, parsed: Parsed, place: RecordPosition = RecordPosition()) -> None:  # noqa: B008 - it is immutable
-        self._chunk.add(parsed, place)
+        self._buffer.add(parsed, place)
         self.count += parsed.count
-        for entity in self._chunk.entities.values():
+        for entity in self._buffer.entities.values():
             self.name(entity)
-        if self._chunk.bytes >= self._reading.chunk_bytes:
+        if self._buffer.bytes >= self._reading.chunk_bytes:
             self._flush()
 
-    def told(self) -> dict[str, Any]:
+    def finish(self) -> dict[str, Any]:
         """Write the remaining records and return the description of all chunks."""
-        if self._chunk.count:
+        if self._buffer.count:
             self._flush()
         return {
-            "pieces": [piece.to_json() for piece in self._pieces],
+            "chunks": [chunk.to_json() for chunk in self._chunks],
             "types": list(self.entities),
             # Errors of a whole file, whose records were not parsed.
-            "headers": [violation.to_json() for violation in self.report.violations],
+            "file_errors": [violation.to_json() for violation in self.report.violations],
         }
 
     def _flush(self) -> None:
-        chunk, number = self._chunk, self._first_number + len(self._pieces)
-        self._chunk = Chunk()
-        partial = bool(chunk.report)
-        lines = chunk.lines()
+        buffer, number = self._buffer, self._first_number + len(self._chunks)
+        self._buffer = ChunkBuffer()
+        partial = bool(buffer.report)
+        lines = buffer.lines()
         types = []
-        for entity in chunk.entities.values():
-            types += self._write_type(entity, chunk, number, lines)
-        chunk.report.place(chunk.place)
-        broken = violation_table(chunk.report.violations, number)
+        for entity in buffer.entities.values():
+            types += self._write_type(entity, buffer, number, lines)
+        buffer.report.place(buffer.place)
+        broken = violation_table(buffer.report.violations, number)
         key = None
         if broken.num_rows:
             key = f"{self._prefix}.{number}.violations"
-            pack(self._reading.site, key, broken)
-        self._pieces.append(
+            write_scratch(self._reading.location, key, broken)
+        self._chunks.append(
             RowChunk(
                 number,
-                chunk.count,
+                buffer.count,
                 tuple(types),
                 key,
-                tuple(sorted(chunk.report.counts.items())),
+                tuple(sorted(buffer.report.counts.items())),
                 tuple(broken.slice(0, VIOLATIONS_SHOWN_MAX).to_pylist()),
                 partial,
             )
         )
 
     def _write_type(
-        self, entity: EntityType, chunk: Chunk, number: int, lines: np.ndarray | None
+        self, entity: EntityType, buffer: ChunkBuffer, number: int, lines: np.ndarray | None
     ) -> list[TypeChunk]:
-        site, name = self._reading.site, f"{self._prefix}.{number}.{entity.id}"
+        location, name = self._reading.location, f"{self._prefix}.{number}.{entity.id}"
         found = []
-        rows, records, minted = chunk.rows(entity)
-        if UNNAMED in rows.column_names and (minted or self._reading.mode is not Mode.MERGE):
+        rows, records, generated = buffer.rows(entity)
+        if UNNAMED in rows.column_names and (generated or self._reading.mode is not Mode.MERGE):
             rows = rows.drop([UNNAMED])
         if rows.num_rows:
             if self._reading.checks:
                 change = TypeChange(entity, self._reading.mode, rows, records=records)
-                check_columns(change, chunk.report)
-            keys = _named(key_table(entity, rows), number, records, lines)
-            pack(site, f"{name}.keys", keys)
-            pack(site, f"{name}.rows", rows)
+                check_columns(change, buffer.report)
+            keys = _with_records(key_table(entity, rows), number, records, lines)
+            write_scratch(location, f"{name}.keys", keys)
+            write_scratch(location, f"{name}.rows", rows)
             found.append(
                 TypeChunk(
                     entity.id,
@@ -259,15 +261,15 @@ class Spill(CollectedInput):
                     rows.num_rows,
                     rows.nbytes,
                     f"{name}.rows",
-                    minted,
+                    generated,
                     is_partial=UNNAMED in rows.column_names,
                     lacks_required=_lacks_required(entity, rows),
                 )
             )
-        ids, deleting = chunk.deleted(entity)
+        ids, deleting = buffer.deleted(entity)
         if len(ids):
-            gone = _named(pa.table({"id": ids}), number, deleting, lines)
-            pack(site, f"{name}.deletes", gone)
+            deleted = _with_records(pa.table({"id": ids}), number, deleting, lines)
+            write_scratch(location, f"{name}.deletes", deleted)
             found.append(TypeChunk(entity.id, f"{name}.deletes", len(ids)))
         return found
 
@@ -282,7 +284,9 @@ def _lacks_required(entity: EntityType, rows: pa.Table) -> bool:
     )
 
 
-def _named(keys: pa.Table, piece: int, records: np.ndarray, lines: np.ndarray | None) -> pa.Table:
+def _with_records(
+    keys: pa.Table, chunk: int, records: np.ndarray, lines: np.ndarray | None
+) -> pa.Table:
     """Append record numbers, and lines where known, to keys. ``records`` count from 1."""
-    keys = keys.append_column(RECORD, pa.array(record_of(piece, records - 1)))
+    keys = keys.append_column(RECORD, pa.array(record_of(chunk, records - 1)))
     return keys if lines is None else keys.append_column(LINE, pa.array(lines[records - 1]))

@@ -87,21 +87,21 @@ class ReadInput:
         at = bisect_right([first for first, _ in self.locators], task) - 1
         return self.locators[at][1] if at >= 0 else None
 
-    def replacing(self, chunks: Mapping[tuple[int, TypeId], TypeChunk]) -> Material:
+    def replacing(self, files: Mapping[tuple[int, TypeId], TypeChunk]) -> ReadInput:
         """Return the same load with other files for some chunks of some types."""
-        if not chunks:
+        if not files:
             return self
-        pieces = tuple(
+        chunks = tuple(
             replace(
-                piece,
+                chunk,
                 types=tuple(
-                    part if part.rows is None else chunks.get((piece.number, part.type_id), part)
-                    for part in piece.types
+                    part if part.rows is None else files.get((chunk.number, part.type_id), part)
+                    for part in chunk.types
                 ),
             )
-            for piece in self.pieces
+            for chunk in self.chunks
         )
-        return replace(self, pieces=pieces)
+        return replace(self, chunks=chunks)
 
     def _of(self, type_id: TypeId, *, deletes: bool) -> list[tuple[int, TypeChunk]]:
         return [

@@ -2,7 +2,7 @@
 
 Others committed while the load was prepared. The files of a table show which of its rows differ,
 without reading the common ones. If no differing row concerns the load, the validation still holds,
-and the staged files still fit. If rows that the load replaces were added, deleted or moved, their
+and the staged files still fit. If rows that the load replaces were added, deleted or deltas, their
 addresses are corrected. Everything else needs a new validation.
 """
 
@@ -20,16 +20,16 @@ from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, TypeId
 from omnigraph.frozen import frozen
 from omnigraph.integrity.rules import Cardinality, Unique, rules_of
-from omnigraph.pipeline.checks.exchange_inputs import ADDRESS, IDENTITY, spelled
-from omnigraph.pipeline.checks.load_change import FOUND_SCHEMA, SOURCE, Incoming
-from omnigraph.pipeline.scratch.job_context import File, Stored
+from omnigraph.pipeline.checks.exchange_inputs import ADDRESS, IDENTITY, key_text
+from omnigraph.pipeline.checks.load_change import RESOLVED_SCHEMA, SOURCE, LoadChange
+from omnigraph.pipeline.scratch.job_context import ScratchFile, StoredRows
 from omnigraph.pipeline.scratch.row_chunks import (
     RECORD,
+    chunk_of,
     key_properties,
     key_table,
-    pack,
-    piece_of,
-    unpack,
+    read_scratch,
+    write_scratch,
 )
 from omnigraph.pipeline.spark.tasks import collect, map_tasks
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
@@ -47,11 +47,11 @@ __all__ = ["rebase"]
 
 # Above so many rows, a new validation is cheaper.
 _ROWS_MAX = 200_000
-_HITS = "what string, t int, id string, record bigint"
+_OVERLAPS_DDL = "what string, t int, id string, record bigint"
 
 
 @frozen
-class Moved:
+class TableDelta:
     """The rows of one table that only the older, and that only the newer version has."""
 
     before: pa.Table
@@ -69,7 +69,7 @@ class Moved:
 
 
 @frozen
-class Hit:
+class Overlap:
     """A record that the difference concerns, and the rule by which it does."""
 
     what: str
@@ -80,29 +80,35 @@ class Hit:
     @property
     def owner(self) -> tuple[int, int]:
         """Return the type number and the chunk of the record."""
-        return self.t, piece_of(self.record)[0]
+        return self.t, chunk_of(self.record)[0]
 
 
-def rebase(judged: Incoming, snapshot: Snapshot, reads: frozenset[TypeId]) -> Incoming | None:
+def rebase(
+    validated: LoadChange, snapshot: Snapshot, reads: frozenset[TypeId]
+) -> LoadChange | None:
     """Return the load on a later snapshot; None if it needs a new validation."""
-    material = judged.material
-    if judged.mode is Mode.OVERWRITE or any(material.deletes(key) for key in material.entities):
+    read_input = validated.read_input
+    if validated.mode is Mode.OVERWRITE or any(
+        read_input.deletes(key) for key in read_input.entities
+    ):
         return None
-    moved = _difference(judged.snapshot, snapshot, reads | frozenset(material.entities))
-    if moved is None:
+    deltas = _difference(validated.snapshot, snapshot, reads | frozenset(read_input.entities))
+    if deltas is None:
         return None
-    if judged.partial & moved.keys():
+    if validated.partial & deltas.keys():
         # Rows inherit values of the older version.
         return None
-    hits = _probe(judged, moved)
-    if any(hit.what != "id" for hit in hits):
+    overlaps = _find_overlaps(validated, deltas)
+    if any(overlap.what != "id" for overlap in overlaps):
         return None
-    located = _relocated(judged, moved, hits)
-    if judged.mode is Mode.APPEND and located.rows:
+    located = _relocate(validated, deltas, overlaps)
+    if validated.mode is Mode.APPEND and located.rows:
         return None
-    rebased = Incoming(judged.desk, material, snapshot, judged.mode, judged.rejected)
-    rebased.repeats, rebased.located = judged.repeats, located
-    rebased.partial = judged.partial
+    rebased = LoadChange(
+        validated.context, read_input, snapshot, validated.mode, validated.rejected
+    )
+    rebased.repeats, rebased.located = validated.repeats, located
+    rebased.partial = validated.partial
     return rebased
 
 
@@ -111,9 +117,9 @@ def rebase(judged: Incoming, snapshot: Snapshot, reads: frozenset[TypeId]) -> In
 
 def _difference(
     old: Snapshot, new: Snapshot, types: frozenset[TypeId]
-) -> dict[TypeId, Moved] | None:
+) -> dict[TypeId, TableDelta] | None:
     """Compute the difference of some tables between two snapshots; None if it is too large."""
-    found: dict[TypeId, Moved] = {}
+    found: dict[TypeId, TableDelta] = {}
     left = _ROWS_MAX
     for key in sorted(types):
         before, after = old.manifest.pins[key], new.manifest.pins[key]
@@ -124,7 +130,9 @@ def _difference(
         if left < 0:
             return None
         entity = new.catalog.types[key]
-        found[key] = Moved(_read(old.table(key), gone, entity), _read(new.table(key), came, entity))
+        found[key] = TableDelta(
+            _read(old.table(key), gone, entity), _read(new.table(key), came, entity)
+        )
     return found
 
 
@@ -160,7 +168,7 @@ class RebaseCheck:
 
 
 @dataclass(slots=True)
-class _Questions:
+class _OverlapChecks:
     """The checks on each type."""
 
     by_type: dict[TypeId, list[RebaseCheck]] = field(default_factory=dict)
@@ -170,73 +178,85 @@ class _Questions:
             self.by_type.setdefault(type_id, []).append(RebaseCheck(what, columns, texts))
 
 
-def _probe(judged: Incoming, moved: Mapping[TypeId, Moved]) -> list[Hit]:
+def _find_overlaps(validated: LoadChange, deltas: Mapping[TypeId, TableDelta]) -> list[Overlap]:
     """Run the checks on the records of the load."""
-    questions = _Questions()
-    for key, entity in judged.material.entities.items():
-        if judged.count(key):
-            _ask_about(questions, judged, entity, moved)
+    checks = _OverlapChecks()
+    for key, entity in validated.read_input.entities.items():
+        if validated.count(key):
+            _add_checks(checks, validated, entity, deltas)
     items = [
-        (judged.number(key), part.keys, judged.left_out(judged.number(key), piece), tuple(asked))
-        for key, asked in questions.by_type.items()
-        for piece, part in judged.material.rows(key)
+        (
+            validated.number(key),
+            part.keys,
+            validated.excluded(validated.number(key), chunk),
+            tuple(asked),
+        )
+        for key, asked in checks.by_type.items()
+        for chunk, part in validated.read_input.rows(key)
     ]
     if not items:
         return []
-    desk = judged.desk
-    found = collect(map_tasks(desk.spark, items, partial(_answer, desk.site), _HITS))
-    return [Hit(**row) for row in found.to_pylist()]
+    context = validated.context
+    found = collect(
+        map_tasks(context.spark, items, partial(_run_checks, context.location), _OVERLAPS_DDL)
+    )
+    return [Overlap(**row) for row in found.to_pylist()]
 
 
-def _ask_about(
-    questions: _Questions, judged: Incoming, entity: EntityType, moved: Mapping[TypeId, Moved]
+def _add_checks(
+    checks: _OverlapChecks,
+    validated: LoadChange,
+    entity: EntityType,
+    deltas: Mapping[TypeId, TableDelta],
 ) -> None:
-    own = moved.get(entity.id)
-    if own is not None and not judged.material.is_minted(entity.id):
-        questions.ask(entity.id, "id", (ID.column,), own.ids)
+    own = deltas.get(entity.id)
+    if own is not None and not validated.read_input.has_generated_ids(entity.id):
+        checks.ask(entity.id, "id", (ID.column,), own.ids)
     for rule in rules_of(entity):
         if isinstance(rule, Unique) and own is not None:
             members = tuple(member.column for member in rule.members)
-            questions.ask(entity.id, "unique", members, _spelled(own.after, members))
+            checks.ask(entity.id, "unique", members, _key_texts(own.after, members))
     if not isinstance(entity, EdgeType):
-        _ask_about_sources(questions, judged, entity.id, moved)
+        _add_source_checks(checks, validated, entity.id, deltas)
         return
     for end, node in ((SRC, entity.source), (DST, entity.target)):
-        if node in moved:
-            questions.ask(entity.id, "endpoint", (end.column,), moved[node].lost)
+        if node in deltas:
+            checks.ask(entity.id, "endpoint", (end.column,), deltas[node].lost)
     if own is not None and any(isinstance(rule, Cardinality) for rule in rules_of(entity)):
         sources = _texts(own.before, own.after, column=SRC.column)
-        questions.ask(entity.id, "cardinality", (SRC.column,), sources)
+        checks.ask(entity.id, "cardinality", (SRC.column,), sources)
 
 
-def _ask_about_sources(
-    questions: _Questions, judged: Incoming, node: TypeId, moved: Mapping[TypeId, Moved]
+def _add_source_checks(
+    checks: _OverlapChecks, validated: LoadChange, node: TypeId, deltas: Mapping[TypeId, TableDelta]
 ) -> None:
     """Check new nodes with a minimum number of edges, while others change such edges."""
-    for edge in judged.snapshot.catalog.edges:
-        if edge.source == node and edge.card_low > 0 and edge.id in moved:
-            sources = _texts(moved[edge.id].before, moved[edge.id].after, column=SRC.column)
-            questions.ask(node, "cardinality", (ID.column,), sources)
+    for edge in validated.snapshot.catalog.edges:
+        if edge.source == node and edge.card_low > 0 and edge.id in deltas:
+            sources = _texts(deltas[edge.id].before, deltas[edge.id].after, column=SRC.column)
+            checks.ask(node, "cardinality", (ID.column,), sources)
 
 
-def _answer(
-    site: GraphLocation, item: tuple[int, str, tuple[str, ...], tuple[RebaseCheck, ...]]
+def _run_checks(
+    location: GraphLocation, item: tuple[int, str, tuple[str, ...], tuple[RebaseCheck, ...]]
 ) -> Iterator[pa.RecordBatch]:
     """On an executor: return the records of one chunk that a check matches."""
-    t, key, left_out, questions = item
-    rows = unpack(site, key)
-    if left_out:
-        void = np.concatenate([unpack(site, file).column(RECORD).to_numpy() for file in left_out])
+    t, key, excluded, checks = item
+    rows = read_scratch(location, key)
+    if excluded:
+        void = np.concatenate(
+            [read_scratch(location, file).column(RECORD).to_numpy() for file in excluded]
+        )
         rows = rows.filter(pa.array(~np.isin(rows.column(RECORD).to_numpy(), void)))
-    for question in questions:
-        texts = spelled(rows, question.columns)
-        hits = rows.filter(pc.is_in(texts, value_set=question.texts, skip_nulls=True))
+    for check in checks:
+        texts = key_text(rows, check.columns)
+        overlaps = rows.filter(pc.is_in(texts, value_set=check.texts, skip_nulls=True))
         yield from pa.table(
             {
-                "what": pa.repeat(question.what, hits.num_rows),
-                "t": pa.repeat(pa.scalar(t, pa.int32()), hits.num_rows),
-                "id": hits.column(ID.column),
-                "record": hits.column(RECORD),
+                "what": pa.repeat(check.what, overlaps.num_rows),
+                "t": pa.repeat(pa.scalar(t, pa.int32()), overlaps.num_rows),
+                "id": overlaps.column(ID.column),
+                "record": overlaps.column(RECORD),
             }
         ).to_batches()
 
@@ -244,33 +264,38 @@ def _answer(
 # --- where replaced rows are now ---------------------------------------------------------------
 
 
-def _relocated(judged: Incoming, moved: Mapping[TypeId, Moved], hits: list[Hit]) -> Stored:
+def _relocate(
+    validated: LoadChange, deltas: Mapping[TypeId, TableDelta], overlaps: list[Overlap]
+) -> StoredRows:
     """Return the rows whose id exists, with their current addresses."""
-    if not hits:
-        return judged.located
-    by_type = {judged.number(key): found.after for key, found in moved.items()}
-    files = list(judged.located.files)
-    for t, piece in sorted({hit.owner for hit in hits}):
-        mine = [hit for hit in hits if hit.owner == (t, piece)]
-        old = [file for file in files if (file.t, file.piece) == (t, piece)]
+    if not overlaps:
+        return validated.located
+    by_type = {validated.number(key): found.after for key, found in deltas.items()}
+    files = list(validated.located.files)
+    for t, chunk in sorted({overlap.owner for overlap in overlaps}):
+        mine = [overlap for overlap in overlaps if overlap.owner == (t, chunk)]
+        old = [file for file in files if (file.t, file.chunk) == (t, chunk)]
         files = [file for file in files if file not in old]
-        rows = _corrected(judged, old, mine, t, by_type[t])
+        rows = _corrected(validated, old, mine, t, by_type[t])
         if rows.num_rows:
-            key = f"{judged.desk.scratch()}.{new_short_id()}"
-            pack(judged.desk.site, key, rows)
-            files.append(File(key, rows.num_rows, "located", t, piece))
-    return Stored(tuple(files))
+            key = f"{validated.context.scratch()}.{new_short_id()}"
+            write_scratch(validated.context.location, key, rows)
+            files.append(ScratchFile(key, rows.num_rows, "located", t, chunk))
+    return StoredRows(tuple(files))
 
 
 def _corrected(
-    judged: Incoming, old: list[File], hits: list[Hit], t: int, after: pa.Table
+    validated: LoadChange, old: list[ScratchFile], overlaps: list[Overlap], t: int, after: pa.Table
 ) -> pa.Table:
     rows = pa.concat_tables(
-        [FOUND_SCHEMA.empty_table(), *(unpack(judged.desk.site, file.key) for file in old)]
+        [
+            RESOLVED_SCHEMA.empty_table(),
+            *(read_scratch(validated.context.location, file.key) for file in old),
+        ]
     )
-    records = pa.array([hit.record for hit in hits], pa.int64())
+    records = pa.array([overlap.record for overlap in overlaps], pa.int64())
     rows = rows.filter(pc.invert(pc.is_in(rows.column(RECORD), value_set=records)))
-    ids = pa.array([hit.id for hit in hits], pa.string())
+    ids = pa.array([overlap.id for overlap in overlaps], pa.string())
     at = pc.index_in(ids, value_set=_texts(after, column=ID.column))
     here, places = at.is_valid(), after.take(at.drop_null())
     count = places.num_rows
@@ -287,7 +312,7 @@ def _corrected(
             SOURCE: source,
         }
     )
-    return pa.concat_tables([rows, fresh.cast(FOUND_SCHEMA)]).sort_by(RECORD)
+    return pa.concat_tables([rows, fresh.cast(RESOLVED_SCHEMA)]).sort_by(RECORD)
 
 
 def _texts(*tables: pa.Table, column: str) -> pa.Array:
@@ -295,5 +320,7 @@ def _texts(*tables: pa.Table, column: str) -> pa.Array:
     return pa.concat_arrays(chunks) if chunks else pa.array([], pa.string())
 
 
-def _spelled(rows: pa.Table, columns: tuple[str, ...]) -> pa.Array:
-    return pa.concat_arrays([pa.array([], pa.string()), *spelled(rows, columns).drop_null().chunks])
+def _key_texts(rows: pa.Table, columns: tuple[str, ...]) -> pa.Array:
+    return pa.concat_arrays(
+        [pa.array([], pa.string()), *key_text(rows, columns).drop_null().chunks]
+    )

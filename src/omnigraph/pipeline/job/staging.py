@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from omnigraph.frozen import frozen
 from omnigraph.integrity.unnamed import UNNAMED
-from omnigraph.pipeline.scratch.row_chunks import RECORD, unpack
+from omnigraph.pipeline.scratch.row_chunks import RECORD, read_scratch
 from omnigraph.pipeline.spark.tasks import decode_result, encode_result, map_tasks, run_tasks
 from omnigraph.ports.tables import Staged
 
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from omnigraph.pipeline.scratch.job_context import Stored
+    from omnigraph.pipeline.scratch.job_context import StoredRows
     from omnigraph.pipeline.scratch.row_chunks import TypeChunk
     from omnigraph.pipeline.spark.graph_location import GraphLocation
     from omnigraph.ports.tables import Pin
 
-__all__ = ["StagedBundle", "StagingSource", "bundle", "stage_bundles", "stage_hidden"]
+__all__ = ["StagedBundle", "StagingSource", "bundle", "stage_bundles", "stage_deletion_vectors"]
 
 # A fragment of this size is large enough to scan well and small enough to rewrite.
 _BUNDLE_ROWS_MAX = 1_048_576
 _BUNDLE_BYTES_MAX = 256 * 2**20
 _FRAGMENT_MASK = -(1 << 32)
-_HIDDEN = pa.schema([("t", pa.int32()), ("address", pa.int64())])
+_DELETED_ROWS = pa.schema([("t", pa.int32()), ("address", pa.int64())])
 
 
 @frozen
 class StagingSource:
     """The rows of one chunk, with the files that list existing and excluded records."""
 
-    piece: TypeChunk
+    chunk: TypeChunk
     located: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
 
 
 @frozen
@@ -62,10 +62,10 @@ def bundle(pin: Pin, sources: Iterable[StagingSource], *, overwrite: bool) -> li
     waiting: list[StagingSource] = []
     rows = size = 0
     for source in sources:
-        rows, size = rows + source.piece.count, size + source.piece.size
+        rows, size = rows + source.chunk.count, size + source.chunk.size
         if waiting and (rows > _BUNDLE_ROWS_MAX or size > _BUNDLE_BYTES_MAX):
             bundles.append(StagedBundle(pin, tuple(waiting), overwrite))
-            waiting, rows, size = [], source.piece.count, source.piece.size
+            waiting, rows, size = [], source.chunk.count, source.chunk.size
         waiting.append(source)
     if waiting:
         bundles.append(StagedBundle(pin, tuple(waiting), overwrite))
@@ -73,39 +73,41 @@ def bundle(pin: Pin, sources: Iterable[StagingSource], *, overwrite: bool) -> li
 
 
 def stage_bundles(
-    spark: SparkSession, site: GraphLocation, bundles: list[StagedBundle]
+    spark: SparkSession, location: GraphLocation, bundles: list[StagedBundle]
 ) -> dict[StagedBundle, Staged | None]:
     """Write the rows of bundles, one task each."""
     numbered = list(enumerate(bundles))
-    answers = run_tasks(spark, numbered, partial(_stage_bundle, site))
-    found = {answer["bundle"]: answer["staged"] for answer in answers}
+    results = run_tasks(spark, numbered, partial(_stage_bundle, location))
+    found = {result["bundle"]: result["staged"] for result in results}
     return {
         item: None if found[number] is None else Staged.from_json(found[number])
         for number, item in numbered
     }
 
 
-def stage_hidden(
-    spark: SparkSession, site: GraphLocation, pins: Mapping[int, Pin], going: Stored
+def stage_deletion_vectors(
+    spark: SparkSession, location: GraphLocation, pins: Mapping[int, Pin], going: StoredRows
 ) -> dict[int, list[Staged]]:
     """Stage deletion vectors for rows of the branch, by type."""
     keys = [file.key for file in going.files]
-    frame = map_tasks(spark, keys, partial(_read_addresses, site), "t int, address bigint")
+    frame = map_tasks(spark, keys, partial(_read_addresses, location), "t int, address bigint")
     fragment = frame["address"].bitwiseAND(_FRAGMENT_MASK)
     frame = frame.repartition("t", fragment)
     staged: dict[int, list[Staged]] = {}
-    for answer in decode_result(frame.mapInArrow(partial(_hide, site, pins), "told string")):
-        staged.setdefault(answer["t"], []).append(Staged.from_json(answer["staged"]))
+    for result in decode_result(
+        frame.mapInArrow(partial(_stage_deletions, location, pins), "result string")
+    ):
+        staged.setdefault(result["t"], []).append(Staged.from_json(result["staged"]))
     return staged
 
 
 # --- on executors ------------------------------------------------------------------------------
 
 
-def _stage_bundle(site: GraphLocation, item: tuple[int, StagedBundle]) -> dict[str, Any]:
+def _stage_bundle(location: GraphLocation, item: tuple[int, StagedBundle]) -> dict[str, Any]:
     number, wanted = item
-    table = site.tables.open(wanted.pin)
-    read = [_read(site, source) for source in wanted.sources]
+    table = location.tables.open(wanted.pin)
+    read = [_read(location, source) for source in wanted.sources]
     insert = pa.concat_tables([rows for rows, _, _ in read])
     staged: Staged | None
     if wanted.overwrite:
@@ -117,46 +119,46 @@ def _stage_bundle(site: GraphLocation, item: tuple[int, StagedBundle]) -> dict[s
     return {"bundle": number, "staged": None if staged is None else staged.to_json()}
 
 
-def _read(site: GraphLocation, source: StagingSource) -> tuple[pa.Table, pa.Table, np.ndarray]:
+def _read(location: GraphLocation, source: StagingSource) -> tuple[pa.Table, pa.Table, np.ndarray]:
     """Return the new rows of a chunk, its replacement rows, and the row ids that they replace."""
-    rows = unpack(site, source.piece.rows or "")
-    if source.piece.is_partial:
+    rows = read_scratch(location, source.chunk.rows or "")
+    if source.chunk.is_partial:
         # New rows: the defaults are in place of what they do not name.
         rows = rows.drop([UNNAMED])
     nothing = np.empty(0, np.uint64)
-    if not (source.located or source.left_out):
+    if not (source.located or source.excluded):
         return rows, rows.slice(0, 0), nothing
-    records = unpack(site, source.piece.keys).column(RECORD).to_numpy()
-    if source.left_out:
-        keep = ~np.isin(records, _column(site, source.left_out, RECORD))
+    records = read_scratch(location, source.chunk.keys).column(RECORD).to_numpy()
+    if source.excluded:
+        keep = ~np.isin(records, _column(location, source.excluded, RECORD))
         rows, records = rows.filter(pa.array(keep)), records[keep]
     if not source.located:
         return rows, rows.slice(0, 0), nothing
-    located = _column(site, source.located, RECORD)
+    located = _column(location, source.located, RECORD)
     # Both in record order, so that the n-th row replaces the n-th row id.
     order = np.argsort(located, kind="stable")
-    row_ids = _column(site, source.located, "row_id")[order].astype(np.uint64)
+    row_ids = _column(location, source.located, "row_id")[order].astype(np.uint64)
     exists = np.isin(records, located)
     ascending = np.argsort(records[exists], kind="stable")
     replaced = rows.filter(pa.array(exists)).take(pa.array(ascending))
     return rows.filter(pa.array(~exists)), replaced, row_ids
 
 
-def _column(site: GraphLocation, keys: tuple[str, ...], name: str) -> np.ndarray:
-    return np.concatenate([unpack(site, key).column(name).to_numpy() for key in keys])
+def _column(location: GraphLocation, keys: tuple[str, ...], name: str) -> np.ndarray:
+    return np.concatenate([read_scratch(location, key).column(name).to_numpy() for key in keys])
 
 
-def _read_addresses(site: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
-    yield from unpack(site, key).select(["t", "address"]).combine_chunks().to_batches()
+def _read_addresses(location: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
+    yield from read_scratch(location, key).select(["t", "address"]).combine_chunks().to_batches()
 
 
-def _hide(
-    site: GraphLocation, pins: Mapping[int, Pin], batches: Iterable[pa.RecordBatch]
+def _stage_deletions(
+    location: GraphLocation, pins: Mapping[int, Pin], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    rows = pa.Table.from_batches(batches, _HIDDEN)
+    rows = pa.Table.from_batches(batches, _DELETED_ROWS)
     types = rows.column("t").to_numpy()
     addresses = rows.column("address").to_numpy().astype(np.uint64)
     for t in np.unique(types).tolist():
-        staged = site.tables.open(pins[t]).stage_partition(delete=addresses[types == t])
+        staged = location.tables.open(pins[t]).stage_partition(delete=addresses[types == t])
         if staged is not None:
             yield encode_result({"t": t, "staged": staged.to_json()})

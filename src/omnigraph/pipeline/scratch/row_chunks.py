@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from omnigraph.pipeline.spark.graph_location import GraphLocation
 
 __all__ = [
+    "CHUNK_BITS",
     "LINE",
-    "PIECE_BITS",
     "PLACE_BITS",
     "RECORD",
     "SCRATCH",
     "RowChunk",
     "TypeChunk",
+    "chunk_of",
     "comparable_column",
+    "decode_key",
     "key_properties",
     "key_table",
-    "pack",
-    "piece_of",
-    "places_of",
+    "positions_of",
+    "read_scratch",
     "record_of",
-    "unpack",
-    "unspell_key",
+    "write_scratch",
 ]
 
 # Below the root of the graph: every process of a job reaches it on any storage.
@@ -49,7 +49,7 @@ RECORD = "record"
 LINE = "line"
 
 # A task numbers its own chunks; task and chunk number share the upper half of a record.
-PIECE_BITS = 13
+CHUNK_BITS = 13
 PLACE_BITS = 32
 
 
@@ -64,7 +64,7 @@ class TypeChunk:
     size: int = 0
     rows: str | None = None
     # Every id is generated.
-    minted: bool = False
+    generated: bool = False
     # Some row does not name every property; or not every required one.
     is_partial: bool = False
     lacks_required: bool = False
@@ -76,7 +76,7 @@ class TypeChunk:
             self.count,
             self.size,
             self.rows,
-            self.minted,
+            self.generated,
             self.is_partial,
             self.lacks_required,
         ]
@@ -128,17 +128,17 @@ class RowChunk:
 # --- records -----------------------------------------------------------------------------------
 
 
-def record_of(piece: int, places: np.ndarray) -> np.ndarray:
+def record_of(chunk: int, places: np.ndarray) -> np.ndarray:
     """Return record numbers for positions in a chunk, from 0."""
-    return places.astype(np.int64) + (piece << PLACE_BITS)
+    return places.astype(np.int64) + (chunk << PLACE_BITS)
 
 
-def places_of(records: np.ndarray) -> np.ndarray:
+def positions_of(records: np.ndarray) -> np.ndarray:
     """Return the positions of records in their chunks."""
     return records & ((1 << PLACE_BITS) - 1)
 
 
-def piece_of(record: int) -> tuple[int, int]:
+def chunk_of(record: int) -> tuple[int, int]:
     """Return the chunk of a record and its position there."""
     return record >> PLACE_BITS, record & ((1 << PLACE_BITS) - 1)
 
@@ -146,18 +146,18 @@ def piece_of(record: int) -> tuple[int, int]:
 # --- files -------------------------------------------------------------------------------------
 
 
-def pack(site: GraphLocation, key: str, rows: pa.Table) -> None:
+def write_scratch(location: GraphLocation, key: str, rows: pa.Table) -> None:
     """Write a table to a scratch file."""
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_file(sink, rows.schema, options=options) as writer:
         writer.write_table(rows)
-    site.objects.put(key, sink.getvalue().to_pybytes())
+    location.objects.put(key, sink.getvalue().to_pybytes())
 
 
-def unpack(site: GraphLocation, key: str) -> pa.Table:
+def read_scratch(location: GraphLocation, key: str) -> pa.Table:
     """Read a scratch file."""
-    return pa.ipc.open_file(pa.py_buffer(site.objects.get(key))).read_all()
+    return pa.ipc.open_file(pa.py_buffer(location.objects.get(key))).read_all()
 
 
 # --- keys --------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def comparable_column(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.Chunk
     return column
 
 
-def unspell_key(prop: Property, value: Any) -> Any:
+def decode_key(prop: Property, value: Any) -> Any:
     """Return the value of a property from its key column."""
     match prop.dtype:
         case ScalarType(scalar) if scalar in _AS_BITS and value is not None:
