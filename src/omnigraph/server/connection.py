@@ -51,6 +51,7 @@ class BoundedProtocol(HttpToolsProtocol):
     limits: ServerLimits
     flow: _Flow
     _waiting: asyncio.TimerHandle | None = None
+    _draining: asyncio.TimerHandle | None = None
     _refused = False
     # The response to a refused request, while requests before it are being answered.
     _refusal = b""
@@ -74,6 +75,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait_no_more()
+        self._watch_no_more()
         self._backlog = b""
         super().connection_lost(exc)
 
@@ -114,6 +116,50 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _is_done(self) -> bool:
         return self._refused or self.transport.is_closing()
+
+    # --- writing -------------------------------------------------------------------------------
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_writes()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self.transport.is_closing():
+            self._watch_no_more()
+
+    def eof_received(self) -> None:
+        # The transport closes itself after this, as soon as the client has taken what is left.
+        self._watch_writes()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        self._watch_writes()
+
+    def _watch_writes(self) -> None:
+        """Abort the connection if the client does not take what waits for it."""
+        if self._draining is None:
+            size = self.transport.get_write_buffer_size()
+            self._draining = self.loop.call_later(
+                self.limits.drain_seconds_max, self._require_progress, size
+            )
+
+    def _watch_no_more(self) -> None:
+        if self._draining is not None:
+            self._draining.cancel()
+            self._draining = None
+
+    def _require_progress(self, before: int) -> None:
+        """A response in memory must shrink, and neither stay nor trickle away."""
+        self._draining = None
+        least = int(self.limits.drain_seconds_max * self.limits.drain_bytes_per_second_min)
+        left = self.transport.get_write_buffer_size()
+        if not left:
+            return
+        if left > before - least:
+            self.transport.abort()
+        else:
+            self._watch_writes()
 
     # --- refusing ------------------------------------------------------------------------------
 
@@ -221,6 +267,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        if self.transport.is_closing():
+            self._watch_writes()
         if self._refused:
             if self._is_idle():
                 self._send_refusal()
@@ -270,6 +318,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _give_up(self) -> None:
         if not self.transport.is_closing():
             self.transport.close()
+            self._watch_writes()
 
 
 def _problem(status: int, reason: str, message: str, remedy: str) -> bytes:

@@ -31,6 +31,8 @@ class ServerLimits:
     body_bytes_per_second_min: int = 16 * _KIB
     # A client that receives nothing from a stream for this long is disconnected.
     drain_seconds_max: float = 60.0
+    # The minimum rate at which a client takes a response that waits in memory.
+    drain_bytes_per_second_min: int = 16 * _KIB
     # Concurrent writes of one actor, and the bytes that they hold.
     actor_writes_max: int = 16
     actor_bytes_max: int = 4 * 2**30

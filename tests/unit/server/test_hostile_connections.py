@@ -5,7 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import sys
+import time
 import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -182,6 +185,37 @@ def test_the_plain_chunked_coding_is_understood_in_every_case(open_server: httpx
         head += b"Transfer-Encoding:" + coding + b"\r\n\r\n"
         _, answer = exchange(open_server, [head + b"2\r\n{}\r\n0\r\n\r\n"])
         assert answer.startswith(b"HTTP/1.1 200 "), answer
+
+
+def established(client: httpx.Client) -> int:
+    """Connections that the server holds; the kernel takes over what it aborts."""
+    port = f":{client.base_url.port:04X}"
+    lines = Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    return sum(each.split()[1].endswith(port) and each.split()[3] == "01" for each in lines)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel lists connections")
+@pytest.mark.parametrize("count", [1, 40], ids=["one response", "pipelined responses"])
+@pytest.mark.parametrize("kept", [True, False], ids=["kept alive", "closed"])
+def test_a_client_that_does_not_read_is_given_up(serve: Serve, count: int, *, kept: bool) -> None:
+    limits = ServerLimits(drain_seconds_max=0.5, idle_connection_seconds=1)
+    client = serve(unauthenticated=True, limits=limits)
+    names = "".join(f'{{"type": "Person", "data": {{"name": "p{i}"}}}}\n' for i in range(500))
+    client.post(f"{G}/load/ndjson?mode=merge", content=names, headers=NDJSON).raise_for_status()
+    text = "query q() { match { $a: Person $b: Person } return { $a.name, $b.name } limit 200000 }"
+    body = json.dumps({"query": text}).encode()
+    head = b"POST /graphs/people/query HTTP/1.1\r\nHost: localhost\r\n"
+    if not kept:
+        head += b"Connection: close\r\n"
+    head += b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with socket.socket() as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.connect((client.base_url.host, client.base_url.port or 80))
+        line.sendall((head + body) * count)
+        deadline = time.monotonic() + 30
+        while established(client) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert established(client) == 0
 
 
 # --- compressed bodies -----------------------------------------------------------------------
