@@ -16,6 +16,7 @@
 - ``headers``: the headers of requests and responses.
 - ``admission``: limits the writes of one actor.
 - ``pools``: thread pools.
+- ``memory``: returns freed memory to the operating system.
 - ``request_stream``: streams a body to the engine.
 - ``response_stream``: streams a response from the engine.
 - ``operations``: declares the operations.

@@ -10,6 +10,7 @@ import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from omnigraph.server.memory import MemoryReturn
 from omnigraph.server.problems import HttpProblem
 
 if TYPE_CHECKING:
@@ -25,11 +26,14 @@ T = TypeVar("T")
 class Pool:
     """Threads with a bounded queue."""
 
-    def __init__(self, name: str, threads: int, limits: ServerLimits) -> None:
+    def __init__(
+        self, name: str, threads: int, limits: ServerLimits, note_start: Callable[[], None]
+    ) -> None:
         self.name = name
         self.threads = threads
         self._running: set[Future[Any]] = set()
         self._limits = limits
+        self._note_start = note_start
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
     @property
@@ -55,6 +59,7 @@ class Pool:
             ) from None
         self._running.add(running)
         running.add_done_callback(self._running.discard)
+        self._note_start()
         return asyncio.wrap_future(running)
 
     @property
@@ -79,10 +84,11 @@ class Pools:
     """The thread pools of a server."""
 
     def __init__(self, limits: ServerLimits) -> None:
-        self.reads = Pool("reads", limits.read_threads, limits)
-        self.writes = Pool("writes", limits.write_threads, limits)
-        self.loads = Pool("loads", limits.load_threads, limits)
-        self.streams = Pool("streams", limits.stream_threads, limits)
+        note = MemoryReturn(lambda: self.busy > 0).call_started
+        self.reads = Pool("reads", limits.read_threads, limits, note)
+        self.writes = Pool("writes", limits.write_threads, limits, note)
+        self.loads = Pool("loads", limits.load_threads, limits, note)
+        self.streams = Pool("streams", limits.stream_threads, limits, note)
 
     @property
     def all(self) -> tuple[Pool, ...]:
