@@ -1,1 +1,10 @@
-"""The ports' implementations: small objects, Lance tables, and what both need of a local disk."""
+"""Implementations of the ports.
+
+Modules in reading order:
+
+- ``lance``: tables.
+- ``objects``: small objects.
+- ``cedar``: evaluation of policies.
+- ``disk``: durability on a local disk.
+- ``remedies``: remedies for errors of a disk.
+"""

@@ -15,6 +15,7 @@ Modules in reading order:
 - ``source``: prints a catalog as ``.pg``.
 - ``reduce``: removes the types and properties that an actor may not read.
 - ``steps``: the steps of a migration plan.
+- ``backfill``: matches a backfill with the properties of a new schema.
 - ``diff``: plans the migration from one catalog to another.
 - ``diff_properties``: plans the changes of one property.
 - ``diff_rules``: plans the changes of constraints.

@@ -14,11 +14,11 @@
 - ``commands``: one module per verb.
 - ``stored``: runs stored queries of a server.
 - ``changes``: flags and output of changes, merges and conflicts.
-- ``picking``: the common part of ``revert`` and ``cherry-pick``.
+- ``single_commits``: applies a single commit, for ``revert`` and ``cherry-pick``.
 - ``shell``: the interactive shell.
-- ``checkup``: the checks of ``doctor``.
-- ``tidying``: maintenance after a write.
-- ``durable``: writes files atomically.
+- ``machine_checks``: the checks of ``doctor``.
+- ``background_maintenance``: a slice of maintenance after a write.
+- ``atomic_files``: writes files atomically and durably.
 - ``render``: formats tables, CSV and JSON.
 - ``commits``: formats commits.
 - ``commit_graph``: draws the commit graph.

@@ -3,7 +3,7 @@
 Modules in reading order:
 
 - ``markup``: escapes text.
-- ``rows``: renders rows as a table.
-- ``types``: renders node and edge types as a graph.
-- ``history``: renders the commit graph.
+- ``row_table``: renders rows as a table.
+- ``schema_graph``: renders node and edge types as a graph.
+- ``commit_graph``: renders the commit graph.
 """

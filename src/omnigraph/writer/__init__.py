@@ -1,7 +1,9 @@
-"""The write attempt: one path from a change to a commit, for every kind of writer.
+"""Transactions: one path from a change to a commit, for every kind of writer.
 
-``plan`` is what a writer hands over; ``attempt`` runs the phases in order: **capture** one view,
-let the writer compute, validate and **stage**, **arm** an intent, **advance** the tables, publish
-through ``versioning.publish``, **settle**. ``gates`` (threads) and ``lease`` (processes) only save
-wasted work; nothing correct depends on them.
+Nothing correct depends on locks and leases; they only save wasted work. Modules in reading order:
+
+- ``plan``: requests and prepared writes.
+- ``attempt``: runs the phases in order.
+- ``advance``: moves the tables to their new versions.
+- ``table_conflicts``: decides whether concurrent changes of a table conflict.
 """

@@ -1,7 +1,12 @@
 """Small objects: on a local disk, in memory, in a bucket.
 
-``uris`` understands what the user wrote and ``options`` what the environment adds; ``local`` is the
-adapter for disks, ``bucket`` the one for object stores.
+Modules in reading order:
+
+- ``uris``: the URIs that users write.
+- ``options``: endpoint and credentials of a bucket.
+- ``keys``: the valid keys of all adapters.
+- ``local``: files of a local directory.
+- ``bucket``: object stores, through obstore.
 """
 
 from __future__ import annotations

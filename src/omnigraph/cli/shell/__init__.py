@@ -3,5 +3,5 @@
 - ``prompt``: reads statements from a terminal or a pipe.
 - ``statements``: detects complete statements and commands.
 - ``session``: executes them.
-- ``words``: completes words.
+- ``completion``: completes words.
 """

@@ -2,8 +2,21 @@
 
 A module holds the rule's code and meaning, and functions that build its diagnostics: those called
 ``check…`` test an operand or a node and return None if it keeps the rule; the others describe a
-violation that their caller has found. ``rule`` is the class of the rules and ``suggestion`` the
-remedies that they share; ``search_operands`` has checks of several rules. ``RULES`` lists all.
+violation that their caller has found. ``RULES`` lists all. Modules by subject:
+
+- ``rule``, ``suggestion``: the class of the rules, and remedies that they share.
+- ``node_type``, ``edge_type``, ``edge_endpoint``, ``edge_variable``, ``binding_property``,
+  ``pattern_variable``, ``variable_type``, ``reference``, ``correlation``: patterns and variables.
+- ``hop_bounds``, ``undirected``, ``ambiguous_direction``: traversals.
+- ``literal_value``, ``list_items``, ``comparison``, ``condition``, ``nesting``, ``blob_value``,
+  ``shadowed_parameter``: expressions.
+- ``search_operands``, ``token_search``, ``text_ranking``, ``vector_search``, ``nearest_limit``,
+  ``rank_fusion``: search.
+- ``aggregate_operand``, ``aggregate_place``, ``alias``, ``repeated_column``, ``order_key``,
+  ``order_projection``, ``row_count``: results.
+- ``mutation_type``, ``mutation_property``, ``mutation_variable``, ``mutation_expression``,
+  ``required_value``, ``repeated_assignment``, ``empty_update``, ``endpoint_update``,
+  ``key_update``, ``keyed_replace``: mutations.
 """
 
 from __future__ import annotations

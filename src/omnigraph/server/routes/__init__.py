@@ -1,4 +1,15 @@
-"""The handlers of the operations, one module per resource; ``OPERATIONS`` lists all of them."""
+"""The handlers of the operations, one module per resource; ``OPERATIONS`` lists all of them.
+
+Modules in reading order:
+
+- ``server``: health, readiness, metrics, and the served graphs.
+- ``graph``: the status of a graph, and the datasets of a target.
+- ``query``, ``mutate``, ``stored``: queries, mutations and stored queries.
+- ``load``, ``export``, ``blob``: data.
+- ``schema``: the schema.
+- ``branches``, ``tags``, ``commits``, ``changes``: versions.
+- ``running``: running queries, exports and writes.
+"""
 
 from __future__ import annotations
 
