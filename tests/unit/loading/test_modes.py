@@ -176,6 +176,16 @@ def test_the_later_of_a_deletion_and_a_record_counts(stocked: Graph, tools: Any)
     assert [row["id"] for row in tools.content(stocked, "Note")] == ["x"]
 
 
+def test_a_node_that_is_deleted_and_described_again_keeps_its_edges(
+    stocked: Graph, tools: Any
+) -> None:
+    before = tools.content(stocked, "Knows", "Owns")
+    again = {"type": "Person", "data": {"name": "a"}}
+    result = stocked.load([{"delete": "Person", "id": "a"}, again], mode="merge")
+    assert result.deleted == 0
+    assert tools.content(stocked, "Knows", "Owns") == before
+
+
 def test_an_edge_that_is_written_anew_outlives_the_node_that_it_left(
     stocked: Graph, tools: Any
 ) -> None:

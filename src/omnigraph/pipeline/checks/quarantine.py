@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
+from omnigraph.integrity.unnamed import UNNAMED
 from omnigraph.pipeline.scratch.job_context import StoredRows
 from omnigraph.pipeline.scratch.row_chunks import RECORD, read_scratch
 from omnigraph.pipeline.scratch.violation_rows import VIOLATIONS, encode_value
@@ -150,6 +151,8 @@ def write_bad_records(directory: str, change: LoadChange) -> None:
                 continue
             records = read_scratch(location, part.keys).column(RECORD).to_numpy()
             rows = read_scratch(location, part.rows or "").filter(pa.array(np.isin(records, bad)))
+            if UNNAMED in rows.column_names:
+                rows = rows.drop([UNNAMED])
             names = {prop.column: prop.name for prop in entity.by_id.values()}
             rows = rows.rename_columns([names.get(name, name) for name in rows.column_names])
             writer = writer or pq.ParquetWriter(

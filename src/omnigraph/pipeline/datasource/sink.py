@@ -18,6 +18,7 @@ from omnigraph.api.names import MAIN
 from omnigraph.api.writes import LoadRequest, Mode, parse_mode
 from omnigraph.errors import GraphError, InvalidInput
 from omnigraph.graph.open import open_graph
+from omnigraph.integrity.unnamed import UNNAMED
 from omnigraph.integrity.violations import Report
 from omnigraph.loading.batches import Batch, CollectedInput, Parsed
 from omnigraph.loading.load import commit_load, find_base
@@ -136,9 +137,9 @@ class GraphWriter(DataSourceArrowWriter):
         collected.name(self._entity)
         for chunk in read_input.chunks:
             batches = [
-                Batch(self._entity, batch, places, part.generated)
+                Batch(self._entity, rows, places, part.generated, unnamed)
                 for part in chunk.types
-                for batch, places in self._batches(part)
+                for rows, places, unnamed in self._batches(part)
             ]
             collected.add(Parsed(chunk.records, tuple(batches)))
             shown = [to_violation(row) for row in chunk.shown]
@@ -151,11 +152,15 @@ class GraphWriter(DataSourceArrowWriter):
                 collected.report.add_many(rule, total, violations)
         return collected
 
-    def _batches(self, part: TypeChunk) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
+    def _batches(
+        self, part: TypeChunk
+    ) -> Iterator[tuple[pa.RecordBatch, np.ndarray, pa.Array | None]]:
         places = positions_of(read_scratch(self._location, part.keys).column(RECORD).to_numpy())
         start = 0
         for batch in read_scratch(self._location, part.rows or "").combine_chunks().to_batches():
-            yield batch, places[start : start + batch.num_rows]
+            unnamed = batch.column(UNNAMED) if part.is_partial else None
+            rows = batch.select([name for name in batch.schema.names if name != UNNAMED])
+            yield rows, places[start : start + batch.num_rows], unnamed
             start += batch.num_rows
 
     def _delete_scratch(self) -> None:
