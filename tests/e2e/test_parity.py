@@ -204,7 +204,8 @@ def told(answers: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
                 return [plain(item) for item in value]
             case str():
                 return ULID.sub(lambda m: names.setdefault(m[0], f"commit {len(names)}"), value)
-        return value
+            case _:
+                return value
 
     return [(name, plain(answer)) for name, answer in answers]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from omnigraph.api.graph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 SCHEMA = """
 node Person { name: String @key
@@ -35,7 +35,7 @@ def many(pytestconfig: pytest.Config) -> int:
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Graph:
+def graph(tmp_path: Path) -> EmbeddedGraph:
     return init_graph(tmp_path / "g.omni", SCHEMA, durability="process")
 
 
@@ -58,7 +58,7 @@ def person(name: str, **more: Any) -> dict[str, Any]:
     return {"type": "Person", "data": {"name": name, **more}}
 
 
-def names(graph: Graph, branch: str = "main", of: str = "Person") -> set[str]:
+def names(graph: EmbeddedGraph, branch: str = "main", of: str = "Person") -> set[str]:
     return set(ids_of(graph.engine, branch, of=of))
 
 
@@ -66,7 +66,7 @@ def failures(outcomes: list[Any]) -> list[Conflict]:
     return [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
 
 
-def test_many_writers_on_one_branch_all_get_through(graph: Graph, many: int) -> None:
+def test_many_writers_on_one_branch_all_get_through(graph: EmbeddedGraph, many: int) -> None:
     outcomes = at_once(many, lambda n: graph.load([person(f"p{n}")], mode="append"))
     assert failures(outcomes) == []
     assert names(graph) == {f"p{n}" for n in range(many)}
@@ -74,7 +74,9 @@ def test_many_writers_on_one_branch_all_get_through(graph: Graph, many: int) -> 
     require_whole(graph.engine)
 
 
-def test_many_branches_of_one_table_do_not_disturb_each_other(graph: Graph, many: int) -> None:
+def test_many_branches_of_one_table_do_not_disturb_each_other(
+    graph: EmbeddedGraph, many: int
+) -> None:
     graph.load([person("old")], mode="append")
     for n in range(many):
         graph.branches.create(f"b{n}")
@@ -86,7 +88,7 @@ def test_many_branches_of_one_table_do_not_disturb_each_other(graph: Graph, many
     require_whole(graph.engine)
 
 
-def test_writers_of_different_types_all_get_through(graph: Graph, many: int) -> None:
+def test_writers_of_different_types_all_get_through(graph: EmbeddedGraph, many: int) -> None:
     def write(n: int) -> Any:
         kind = ("Person", "Place")[n % 2]
         if n % 3:
@@ -99,7 +101,9 @@ def test_writers_of_different_types_all_get_through(graph: Graph, many: int) -> 
     assert names(graph, of="Place") == {str(n) for n in range(1, many, 2)}
 
 
-def test_of_many_strict_inserts_of_one_key_exactly_one_wins(graph: Graph, many: int) -> None:
+def test_of_many_strict_inserts_of_one_key_exactly_one_wins(
+    graph: EmbeddedGraph, many: int
+) -> None:
     outcomes = at_once(many, lambda n: graph.load([person("same", age=n)], mode="append"))
     lost = failures(outcomes)
     assert len(lost) == many - 1
@@ -110,7 +114,7 @@ def test_of_many_strict_inserts_of_one_key_exactly_one_wins(graph: Graph, many: 
 
 
 def test_of_many_upserts_of_one_key_the_last_commit_is_what_is_there(
-    graph: Graph, many: int
+    graph: EmbeddedGraph, many: int
 ) -> None:
     outcomes = at_once(many, lambda n: graph.load([person("same", age=n)], mode="merge"))
     assert failures(outcomes) == []
@@ -119,7 +123,7 @@ def test_of_many_upserts_of_one_key_the_last_commit_is_what_is_there(
     assert rows == [{"p.age": by_commit[graph.status().head]}]
 
 
-def test_updates_either_count_or_conflict(graph: Graph, many: int) -> None:
+def test_updates_either_count_or_conflict(graph: EmbeddedGraph, many: int) -> None:
     graph.load([person("counter", age=0)], mode="append")
     reads = "query q() { match { $p: Person } return { $p.age } }"
     write = 'query u($n: I32) { update Person set { age: $n } where name = "counter" }'
@@ -135,7 +139,7 @@ def test_updates_either_count_or_conflict(graph: Graph, many: int) -> None:
     assert graph.query(reads).rows() == [{"p.age": counted}]
 
 
-def test_repeated_requests_with_one_key_are_one_commit(graph: Graph, many: int) -> None:
+def test_repeated_requests_with_one_key_are_one_commit(graph: EmbeddedGraph, many: int) -> None:
     outcomes = at_once(
         many, lambda _: graph.load([person("x")], mode="append", idempotency_key="k")
     )
@@ -144,7 +148,7 @@ def test_repeated_requests_with_one_key_are_one_commit(graph: Graph, many: int) 
     assert len(graph.commits.list().commits) == 2
 
 
-def test_handles_of_one_process_are_like_one(graph: Graph, many: int) -> None:
+def test_handles_of_one_process_are_like_one(graph: EmbeddedGraph, many: int) -> None:
     handles = [open_graph(graph.uri) for _ in range(4)]
     outcomes = at_once(many, lambda n: handles[n % 4].load([person(f"p{n}")], mode="append"))
     assert failures(outcomes) == []
@@ -160,15 +164,15 @@ def test_writers_in_four_processes_all_get_through(
     each = 25 if pytestconfig.getoption("--whole") else 6
     with ProcessGroup() as crew:
         children = []
-        for child in range(4):
-            branch = "main" if shared else f"b{child}"
+        for number in range(4):
+            branch = "main" if shared else f"b{number}"
             steps = [
                 step("open"),
                 *(() if shared else (step("branch", name=branch),)),
                 step("wait"),
             ]
             steps += [
-                step("load", records=[person(f"{child}-{n}")], branch=branch) for n in range(each)
+                step("load", records=[person(f"{number}-{n}")], branch=branch) for n in range(each)
             ]
             children.append(crew.start(Script(str(path), tuple(steps))))
         for child in children:

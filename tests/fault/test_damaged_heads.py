@@ -72,18 +72,20 @@ def make(path: Path, durability: str) -> tuple[Engine, CommitId, CommitId]:
 
 def require_damaged(engine: Engine, branch: str = "dev") -> StorageFault:
     """Reading and writing the branch fail alike, and say what to do."""
-    for act in (
+    acts: list[Callable[[], object]] = [
         lambda: ids_of(engine, branch),
         lambda: add(engine, ["more"], branch=branch),
         lambda: history(engine, branch),
-    ):
+    ]
+    faults = []
+    for act in acts:
         with pytest.raises(StorageFault) as caught:
             act()
         assert caught.value.code == "branch.damaged"
         assert caught.value.details["branch"] == branch
         assert "copy" in (caught.value.remedy or "")
-        fault = caught.value
-    return fault
+        faults.append(caught.value)
+    return faults[-1]
 
 
 def quarantined(engine: Engine) -> int:

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from omnigraph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
     from omnigraph.pipeline.inputs.splits import Split
     from omnigraph.pipeline.spark.progress import Stage
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Graph:
+def graph(tmp_path: Path) -> EmbeddedGraph:
     return init_graph(tmp_path / "g.omni", SCHEMA, durability="process")
 
 
@@ -39,7 +39,7 @@ def people(count: int) -> bytes:
     return "".join(f"{person(number)}\n" for number in range(count)).encode()
 
 
-def require_untouched(graph: Graph) -> None:
+def require_untouched(graph: EmbeddedGraph) -> None:
     assert len(graph.commits.list().commits) == 1
     assert not graph.engine.root.objects.list("_scratch"), "scratch files are gone"
     assert not graph.recoveries.pending()
@@ -47,7 +47,7 @@ def require_untouched(graph: Graph) -> None:
 
 @pytest.mark.parametrize("damage", ["in the middle", "cut off"])
 def test_a_corrupt_gzip_is_named_and_nothing_is_written(
-    spark: SparkSession, graph: Graph, tmp_path: Path, damage: str
+    spark: SparkSession, graph: EmbeddedGraph, tmp_path: Path, damage: str
 ) -> None:
     (tmp_path / "good.ndjson").write_bytes(people(10))
     packed = bytearray(gzip.compress(people(50_000), 1))
@@ -63,7 +63,7 @@ def test_a_corrupt_gzip_is_named_and_nothing_is_written(
 
 
 def test_a_file_that_vanishes_is_named_and_nothing_is_written(
-    spark: SparkSession, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, graph: EmbeddedGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = [tmp_path / f"{number}.ndjson" for number in range(3)]
     for path in paths:
@@ -95,7 +95,7 @@ def test_one_bad_record_among_many_is_found_by_its_number(
 
 @pytest.mark.slow
 def test_an_unknown_type_in_record_3_141_592_is_found_by_its_number(
-    spark: SparkSession, graph: Graph, tmp_path: Path
+    spark: SparkSession, graph: EmbeddedGraph, tmp_path: Path
 ) -> None:
     bad, count = 3_141_592, 3_200_000
     with (tmp_path / "large.ndjson").open("w") as file:
@@ -110,7 +110,7 @@ def test_an_unknown_type_in_record_3_141_592_is_found_by_its_number(
 
 
 def test_others_commit_meanwhile_and_both_are_there(
-    spark: SparkSession, graph: Graph, tmp_path: Path
+    spark: SparkSession, graph: EmbeddedGraph, tmp_path: Path
 ) -> None:
     graph.load({"Person": [{"name": "p3", "age": 1}]}, mode="append")
     (tmp_path / "a.ndjson").write_bytes(people(100))
@@ -138,7 +138,7 @@ def test_others_commit_meanwhile_and_both_are_there(
 
 
 def test_a_conflict_that_others_made_is_told_and_nothing_is_written(
-    spark: SparkSession, graph: Graph, tmp_path: Path
+    spark: SparkSession, graph: EmbeddedGraph, tmp_path: Path
 ) -> None:
     (tmp_path / "a.ndjson").write_bytes(people(20))
 

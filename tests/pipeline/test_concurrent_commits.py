@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from omnigraph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
     from omnigraph.pipeline.spark.progress import Stage
 
 SCHEMA = """
@@ -112,7 +112,7 @@ def load_beside_a_writer(spark: SparkSession, place: Path, nodes: int, edges: in
     return list(loaded.stages)
 
 
-def require_all_there(graph: Graph, nodes: int, edges: int, written: int) -> None:
+def require_all_there(graph: EmbeddedGraph, nodes: int, edges: int, written: int) -> None:
     messages: list[str | None] = []
     wanted = CommitFilter()
     while True:
@@ -168,7 +168,7 @@ def test_whoever_looks_after_what_others_left_leaves_a_running_load_alone(
     require_whole(again.engine)
 
 
-def sums(graph: Graph) -> tuple[int, int]:
+def sums(graph: EmbeddedGraph) -> tuple[int, int]:
     """What a reader of the head finds in the files of both tables."""
     [ages] = graph.query("query q() { match { $p: Person } return { sum($p.age) as n } }")
     snapshot = graph.engine.snapshot("main")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from omnigraph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 PEOPLE = [
     {"name": f"p{n}", "age": n, "mail": f"{n}@x", "score": n / 7, "mood": "glad"} for n in range(9)
@@ -29,7 +29,7 @@ MENTIONS = [{"from": "n1", "to": "p3", "weight": 2**64 - 1}]
 
 
 @pytest.fixture(scope="module")
-def full(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+def full(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedGraph:
     graph = init_graph(tmp_path_factory.mktemp("full") / "g.omni", SCHEMA, durability="process")
     graph.load({"Person": PEOPLE[:4]}, mode="append")
     graph.tags.create("early")
@@ -41,7 +41,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Graph:
 @pytest.mark.parametrize("kind", ["parquet", "ndjson", "csv"])
 def test_an_export_loads_into_the_same_graph(
     spark: SparkSession,
-    full: Graph,
+    full: EmbeddedGraph,
     tmp_path: Path,
     kind: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -68,7 +68,9 @@ def test_an_export_loads_into_the_same_graph(
     assert contents(again) == contents(full)
 
 
-def test_any_target_and_some_types(spark: SparkSession, full: Graph, tmp_path: Path) -> None:
+def test_any_target_and_some_types(
+    spark: SparkSession, full: EmbeddedGraph, tmp_path: Path
+) -> None:
     done = pipeline.export(
         full.at("early"), tmp_path / "o", format="parquet", types=["Person"], spark=spark
     )
@@ -78,7 +80,9 @@ def test_any_target_and_some_types(spark: SparkSession, full: Graph, tmp_path: P
     assert sorted(row["name"] for row in frame.collect()) == ["p0", "p1", "p2", "p3"]
 
 
-def test_what_is_there_is_left_alone(spark: SparkSession, full: Graph, tmp_path: Path) -> None:
+def test_what_is_there_is_left_alone(
+    spark: SparkSession, full: EmbeddedGraph, tmp_path: Path
+) -> None:
     (tmp_path / "Person.csv").mkdir()
     with pytest.raises(AlreadyExists, match=r"Person\.csv exists"):
         pipeline.export(full, tmp_path, format="csv", types=["Person"], spark=spark)

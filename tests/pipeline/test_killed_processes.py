@@ -98,6 +98,8 @@ def run(graph: Graph, case: str, **environment: str) -> subprocess.CompletedProc
 
 def counts(graph: Graph) -> tuple[int, int]:
     status = graph.status()
+    assert status.nodes is not None
+    assert status.edges is not None
     return status.nodes, status.edges
 
 

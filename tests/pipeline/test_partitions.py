@@ -16,13 +16,13 @@ from omnigraph.pipeline.spark.columns import find_entity
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 PARTS, ROWS = 4, 10
 
 
 @pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+def graph(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedGraph:
     """Four parts of ten people each; ages are indexed, ranks are not."""
     schema = "node Person { name: String @key age: I64? @index rank: I64? }"
     place: Path = tmp_path_factory.mktemp("partitions") / "g.omni"
@@ -36,7 +36,9 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     return graph
 
 
-def planned(graph: Graph, where: str | None, columns: int | None = None) -> list[tuple[int, ...]]:
+def planned(
+    graph: EmbeddedGraph, where: str | None, columns: int | None = None
+) -> list[tuple[int, ...]]:
     snapshot = graph.engine.snapshot("main")
     entity = find_entity(snapshot.catalog, "Person")
     condition = None if where is None else parse_where(graph.engine, snapshot, entity, where)
@@ -60,7 +62,7 @@ def planned(graph: Graph, where: str | None, columns: int | None = None) -> list
     ],
 )
 def test_indexes_tell_which_parts_need_no_task(
-    graph: Graph, where: str | None, parts: list[int]
+    graph: EmbeddedGraph, where: str | None, parts: list[int]
 ) -> None:
     assert [place for group in planned(graph, where) for place in group] == parts
 
@@ -71,7 +73,7 @@ def test_neighbours_are_together_until_they_weigh_too_much() -> None:
 
 
 def test_small_parts_share_a_task_and_with_a_condition_more_do(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
+    graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(partitions, "_ROWS_PER_PARTITION", 2 * ROWS)
     monkeypatch.setattr(partitions, "_ROWS_LOOKED_THROUGH", 3 * ROWS)
@@ -85,7 +87,7 @@ def test_small_parts_share_a_task_and_with_a_condition_more_do(
 
 
 def test_a_condition_that_matches_much_is_left_to_the_tasks(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
+    graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(partitions, "_MATCHES_MAX", 3)
     assert planned(graph, "$it.age < 3") == [(0,)]

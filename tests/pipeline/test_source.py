@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from omnigraph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 SCHEMA = """
 node Person {
@@ -63,7 +63,7 @@ KNOWS = [{"from": f"p{n}", "to": f"p{n + 1}", "since": "2026-03-04"} for n in ra
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Graph:
+def source(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> EmbeddedGraph:
     """A graph with two commits of people, so that a table has two fragments."""
     graph = init_graph(tmp_path_factory.mktemp("source") / "g.omni", SCHEMA, durability="process")
     graph.load({"Person": PEOPLE[:12]}, mode="append")
@@ -73,7 +73,7 @@ def source(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Gra
     return graph
 
 
-def read(spark: SparkSession, graph: Graph, **options: str) -> DataFrame:
+def read(spark: SparkSession, graph: EmbeddedGraph, **options: str) -> DataFrame:
     return spark.read.format("omnigraph").options(**options).load(graph.uri)
 
 
@@ -81,7 +81,9 @@ def names(frame: DataFrame) -> list[str]:
     return sorted(row["name"] for row in frame.select("name").collect())
 
 
-def test_nodes_have_the_values_that_a_query_gives(spark: SparkSession, source: Graph) -> None:
+def test_nodes_have_the_values_that_a_query_gives(
+    spark: SparkSession, source: EmbeddedGraph
+) -> None:
     frame = read(spark, source, type="Person")
     assert dict(frame.dtypes) == {
         "id": "string",
@@ -104,7 +106,7 @@ def test_nodes_have_the_values_that_a_query_gives(spark: SparkSession, source: G
 
 
 @pytest.mark.usefixtures("as_users_have_it")
-def test_edges_say_where_they_begin_and_end(spark: SparkSession, source: Graph) -> None:
+def test_edges_say_where_they_begin_and_end(spark: SparkSession, source: EmbeddedGraph) -> None:
     frame = read(spark, source, type="Knows")
     assert frame.columns == ["id", "from", "to", "since"]
     assert {(row["from"], row["to"]) for row in frame.collect()} == {
@@ -112,14 +114,14 @@ def test_edges_say_where_they_begin_and_end(spark: SparkSession, source: Graph) 
     }
 
 
-def test_any_target_can_be_read(spark: SparkSession, source: Graph) -> None:
+def test_any_target_can_be_read(spark: SparkSession, source: EmbeddedGraph) -> None:
     assert read(spark, source, type="Person", at="early").count() == 12
     first = source.commits.list().commits[-1].id
     assert read(spark, source, type="Person", at=first).count() == 0
 
 
 def test_a_query_gives_its_rows_and_is_not_run_for_its_columns(
-    spark: SparkSession, source: Graph
+    spark: SparkSession, source: EmbeddedGraph
 ) -> None:
     query = """query older($age: I32) {
         match { $p: Person
@@ -138,7 +140,7 @@ def test_a_query_gives_its_rows_and_is_not_run_for_its_columns(
             read(spark, source, query=query, params=params).columns  # noqa: B018
 
 
-def test_only_the_chosen_columns_are_read(spark: SparkSession, source: Graph) -> None:
+def test_only_the_chosen_columns_are_read(spark: SparkSession, source: EmbeddedGraph) -> None:
     chosen = read(spark, source, type="Person", columns="age, name")
     assert chosen.columns == ["age", "name"]
     assert len(names(chosen)) == 20
@@ -168,7 +170,7 @@ CONDITIONS = {
 
 
 def test_a_condition_means_the_same_to_the_table_and_to_spark(
-    spark: SparkSession, source: Graph
+    spark: SparkSession, source: EmbeddedGraph
 ) -> None:
     frame = read(spark, source, type="Person").cache()
     for condition, sql in CONDITIONS.items():
@@ -192,7 +194,7 @@ def test_a_condition_means_the_same_to_the_table_and_to_spark(
     ],
 )
 def test_a_condition_that_a_table_cannot_answer_is_refused(
-    source: Graph, where: str, message: str
+    source: EmbeddedGraph, where: str, message: str
 ) -> None:
     snapshot = source.engine.snapshot("main")
     with pytest.raises(GraphError, match=message):
@@ -200,7 +202,9 @@ def test_a_condition_that_a_table_cannot_answer_is_refused(
 
 
 @pytest.mark.usefixtures("as_users_have_it")
-def test_one_frame_can_be_filtered_in_several_ways(spark: SparkSession, source: Graph) -> None:
+def test_one_frame_can_be_filtered_in_several_ways(
+    spark: SparkSession, source: EmbeddedGraph
+) -> None:
     frame = read(spark, source, type="Person")
     old, young = frame.where("age > 15"), frame.where("age < 3")
     assert (old.count(), young.count(), frame.count()) == (4, 2, 20)
@@ -246,11 +250,11 @@ def test_spark_keeps_pushed_filters_so_none_are_taken(spark: SparkSession) -> No
         spark.conf.unset("spark.sql.python.filterPushdown.enabled")
 
 
-def test_a_partition_is_some_fragments(spark: SparkSession, source: Graph) -> None:
+def test_a_partition_is_some_fragments(spark: SparkSession, source: EmbeddedGraph) -> None:
     assert read(spark, source, type="Person").rdd.getNumPartitions() == 1
 
 
-def test_a_view_can_be_declared_in_sql(spark: SparkSession, source: Graph) -> None:
+def test_a_view_can_be_declared_in_sql(spark: SparkSession, source: EmbeddedGraph) -> None:
     for name in ("Person", "Knows"):
         spark.sql(
             f"CREATE OR REPLACE TEMPORARY VIEW {name} USING omnigraph "
@@ -263,7 +267,7 @@ def test_a_view_can_be_declared_in_sql(spark: SparkSession, source: Graph) -> No
 
 
 def test_of_a_table_in_its_catalog_spark_forgets_the_options(
-    spark: SparkSession, source: Graph
+    spark: SparkSession, source: EmbeddedGraph
 ) -> None:
     spark.sql(f"CREATE TABLE people USING omnigraph OPTIONS (graph '{source.uri}', type 'Person')")
     try:
@@ -273,7 +277,7 @@ def test_of_a_table_in_its_catalog_spark_forgets_the_options(
         spark.sql("DROP TABLE people")
 
 
-def test_secrets_stand_in_no_plan(spark: SparkSession, source: Graph) -> None:
+def test_secrets_stand_in_no_plan(spark: SparkSession, source: EmbeddedGraph) -> None:
     frame = read(spark, source, type="Person")
     execution = frame._jdf.queryExecution()
     assert SECRET not in execution.toString()
@@ -291,7 +295,7 @@ def test_secrets_stand_in_no_plan(spark: SparkSession, source: Graph) -> None:
     ],
 )
 def test_a_wrong_option_is_told_before_anything_runs(
-    spark: SparkSession, source: Graph, options: dict[str, str], message: str
+    spark: SparkSession, source: EmbeddedGraph, options: dict[str, str], message: str
 ) -> None:
     with pytest.raises(PySparkException, match=f"(?is){message}"):
         read(spark, source, **options).columns  # noqa: B018
@@ -301,7 +305,7 @@ def test_a_wrong_option_is_told_before_anything_runs(
 
 
 @pytest.fixture
-def target(tmp_path: Path, source: Graph) -> Graph:
+def target(tmp_path: Path, source: EmbeddedGraph) -> EmbeddedGraph:
     graph = init_graph(tmp_path / "g.omni", SCHEMA, durability="process")
     graph.load({"Person": [{"name": "ann", "age": 1}, {"name": "ben", "age": 2}]}, mode="append")
     return graph
@@ -311,7 +315,7 @@ def people(spark: SparkSession, *rows: tuple[str, int | None]) -> DataFrame:
     return spark.createDataFrame(list(rows), "name string, age int")
 
 
-def ages(graph: Graph) -> dict[str, int | None]:
+def ages(graph: EmbeddedGraph) -> dict[str, int | None]:
     found = graph.query(
         "query q() { match { $p: Person } return { $p.name as name, $p.age as age } }"
     )
@@ -319,7 +323,7 @@ def ages(graph: Graph) -> dict[str, int | None]:
 
 
 def test_writing_appends_merges_or_overwrites_in_one_commit(
-    spark: SparkSession, target: Graph
+    spark: SparkSession, target: EmbeddedGraph
 ) -> None:
     def write(frame: DataFrame, save: str, **options: str) -> None:
         writer = frame.write.format("omnigraph").mode(save).option("type", "Person")
@@ -338,7 +342,9 @@ def test_writing_appends_merges_or_overwrites_in_one_commit(
     assert not target.engine.root.objects.list("_scratch"), "scratch files are gone"
 
 
-def test_writing_what_breaks_a_rule_changes_nothing(spark: SparkSession, target: Graph) -> None:
+def test_writing_what_breaks_a_rule_changes_nothing(
+    spark: SparkSession, target: EmbeddedGraph
+) -> None:
     head = target.commits.list().commits[0].id
 
     def write(frame: DataFrame, **options: str) -> None:
@@ -364,7 +370,7 @@ def test_writing_what_breaks_a_rule_changes_nothing(spark: SparkSession, target:
     assert not target.engine.root.objects.list("_scratch")
 
 
-def test_a_condition_on_the_head_is_kept(spark: SparkSession, target: Graph) -> None:
+def test_a_condition_on_the_head_is_kept(spark: SparkSession, target: EmbeddedGraph) -> None:
     old = target.commits.list().commits[0].id
     target.load({"Person": [{"name": "cat"}]}, mode="append")
     with pytest.raises(PySparkException, match="commit"):
@@ -377,7 +383,7 @@ def test_a_condition_on_the_head_is_kept(spark: SparkSession, target: Graph) -> 
 
 
 def test_a_misspelled_option_is_refused_and_a_foreign_one_is_not(
-    spark: SparkSession, source: Graph
+    spark: SparkSession, source: EmbeddedGraph
 ) -> None:
     read = spark.read.format("omnigraph").options(type="Person")
     with pytest.raises(PySparkException, match="there is no option 'wher'"):

@@ -76,7 +76,7 @@ RELAXED = settings(
 def play(engine: Engine, steps: list[tuple[str, Any]]) -> list[str]:
     """Write a history; all its commits."""
     branch_off(engine, "side")
-    made = [engine.snapshot().commit_id]
+    made: list[str] = [engine.snapshot().commit_id]
     for branch, (put, dropped, linked) in steps:
         if branch == "merge":
             choices = parse_choices("theirs", None)

@@ -93,7 +93,7 @@ def broken(row: dict[str, Any]) -> set[tuple[str, str]]:
 @given(st.lists(ROWS, max_size=8), st.integers(1, 3))
 def test_a_column_is_judged_like_its_values(rows: list[dict[str, Any]], chunks: int) -> None:
     by_name = {prop.name: prop.id for prop in ENTITY.properties}
-    typed = [
+    typed: list[dict[str, Any]] = [
         {ID.id: str(n), **{by_name[name]: value for name, value in row.items()}}
         for n, row in enumerate(rows)
     ]

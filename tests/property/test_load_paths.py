@@ -143,7 +143,9 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
         members = list(dict.fromkeys(["slug", *members]))
     elif name in {"Day", "Pair"}:
         members = list(PROPERTIES[name])
-    data = {member: draw(PROPERTIES[name][member]) for member in members}
+    data: dict[str, Any] = {}
+    for member in members:
+        data[member] = draw(PROPERTIES[name][member])
     record: dict[str, Any] = {"edge" if name in EDGES else "type": name}
     if name in EDGES:
         ends = draw(st.sampled_from([ids, ids, st.integers(-5, 5)]))
@@ -152,7 +154,7 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
         record["id"] = draw(ids)
     if draw(st.integers(0, 25)) == 0:
         data["id"] = draw(ids)
-    if data or draw(st.booleans()):
+    if len(data) > 0 or draw(st.booleans()):
         record["data"] = data
     shuffled = draw(st.sampled_from([False, False, False, True]))
     return dict(draw(st.permutations(list(record.items())))) if shuffled else record

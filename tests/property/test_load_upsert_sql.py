@@ -82,6 +82,11 @@ def source_of(kind: str, rows: list[dict[str, Any]]) -> Any:
             cells = [",".join(cell(row[name]) for name in rows[0]) for row in rows]
             lines = [",".join(rows[0]), *cells]
             return "\n".join([*lines, ""]).encode()
+        case _:
+            return _binary(kind, rows)
+
+
+def _binary(kind: str, rows: list[dict[str, Any]]) -> Any:
     table = pa.table({name: pa.array([r[name] for r in rows], TYPES[name]) for name in rows[0]})
     if kind == "table":
         return table
@@ -145,8 +150,8 @@ def test_loads_do_what_sql_does(
             if mode == "merge" and names_late(rows):
                 continue
             expected = load_in_sql(db, mode, rows)
-            flat = {} if kind in ("ndjson", "array", "records") else {"type": "T"}
-            form = {"format": "csv"} if kind == "csv" else {}
+            flat: dict[str, Any] = {} if kind in ("ndjson", "array", "records") else {"type": "T"}
+            form: dict[str, Any] = {"format": "csv"} if kind == "csv" else {}
             try:
                 graph.load(source_of(kind, rows), mode=mode, **flat, **form)
                 done = True

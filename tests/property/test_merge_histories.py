@@ -136,7 +136,8 @@ def read(op: Op) -> tuple[str, str, dict[str, Any] | None]:
             return "LivesIn", spelled(source, target), {"from": source, "to": target, **values}
         case ("drop", kind, key):
             return kind, key, None
-    raise AssertionError(op)
+        case _:
+            raise AssertionError(op)
 
 
 # --- the model -----------------------------------------------------------------------------------
@@ -194,13 +195,15 @@ def broken_rules(state: State) -> Iterator[tuple[str, str, str]]:
 
 def told_by(engine: Engine, source: str, target: str) -> set[tuple[str, str, str]]:
     preview = merge_branches(engine, MergeRequest(source, target, preview=True))
-    found = set()
+    found: set[tuple[str, str, str]] = set()
     for conflict in preview.conflicts:
         if conflict.kind == "unique_violation":
             # The model names both, whoever is said to have come first.
-            found |= {("unique_violation", "Person", who) for who in (conflict.id, conflict.other)}
+            found |= {
+                ("unique_violation", "Person", who or "") for who in (conflict.id, conflict.other)
+            }
         else:
-            who = conflict.id if conflict.id is not None else conflict.other
+            who = conflict.id if conflict.id is not None else conflict.other or ""
             found.add((conflict.kind.value, conflict.entity.name, who))
     return found
 

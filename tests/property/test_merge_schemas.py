@@ -133,7 +133,7 @@ class Data:
         }
 
 
-PEOPLE = {
+PEOPLE: dict[str, dict[str, Any]] = {
     "ada": {"name": "ada", "age": 36, "city": "rome", "mood": "good", "mail": "a@x"},
     "bob": {"name": "bob", "age": 20, "note": "old"},
     "cyd": {"name": "cyd", "city": "oslo"},

@@ -68,7 +68,9 @@ def test_any_pass_may_be_left_out(graph: RandomGraph, ir: ReadIR, left_out: set[
 def test_wrong_statistics_make_no_wrong_answers(
     graph: RandomGraph, ir: ReadIR, most: int, least: int
 ) -> None:
-    counts = {type_id: most if place % 2 else least for place, type_id in enumerate(CATALOG.types)}
+    counts: dict[str, int] = {
+        type_id: most if place % 2 else least for place, type_id in enumerate(CATALOG.types)
+    }
     question(graph, ir).require_agreement(plan_read(ir, PlannerStatistics(CATALOG, counts)))
 
 

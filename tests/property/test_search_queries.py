@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from omnigraph.api.graph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 SCHEMA = """
 node Doc {
@@ -121,7 +121,7 @@ def records(docs: list[Any], links: list[tuple[int, int]], prefix: str) -> list[
     return found
 
 
-def answers(graph: Graph, text: str, params: dict[str, Any], target: str, mode: str) -> Any:
+def answers(graph: EmbeddedGraph, text: str, params: dict[str, Any], target: str, mode: str) -> Any:
     request = QueryRequest(text, params, target=target, traversal=mode or None)
     try:
         return run_query(graph.engine, request).rows()
@@ -129,11 +129,11 @@ def answers(graph: Graph, text: str, params: dict[str, Any], target: str, mode: 
         return error.code
 
 
-def defined(graph: Graph, text: str, params: dict[str, Any], target: str) -> Any:
+def defined(graph: EmbeddedGraph, text: str, params: dict[str, Any], target: str) -> Any:
     return question_of(graph.engine, QueryRequest(text, params, target=target)).by_reference()[1]
 
 
-def check(graph: Graph, chosen: list[str], params: dict[str, Any], target: str) -> None:
+def check(graph: EmbeddedGraph, chosen: list[str], params: dict[str, Any], target: str) -> None:
     for text in chosen:
         expected = defined(graph, text, params, target)
         for mode in ("csr", "indexed"):

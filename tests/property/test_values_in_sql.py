@@ -327,7 +327,10 @@ def test_order_is_that_of_sql_with_nulls_first_ascending(name: str, descending: 
 
 @pytest.mark.parametrize("name", [*sorted(VALUES), "marks", "names"])
 def test_distinct_values_are_those_of_sql(name: str) -> None:
-    lists = {"marks": [None, [], [1], [1, 2], [1], []], "names": [None, ["a"], ["a"], ["A"], []]}
+    lists: dict[str, list[Any]] = {
+        "marks": [None, [], [1], [1, 2], [1], []],
+        "names": [None, ["a"], ["a"], ["A"], []],
+    }
     values = [*lists.get(name, VALUES.get(name, [])) * 2]
     table = table_of([{name: value} for value in values])
     found = [value for (value,) in evaluate(table, read([ref(name)], distinct=True))]

@@ -157,8 +157,10 @@ def test_nothing_can_be_set_or_deleted_and_nothing_added() -> None:
 def test_values_are_equal_by_class_and_fields() -> None:
     assert Point(1, 2) == Point(1.0, 2.0)
     assert Point(1, 2) != Point(1, 3)
-    assert One(1) != Other(1)
-    assert Point(1) != Standard(1)
+    one: object = One(1)
+    assert one != Other(1)
+    point: object = Point(1)
+    assert point != Standard(1)
     assert Empty() == Empty()
     assert {Point(1): "a"}[Point(1)] == "a"
     assert hash(Empty()) == hash(Empty())
@@ -184,11 +186,13 @@ def test_it_is_printed_like_a_dataclass() -> None:
 
 
 def test_dataclass_functions_know_it() -> None:
-    assert dataclasses.is_dataclass(Point)
+    known = dataclasses.is_dataclass(Point)
+    assert known
     assert [(each.name, each.type) for each in fields(Point)] == [
         (each.name, each.type) for each in fields(Standard)
     ]
-    assert replace(Point(1, 2), x=5) == Point(5, 2)
+    point: Any = Point(1, 2)
+    assert replace(point, x=5) == Point(5, 2)
     assert asdict(Box(Point(1))) == {"content": {"x": 1, "y": 0.0, "tags": ()}}
     with pytest.raises(TypeError):
         replace(Point(1), who=2)  # type: ignore[call-arg]
@@ -211,7 +215,7 @@ def test_it_survives_pickling_and_copying(value: object) -> None:
 
 def test_it_inherits_fields_slots_and_methods() -> None:
     assert Deep(10, 2, ("a",), 3).far
-    assert Deep.__slots__ == ("z",)
+    assert vars(Deep)["__slots__"] == ("z",)
     assert isinstance(Deep(1), Point)
     assert Deep(1) != Point(1)
 

@@ -17,7 +17,7 @@ from omnigraph.notebook.row_table import html_table
 from omnigraph.notebook.schema_graph import Arrow, Box, draw_types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from omnigraph import Graph
 
@@ -177,11 +177,12 @@ def test_entities_come_as_arrow_tables(graph: Graph) -> None:
     assert knows.select(["src", "dst", "since"]).to_pylist() == [
         {"src": "Ada <b>", "dst": "Charles", "since": 1833}
     ]
-    for ask in (
+    asks: list[Callable[[], object]] = [
         lambda: graph.nodes("Knows"),
         lambda: graph.edges("Person"),
         lambda: graph.nodes("X"),
-    ):
+    ]
+    for ask in asks:
         with pytest.raises(NotFound, match="the schema has no"):
             ask()
 

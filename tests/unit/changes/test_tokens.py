@@ -19,6 +19,7 @@ from omnigraph.changes.tokens import (
 )
 from omnigraph.errors import InvalidInput
 
+NO_TYPE: dict[str, Any] = {"type_id": None}
 CURSOR = FeedCursor("graph", "line", "scope", "commit")
 PAGE = FeedToken("graph", "line", "scope", None, "cut", 3, ChangePosition(True, "t", 12))
 COMMIT = CommitToken("graph", "commit", "scope", ChangePosition(False, "t", 0))
@@ -52,21 +53,22 @@ def test_a_changed_token_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(
-    "forged",
+    ("token", "forged"),
     [
-        replace(CURSOR, commit=None),
-        replace(CURSOR, scope=["scope"]),
-        replace(PAGE, commits="many"),
-        replace(PAGE, commits=-1),
-        replace(PAGE, cut=5),
-        replace(PAGE, after=ChangePosition(True, "t", -1)),
-        replace(COMMIT, after=ChangePosition(False, "t", 10**30)),
-        replace(COMMIT, after=ChangePosition(False, None, 0)),
+        (CURSOR, {"commit": None}),
+        (CURSOR, {"scope": ["scope"]}),
+        (PAGE, {"commits": "many"}),
+        (PAGE, {"commits": -1}),
+        (PAGE, {"cut": 5}),
+        (PAGE, {"after": ChangePosition(True, "t", -1)}),
+        (COMMIT, {"after": ChangePosition(False, "t", 10**30)}),
+        (COMMIT, {"after": replace(ChangePosition(False, "", 0), **NO_TYPE)}),
     ],
 )
-def test_a_token_that_somebody_made_up_is_rejected(forged: Any) -> None:
+def test_a_token_that_somebody_made_up_is_rejected(token: Any, forged: dict[str, Any]) -> None:
+    forged_token = replace(token, **forged)
     with pytest.raises(InvalidInput, match="it is incomplete"):
-        type(forged).decode(forged.encode())
+        type(token).decode(forged_token.encode())
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from omnigraph.client import connect, connect_async
 from omnigraph.runtime.budget import Budget
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from omnigraph.api.graph import Graph
@@ -365,12 +366,13 @@ def test_a_closed_connection_is_of_no_use(url: str) -> None:
 
 
 def test_what_a_server_does_not_offer_is_said(remote: RemoteGraph) -> None:
-    for call in (
+    calls: list[Callable[[], object]] = [
         remote.refresh,
         remote.indexes,
         remote.recoveries.list,
         lambda: remote.mutate(ADD, {"name": "x", "born": None}, actor="bob"),
-    ):
+    ]
+    for call in calls:
         with pytest.raises((errors.Unsupported, errors.InvalidInput)):
             call()
 

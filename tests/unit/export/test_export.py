@@ -17,7 +17,8 @@ from omnigraph.graph.open import init_graph
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.api.graph import Graph, GraphAt
+    from omnigraph.graph.at import EmbeddedGraphAt
+    from omnigraph.graph.facade import EmbeddedGraph
 
 SCHEMA = """
 node Person {
@@ -81,22 +82,22 @@ TYPES = ("Person", "Note", "Pair", "Knows", "Owns", "Links")
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Graph:
+def graph(tmp_path: Path) -> EmbeddedGraph:
     graph = init_graph(tmp_path / "g.omni", SCHEMA, durability="process")
     graph.load(RECORDS, mode="append")
     return graph
 
 
-def rows(graph: GraphAt) -> dict[str, Any]:
+def rows(graph: EmbeddedGraphAt) -> dict[str, Any]:
     """Every table, ids included."""
-    snapshot = graph._engine.snapshot()
+    snapshot = graph.engine.snapshot()
     return {
         entity.name: snapshot.table(entity.id).scan().to_pylist()
         for entity in snapshot.catalog.types.values()
     }
 
 
-def test_json_lines_load_into_the_same_graph(graph: Graph, tmp_path: Path) -> None:
+def test_json_lines_load_into_the_same_graph(graph: EmbeddedGraph, tmp_path: Path) -> None:
     out = io.BytesIO()
     result = graph.export(out)
     copy = init_graph(tmp_path / "copy.omni", graph.schema, durability="process")
@@ -120,7 +121,7 @@ def test_json_lines_load_into_the_same_graph(graph: Graph, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
-def test_tables_load_into_the_same_graph(graph: Graph, tmp_path: Path, kind: str) -> None:
+def test_tables_load_into_the_same_graph(graph: EmbeddedGraph, tmp_path: Path, kind: str) -> None:
     graph.export(tmp_path / "tables", format=kind)
     assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == sorted(
         f"{name}.{kind}" for name in TYPES
@@ -130,7 +131,7 @@ def test_tables_load_into_the_same_graph(graph: Graph, tmp_path: Path, kind: str
     assert repr(rows(copy)) == repr(rows(graph))
 
 
-def test_every_line_is_a_json_record(graph: Graph) -> None:
+def test_every_line_is_a_json_record(graph: EmbeddedGraph) -> None:
     out = io.BytesIO()
     graph.export(out)
     found = [json.loads(line) for line in out.getvalue().splitlines()]
@@ -138,7 +139,7 @@ def test_every_line_is_a_json_record(graph: Graph) -> None:
     assert [next(iter(record)) for record in found] == ["type"] * 6 + ["edge"] * 4
 
 
-def test_some_types_of_some_target(graph: Graph, tmp_path: Path) -> None:
+def test_some_types_of_some_target(graph: EmbeddedGraph, tmp_path: Path) -> None:
     graph.branches.create("dev")
     graph.load([{"type": "Note", "id": "n2"}], mode="append", branch="dev")
     path = tmp_path / "notes.jsonl"
@@ -148,7 +149,7 @@ def test_some_types_of_some_target(graph: Graph, tmp_path: Path) -> None:
     assert graph.export(io.BytesIO(), types=["Note"]).total_nodes == 2
 
 
-def test_one_table_is_one_file(graph: Graph, tmp_path: Path) -> None:
+def test_one_table_is_one_file(graph: EmbeddedGraph, tmp_path: Path) -> None:
     path = tmp_path / "people.parquet"
     graph.export(path, format="parquet", types=["Person"])
     assert pq.read_schema(path).names[:2] == ["name", "age"]
@@ -172,7 +173,7 @@ def test_an_empty_graph_exports_empty_tables(tmp_path: Path) -> None:
         assert copy.load(files, mode="append").commit is None
 
 
-def test_what_cannot_be_exported_is_said(graph: Graph, tmp_path: Path) -> None:
+def test_what_cannot_be_exported_is_said(graph: EmbeddedGraph, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="not a format"):
         graph.export(io.BytesIO(), format="xml")
     with pytest.raises(NotFound, match="no type 'Persn'") as caught:
@@ -190,7 +191,7 @@ def test_what_cannot_be_exported_is_said(graph: Graph, tmp_path: Path) -> None:
 
 
 def test_a_file_appears_when_it_is_complete(
-    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph: EmbeddedGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = importlib.import_module("omnigraph.export.export")
 

@@ -10,9 +10,10 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import Forbidden, InvalidInput
-from omnigraph.graph import changes, facade
+from omnigraph.graph import changes, namespaces
 from omnigraph.graph.at import EmbeddedGraphAt
 from omnigraph.graph.facade import EmbeddedGraph
+from omnigraph.graph.open import open_graph
 from omnigraph.policy.reading import parse_bundle
 
 if TYPE_CHECKING:
@@ -39,12 +40,12 @@ UNASKED = {
     "EmbeddedGraphAt": {"actor", "engine", "gate", "target"},
 }
 PARTS = {
-    "branches": facade.Branches,
-    "tags": facade.Tags,
-    "commits": facade.Commits,
+    "branches": namespaces.Branches,
+    "tags": namespaces.Tags,
+    "commits": namespaces.Commits,
     "changes": changes.Changes,
-    "recoveries": facade.Recoveries,
-    "operations": facade.Operations,
+    "recoveries": namespaces.Recoveries,
+    "operations": namespaces.Operations,
 }
 # What a required parameter gets; a new name without an entry fails the test, too.
 ARGUMENTS: dict[str, Any] = {
@@ -80,7 +81,7 @@ def graph(tmp_path: Path) -> EmbeddedGraph:
 
 
 def reopened(graph: EmbeddedGraph, policy: Any, actor: str | None) -> EmbeddedGraph:
-    return omnigraph.open(graph.uri, policy=policy, actor=actor)
+    return open_graph(graph.uri, policy=policy, actor=actor)
 
 
 def doors() -> Iterator[tuple[str, str]]:

@@ -12,13 +12,14 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import Forbidden, GraphError, NotFound, PinChanged, TypeFailure
+from omnigraph.graph.open import open_graph
 from omnigraph.policy.reading import parse_bundle
 from omnigraph.runtime import faults
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.api.graph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 SCHEMA = """\
 interface Contact {
@@ -83,7 +84,7 @@ EVERYONE = "query q() { match { $p: Person } return { $p } order { $p.name asc }
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Graph:
+def graph(tmp_path: Path) -> EmbeddedGraph:
     made = omnigraph.init(
         tmp_path / "g.omni", SCHEMA, actor="ann", durability="process", policy=BUNDLE
     )
@@ -108,7 +109,7 @@ def graph(tmp_path: Path) -> Graph:
 
 
 @pytest.fixture
-def clerk(graph: Graph) -> Graph:
+def clerk(graph: EmbeddedGraph) -> EmbeddedGraph:
     return graph.acting_as("cyd")
 
 
@@ -132,7 +133,9 @@ def clean(value: Any) -> None:
         "query q() { match { $a: Person $a knows $b } return { $b.email } }",
     ],
 )
-def test_hidden_names_are_unknown_to_a_query(graph: Graph, clerk: Graph, text: str) -> None:
+def test_hidden_names_are_unknown_to_a_query(
+    graph: EmbeddedGraph, clerk: EmbeddedGraph, text: str
+) -> None:
     graph.query(text)
     with pytest.raises(TypeFailure) as caught:
         clerk.query(text)
@@ -144,7 +147,7 @@ def test_hidden_names_are_unknown_to_a_query(graph: Graph, clerk: Graph, text: s
         clerk.stream(text)
 
 
-def test_values_of_entities_lack_what_is_hidden(graph: Graph, clerk: Graph) -> None:
+def test_values_of_entities_lack_what_is_hidden(graph: EmbeddedGraph, clerk: EmbeddedGraph) -> None:
     assert graph.query(EVERYONE).rows()[0]["p"]["ssn"] == "123-45"
     row = clerk.query(EVERYONE).rows()[0]["p"]
     assert (row["name"], row["age"]) == ("Ann", 30)
@@ -154,7 +157,9 @@ def test_values_of_entities_lack_what_is_hidden(graph: Graph, clerk: Graph) -> N
     assert "ssn" not in clerk.query(EVERYONE).rows()[0]["p"]
 
 
-def test_no_way_of_reading_tells_it(graph: Graph, clerk: Graph, tmp_path: Path) -> None:
+def test_no_way_of_reading_tells_it(
+    graph: EmbeddedGraph, clerk: EmbeddedGraph, tmp_path: Path
+) -> None:
     commits = [commit.id for commit in graph.commits.list().commits]
     seen: list[Any] = [
         clerk.schema,
@@ -194,12 +199,12 @@ def test_no_way_of_reading_tells_it(graph: Graph, clerk: Graph, tmp_path: Path) 
         clean(told)
 
 
-def test_a_change_of_what_is_hidden_is_no_change(clerk: Graph) -> None:
+def test_a_change_of_what_is_hidden_is_no_change(clerk: EmbeddedGraph) -> None:
     (change,) = clerk.diff("main", "dev")
     assert (change.id, change.changed) == ("Ann", ("age",))
 
 
-def test_naming_a_hidden_type_is_naming_nothing(clerk: Graph, tmp_path: Path) -> None:
+def test_naming_a_hidden_type_is_naming_nothing(clerk: EmbeddedGraph, tmp_path: Path) -> None:
     with pytest.raises(GraphError) as export:
         clerk.export(tmp_path / "x.ndjson", types=["Salary"])
     assert export.value.code == "export.unknown_type"
@@ -213,7 +218,7 @@ def test_naming_a_hidden_type_is_naming_nothing(clerk: Graph, tmp_path: Path) ->
         clerk.diff("main", "dev", types=["Salary"])
 
 
-def test_types_can_be_all_that_is_allowed(graph: Graph) -> None:
+def test_types_can_be_all_that_is_allowed(graph: EmbeddedGraph) -> None:
     pat = graph.acting_as("pat")
     assert [type_.name for type_ in pat.catalog.types.values()] == ["Person", "Knows"]
     assert "ssn" in pat.query(EVERYONE).rows()[0]["p"]
@@ -222,7 +227,7 @@ def test_types_can_be_all_that_is_allowed(graph: Graph) -> None:
 
 
 def test_a_mutation_cannot_name_what_is_hidden_and_leaves_it_alone(
-    graph: Graph, clerk: Graph
+    graph: EmbeddedGraph, clerk: EmbeddedGraph
 ) -> None:
     for text in (
         'query q() { update Person set { age: 1 } where ssn = "123-45" }',
@@ -237,7 +242,9 @@ def test_a_mutation_cannot_name_what_is_hidden_and_leaves_it_alone(
     assert (row["age"], row["ssn"], row["email"]) == (44, "123-45", "ann@x")
 
 
-def test_an_insert_keeps_what_is_hidden_and_replace_is_refused(graph: Graph, clerk: Graph) -> None:
+def test_an_insert_keeps_what_is_hidden_and_replace_is_refused(
+    graph: EmbeddedGraph, clerk: EmbeddedGraph
+) -> None:
     hidden = (
         'query q() { match { $p: Person { name: "Ann" } } return { $p.ssn, $p.email, $p.age } }'
     )
@@ -270,7 +277,7 @@ def test_an_insert_keeps_what_is_hidden_and_replace_is_refused(graph: Graph, cle
 )
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_a_load_cannot_name_what_is_hidden(
-    graph: Graph, clerk: Graph, source: bytes, code: str, *, dry_run: bool
+    graph: EmbeddedGraph, clerk: EmbeddedGraph, source: bytes, code: str, *, dry_run: bool
 ) -> None:
     before = graph.commits.list().commits[0].id
     with pytest.raises(GraphError) as caught:
@@ -290,7 +297,9 @@ def test_a_load_cannot_name_what_is_hidden(
     ],
     ids=["one record", "two records"],
 )
-def test_a_merge_load_keeps_what_is_hidden(graph: Graph, clerk: Graph, source: bytes) -> None:
+def test_a_merge_load_keeps_what_is_hidden(
+    graph: EmbeddedGraph, clerk: EmbeddedGraph, source: bytes
+) -> None:
     before = next(row["p"] for row in graph.query(EVERYONE).rows() if row["p"]["name"] == "Ann")
     clerk.load(source, mode="merge")
     after = next(row["p"] for row in graph.query(EVERYONE).rows() if row["p"]["name"] == "Ann")
@@ -300,13 +309,15 @@ def test_a_merge_load_keeps_what_is_hidden(graph: Graph, clerk: Graph, source: b
     assert {**before, "age": 77} in [row["p"] for row in graph.query(EVERYONE).rows()]
 
 
-def test_an_append_load_gives_hidden_properties_their_defaults(graph: Graph, clerk: Graph) -> None:
+def test_an_append_load_gives_hidden_properties_their_defaults(
+    graph: EmbeddedGraph, clerk: EmbeddedGraph
+) -> None:
     clerk.load(b'{"type": "Person", "data": {"name": "New"}}\n', mode="append")
     new = next(row["p"] for row in graph.query(EVERYONE).rows() if row["p"]["name"] == "New")
     assert (new["ssn"], new["email"], new["age"]) == (None, None, None)
 
 
-def test_a_broken_rule_about_what_is_hidden_is_not_told(graph: Graph) -> None:
+def test_a_broken_rule_about_what_is_hidden_is_not_told(graph: EmbeddedGraph) -> None:
     graph.apply_schema(
         SCHEMA.replace("amount: I64?\n}", "amount: I64?\n}\nnode Badge {\n    pin: String\n}")
     )
@@ -321,7 +332,7 @@ rules:
     deny: {actors: {group: clerks}, actions: [read], properties: [Badge.pin]}
 """
     )
-    with omnigraph.open(graph.uri, policy=bundle, actor="cyd") as partly:
+    with open_graph(graph.uri, policy=bundle, actor="cyd") as partly:
         for dry_run in (False, True):
             with pytest.raises(GraphError) as caught:
                 partly.mutate("query q() { insert Badge { } }", dry_run=dry_run)
@@ -334,7 +345,7 @@ rules:
                 assert "pin" not in f"{caught.value} {caught.value.details}"
 
 
-def test_a_conflict_does_not_name_a_hidden_type(graph: Graph, clerk: Graph) -> None:
+def test_a_conflict_does_not_name_a_hidden_type(graph: EmbeddedGraph, clerk: EmbeddedGraph) -> None:
     def intrude() -> None:
         faults.clear()
         graph.mutate('query q() { insert Earns { from: "Bob", to: "s1" } }')
@@ -347,7 +358,7 @@ def test_a_conflict_does_not_name_a_hidden_type(graph: Graph, clerk: Graph) -> N
     assert caught.value.details == {}
 
 
-def test_a_change_is_asked_about_by_its_types(graph: Graph) -> None:
+def test_a_change_is_asked_about_by_its_types(graph: EmbeddedGraph) -> None:
     pat = graph.acting_as("pat")
     pat.mutate('query q() { insert Person { name: "Pat" } }')
     before = graph.commits.list().commits[0].id
@@ -361,7 +372,9 @@ def test_a_change_is_asked_about_by_its_types(graph: Graph) -> None:
     pat.load(b'{"type": "Person", "data": {"name": "Quin"}}\n', mode="append")
 
 
-def test_who_sees_a_part_does_not_move_the_whole(graph: Graph, clerk: Graph) -> None:
+def test_who_sees_a_part_does_not_move_the_whole(
+    graph: EmbeddedGraph, clerk: EmbeddedGraph
+) -> None:
     commit = graph.commits.list().commits[0].id
     for call in (
         lambda: clerk.merge("dev"),

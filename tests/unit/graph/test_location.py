@@ -11,6 +11,7 @@ from omnigraph.errors import InvalidInput
 from omnigraph.testing.kit import SCHEMA
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -19,7 +20,11 @@ def test_what_is_no_path_is_no_directory_name_either(
     uri: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for verb in (lambda: omnigraph.init(uri, SCHEMA), lambda: omnigraph.open(uri)):
+    verbs: list[Callable[[], object]] = [
+        lambda: omnigraph.init(uri, SCHEMA),
+        lambda: omnigraph.open(uri),
+    ]
+    for verb in verbs:
         with pytest.raises(InvalidInput) as told:
             verb()
         assert told.value.code == "uri.unsupported"

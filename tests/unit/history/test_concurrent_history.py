@@ -10,13 +10,14 @@ import pytest
 
 import omnigraph
 from omnigraph.api.commit_listing import CommitFilter
+from omnigraph.graph.open import open_graph
 from omnigraph.testing.kit_between import Between, Interruption, Pause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from omnigraph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 SCHEMA = "node Person { name: String @key }"
 COMMITS = 7
@@ -24,13 +25,13 @@ COMMITS = 7
 ON_THE_WAY = range(2, COMMITS)
 
 
-def insert(graph: Graph, name: str, key: str | None = None) -> Any:
+def insert(graph: EmbeddedGraph, name: str, key: str | None = None) -> Any:
     text = "query add($n: String) { insert Person { name: $n } }"
     return graph.mutate(text, {"n": name}, idempotency_key=key)
 
 
 @pytest.fixture
-def first(tmp_path: Path) -> Graph:
+def first(tmp_path: Path) -> EmbeddedGraph:
     """A server's handle, through which ``k`` was used for the second of seven commits."""
     graph = omnigraph.init(tmp_path / "g.omni", SCHEMA, durability="process", actor="ada")
     insert(graph, "Ada", "k")
@@ -40,13 +41,13 @@ def first(tmp_path: Path) -> Graph:
 
 
 @contextmanager
-def second(tmp_path: Path, nth: int) -> Iterator[Graph]:
+def second(tmp_path: Path, nth: int) -> Iterator[EmbeddedGraph]:
     """Another server's handle, in which a listing of commits stands at the nth manifest."""
-    graph = omnigraph.open(tmp_path / "g.omni", actor="ada")
+    graph = open_graph(tmp_path / "g.omni", actor="ada")
     pause = Pause()
     stop = Interruption("read_version", pause, nth=nth, prefix="__manifest/")
     root = graph.engine.root
-    root.tables = Between(root.tables, [stop])  # type: ignore[assignment]
+    root.tables = Between(root.tables, [stop])
     root.manifests = type(root.manifests)(root.limits.manifest_cache)
     listed: list[Any] = []
     lister = threading.Thread(target=lambda: listed.append(graph.commits.list().commits))
@@ -61,7 +62,9 @@ def second(tmp_path: Path, nth: int) -> Iterator[Graph]:
 
 
 @pytest.mark.parametrize("nth", ON_THE_WAY)
-def test_a_key_is_found_beside_a_listing_of_commits(first: Graph, tmp_path: Path, nth: int) -> None:
+def test_a_key_is_found_beside_a_listing_of_commits(
+    first: EmbeddedGraph, tmp_path: Path, nth: int
+) -> None:
     with second(tmp_path, nth) as graph:
         again = insert(graph, "Ada", "k")
     commits = first.commits.list().commits
@@ -70,7 +73,7 @@ def test_a_key_is_found_beside_a_listing_of_commits(first: Graph, tmp_path: Path
 
 
 @pytest.mark.parametrize("nth", ON_THE_WAY)
-def test_a_listing_is_whole_beside_another(first: Graph, tmp_path: Path, nth: int) -> None:
+def test_a_listing_is_whole_beside_another(first: EmbeddedGraph, tmp_path: Path, nth: int) -> None:
     with second(tmp_path, nth) as graph:
         assert graph.commits.list().commits == first.commits.list().commits
         oldest = graph.commits.list(CommitFilter(kind="init")).commits
@@ -79,7 +82,7 @@ def test_a_listing_is_whole_beside_another(first: Graph, tmp_path: Path, nth: in
 
 @pytest.mark.parametrize("nth", ON_THE_WAY)
 def test_a_feed_has_no_gap_beside_a_listing_of_commits(
-    first: Graph, tmp_path: Path, nth: int
+    first: EmbeddedGraph, tmp_path: Path, nth: int
 ) -> None:
     oldest = first.commits.list().commits[-1]
     with second(tmp_path, nth) as graph:

@@ -19,7 +19,7 @@ from omnigraph.testing.kit_between import Between
 from omnigraph.writer.plan import PreparedWrite, TableEffect, WriteRequest
 
 if TYPE_CHECKING:
-    from omnigraph.api.graph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
     from omnigraph.session.engine import Engine
     from omnigraph.writer.plan import WriteSnapshot
 
@@ -28,7 +28,7 @@ def told(found: Any) -> list[tuple[str, str, str]]:
     return [(change.op.name.lower(), change.entity.name, change.id) for change in found]
 
 
-def test_changes_come_with_images_and_the_properties_that_changed(graph: Graph) -> None:
+def test_changes_come_with_images_and_the_properties_that_changed(graph: EmbeddedGraph) -> None:
     body = graph.diff("dev", "main").to_json()
     by_id = {change["id"]: change for change in body["changes"]}
     assert by_id["ada"]["op"] == "update"
@@ -46,7 +46,7 @@ def test_changes_come_with_images_and_the_properties_that_changed(graph: Graph) 
     }
 
 
-def test_what_is_told_fits_a_prompt(graph: Graph) -> None:
+def test_what_is_told_fits_a_prompt(graph: EmbeddedGraph) -> None:
     found = [*graph.diff("main@v1", "main")]
     assert repr(found[0]).startswith("<EntityChange ")
     told = [*found, *graph.diff("main@v1", "main").summary(), graph.changes.poll()]
@@ -54,7 +54,7 @@ def test_what_is_told_fits_a_prompt(graph: Graph) -> None:
     assert max(len(repr(each)) for each in told) < 100
 
 
-def test_nodes_come_before_edges_and_ids_are_sorted(graph: Graph) -> None:
+def test_nodes_come_before_edges_and_ids_are_sorted(graph: EmbeddedGraph) -> None:
     assert told(graph.diff("dev", "main")) == [
         ("update", "Person", "ada"),
         ("delete", "Person", "bob"),
@@ -64,7 +64,7 @@ def test_nodes_come_before_edges_and_ids_are_sorted(graph: Graph) -> None:
 
 
 def test_a_difference_of_any_size_is_told_piece_by_piece(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
+    graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(diff_module, "_PIECE_CHANGES", 3)
     found = graph.diff("dev", "main")
@@ -76,7 +76,7 @@ def test_a_difference_of_any_size_is_told_piece_by_piece(
     assert json.loads(b"".join(nothing.json_pieces())) == nothing.to_json()
 
 
-def test_the_other_direction_is_the_opposite(graph: Graph) -> None:
+def test_the_other_direction_is_the_opposite(graph: EmbeddedGraph) -> None:
     opposite = {"insert": "delete", "delete": "insert", "update": "update"}
     there, back = told(graph.diff("dev", "main")), told(graph.diff("main", "dev"))
     assert [(opposite[op], kind, key) for op, kind, key in there] == back
@@ -94,9 +94,9 @@ def test_the_other_direction_is_the_opposite(graph: Graph) -> None:
     ],
 )
 def test_changes_are_chosen_by_kind_type_and_operation(
-    graph: Graph, wanted: dict[str, list[str]], expected: list[str]
+    graph: EmbeddedGraph, wanted: dict[str, list[str]], expected: list[str]
 ) -> None:
-    found = graph.diff("dev", "main", **wanted)  # type: ignore[arg-type]
+    found = graph.diff("dev", "main", **wanted)
     assert [change.id for change in found] == expected
     assert sum(part.total for part in found.summary()) == len(expected)
 
@@ -110,16 +110,16 @@ def test_changes_are_chosen_by_kind_type_and_operation(
     ],
 )
 def test_what_is_not_known_is_refused(
-    graph: Graph, wanted: dict[str, list[str]], code: str
+    graph: EmbeddedGraph, wanted: dict[str, list[str]], code: str
 ) -> None:
     with pytest.raises(InvalidInput) as raised:
-        graph.diff("dev", "main", **wanted)  # type: ignore[arg-type]
+        graph.diff("dev", "main", **wanted)
     assert raised.value.code == code
     with pytest.raises(NotFound):
         graph.diff("dev", "nowhere")
 
 
-def test_one_name_may_stand_by_itself(graph: Graph) -> None:
+def test_one_name_may_stand_by_itself(graph: EmbeddedGraph) -> None:
     everything = [*graph.diff("main@v1", "main", types=["Person"], ops=["insert"])]
     assert everything
     assert [*graph.diff("main@v1", "main", types="Person", ops="insert")] == everything
@@ -128,7 +128,7 @@ def test_one_name_may_stand_by_itself(graph: Graph) -> None:
 def test_equal_targets_read_nothing(engine: Engine) -> None:
     branch_off(engine, "same")
     seen = Between(engine.root.tables)
-    other = open_engine(engine.root.objects.uri, wrap_tables=lambda _: seen)  # type: ignore[arg-type,return-value]
+    other = open_engine(engine.root.objects.uri, wrap_tables=lambda _: seen)
     found = SnapshotComparison(other.snapshot("main"), other.snapshot("same"))
     assert list(found.changes()) == []
     assert found.summary() == []
@@ -149,7 +149,7 @@ class _Rewrite:
         return PreparedWrite((TableEffect(entity.id, table.pin, table.stage_overwrite(backwards)),))
 
 
-def test_rows_that_only_moved_have_not_changed(engine: Engine, graph: Graph) -> None:
+def test_rows_that_only_moved_have_not_changed(engine: Engine, graph: EmbeddedGraph) -> None:
     before = engine.snapshot().commit_id
     engine.attempts.run(WriteRequest("main"), _Rewrite())
     assert list(graph.diff(before, "main")) == []
@@ -158,7 +158,9 @@ def test_rows_that_only_moved_have_not_changed(engine: Engine, graph: Graph) -> 
     assert (change.id, change.changed) == ("ada", ("age",))
 
 
-def test_many_small_commits_leave_only_what_they_changed(engine: Engine, graph: Graph) -> None:
+def test_many_small_commits_leave_only_what_they_changed(
+    engine: Engine, graph: EmbeddedGraph
+) -> None:
     """Small writes rewrite the tail of the table on the way, which moves rows of others."""
     commits = []
     for number in range(40):
@@ -172,7 +174,7 @@ def test_many_small_commits_leave_only_what_they_changed(engine: Engine, graph: 
     assert {change.op for change in graph.diff(commits[-1], commits[0])} == {ChangeOp.DELETE}
 
 
-def test_any_two_branches_can_be_compared(engine: Engine, graph: Graph) -> None:
+def test_any_two_branches_can_be_compared(engine: Engine, graph: EmbeddedGraph) -> None:
     write(engine, {"Person": {"ada": {"name": "ada", "age": 40}}}, branch="dev")
     write(engine, {"Person": {"eve": {"name": "eve"}}}, branch="dev")
     state = state_of(engine, "dev")

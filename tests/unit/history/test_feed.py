@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import omnigraph
+from omnigraph.api.change_pages import FeedPage
 from omnigraph.api.changes import ChangePosition
 from omnigraph.changes.model import ChangeFilter
 from omnigraph.changes.tokens import (
@@ -27,7 +28,13 @@ from omnigraph.versioning.branches import delete_branch
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from omnigraph.api.commits import Commit
     from omnigraph.session.engine import Engine
+
+
+def id_of(commit: Commit | None) -> str:
+    assert commit is not None
+    return commit.id
 
 
 def people(*names: str) -> dict[str, dict[str, Any]]:
@@ -125,7 +132,7 @@ def test_a_page_token_of_another_commit_or_filter_is_rejected(
     token = graph.changes.of_commit(newest.id, limit=1).next_page_token
     for other in ({"commit_id": before.id}, {"commit_id": newest.id, "ops": ["delete"]}):
         with pytest.raises(InvalidInput, match="change cursor rejected"):
-            graph.changes.of_commit(page_token=token, **other)  # type: ignore[arg-type]
+            graph.changes.of_commit(page_token=token, **other)
 
 
 # --- the feed ------------------------------------------------------------------------------------
@@ -227,6 +234,7 @@ def test_a_feed_goes_on_under_either_name_of_a_type_that_was_renamed(
     write(engine, people("eve"))
     graph.apply_schema(RENAMED)
     write(engine, {"Human": {"fay": {"name": "fay"}}})
+    page = FeedPage(())
     for name in ("Person", "Human"):
         page = graph.changes.poll(types=[name], cursor=cursor)
         told = [(change.id, change.entity.name) for each in page.blocks for change in each.changes]
@@ -273,7 +281,7 @@ def test_a_page_token_does_not_lead_to_another_branch(engine: Engine, graph: Emb
         engine.root.stamp.graph_id,
         ref.incarnation,
         filter_digest(ChangeFilter()),
-        secret.parent and secret.parent.id,
+        None if secret.parent is None else secret.parent.id,
         secret.id,
         0,
         ChangePosition(False, "", 0),
@@ -484,9 +492,9 @@ def test_a_merge_of_two_properties_discards_by_property(tmp_path: Path) -> None:
 
     def change(body: str, branch: str = "main") -> str:
         query = 'query q() { update P set { BODY } where k = "x" }'.replace("BODY", body)
-        return graph.mutate(query, branch=branch).commit.id
+        return id_of(graph.mutate(query, branch=branch).commit)
 
-    first = graph.mutate('query q() { insert P { k: "x", a: 0, b: 0 } }').commit.id
+    first = id_of(graph.mutate('query q() { insert P { k: "x", a: 0, b: 0 } }').commit)
     graph.branches.create("side")
     ours = change("a: 1")
     _discarded, theirs = change("a: 2", "side"), change("b: 3", "side")

@@ -51,7 +51,9 @@ class Judge:
         assert entity is not None
         typed = []
         for row in rows:
-            given = {entity.by_name[key].id: row[key] for key in row if key in entity.by_name}
+            given: dict[str, Any] = {
+                entity.by_name[key].id: row[key] for key in row if key in entity.by_name
+            }
             given |= {end.id: row[key] for key, end in (("from", SRC), ("to", DST)) if key in row}
             filled = fill_defaults(entity, given)
             filled[ID.id] = row.get("id") or entity_id(entity, filled)

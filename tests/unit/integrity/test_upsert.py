@@ -69,7 +69,11 @@ def test_null_that_is_named_clears_a_value(judge_of: JudgeOf) -> None:
 def test_a_new_row_has_its_defaults_beside_rows_that_exist(judge_of: JudgeOf) -> None:
     judge = judge_of(SCHEMA)
     table = stored(judge, STORED)
-    rows = [{"key": "b", "words": ["n"]}, {"key": "a", "words": ["m"]}, {"key": "c", "number": 3}]
+    rows: list[dict[str, Any]] = [
+        {"key": "b", "words": ["n"]},
+        {"key": "a", "words": ["m"]},
+        {"key": "c", "number": 3},
+    ]
     found, located = completed(judge, table, rows)
     assert [(row["key"], row["number"], row["words"]) for row in found] == [
         ("b", 7, ["n"]),

@@ -253,7 +253,7 @@ def test_a_record_of_100_mb_is_refused_before_it_is_read_whole(graph: Graph, too
         """A file whose second line goes on for 100 MB; counts what was asked for."""
 
         def __init__(self) -> None:
-            self.head = tools.lines(GOOD) + b'{"type": "Person", "data": {"name": "'
+            self.head: bytes = tools.lines(GOOD) + b'{"type": "Person", "data": {"name": "'
             self.read_bytes = 0
 
         def read(self, size: int) -> bytes:

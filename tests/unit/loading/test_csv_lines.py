@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from omnigraph.graph import Graph
+    from omnigraph.api.graph import Graph
 
 ODD = b'name,age\r\n\r\n"a\r\nb",1\r\n\r\nc,x\r\n"d\n\ne",y\r\nf"g,z\r\nh\r\n'
 

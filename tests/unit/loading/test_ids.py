@@ -14,14 +14,15 @@ from omnigraph.testing.kit import catalog_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from omnigraph.api.graph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 
-def ids(graph: Graph, type_name: str) -> list[str]:
-    engine = graph._engine
+def ids(graph: EmbeddedGraph, type_name: str) -> list[str]:
+    engine = graph.engine
     entity = engine.snapshot().catalog.entity(type_name)
     assert entity is not None
-    return engine.snapshot().table(entity.id).scan(["id"]).column("id").to_pylist()
+    found: list[str] = engine.snapshot().table(entity.id).scan(["id"]).column("id").to_pylist()
+    return found
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def ids(graph: Graph, type_name: str) -> list[str]:
     ],
 )
 def test_a_given_id_must_mean_the_same_as_the_key(
-    make_graph: Callable[..., Graph],
+    make_graph: Callable[..., EmbeddedGraph],
     tools: Any,
     *,
     declared: str,
@@ -67,7 +68,7 @@ def test_a_given_id_must_mean_the_same_as_the_key(
 
 
 def test_a_composite_key_is_spelled_as_an_array(
-    make_graph: Callable[..., Graph], tools: Any
+    make_graph: Callable[..., EmbeddedGraph], tools: Any
 ) -> None:
     graph = make_graph("node T { a: String\n b: I64\n c: Date\n @key(a, b, c) }")
     rows = [
@@ -87,7 +88,9 @@ def test_a_composite_key_is_spelled_as_an_array(
     assert tools.refused(graph, tools.lines(wrong), "merge", type="T").code == "data.id"
 
 
-def test_keyless_entities_keep_a_given_id_or_get_a_fresh_one(graph: Graph, tools: Any) -> None:
+def test_keyless_entities_keep_a_given_id_or_get_a_fresh_one(
+    graph: EmbeddedGraph, tools: Any
+) -> None:
     data = tools.lines(
         {"type": "Note", "id": "mine", "data": {"text": "a"}},
         {"type": "Note", "data": {"text": "b"}},
@@ -113,7 +116,7 @@ def test_columns_are_spelled_like_single_keys() -> None:
     assert key_texts(pa.array([True, False])).to_pylist() == ["true", "false"]
 
 
-def test_ends_of_edges_may_be_numbers(make_graph: Callable[..., Graph], tools: Any) -> None:
+def test_ends_of_edges_may_be_numbers(make_graph: Callable[..., EmbeddedGraph], tools: Any) -> None:
     graph = make_graph("node N { key: I64 @key }\nedge E: N -> N")
     nodes = [{"type": "N", "data": {"key": n}} for n in range(3)]
     edges = [{"edge": "E", "from": 0, "to": 1}, {"edge": "E", "from": 1, "to": 2}]
@@ -127,5 +130,6 @@ def test_ends_of_edges_may_be_numbers(make_graph: Callable[..., Graph], tools: A
 def test_nothing_but_a_key_has_a_canonical_id() -> None:
     entity = catalog_of("node T { key: I64 @key }").node("T")
     assert entity is not None
-    for wrong in (None, [], {}, "", "x", "1.5", "[1]", "\ud800", 10**30):
+    wrongs: list[Any] = [None, [], {}, "", "x", "1.5", "[1]", "\ud800", 10**30]
+    for wrong in wrongs:
         assert canonical_id(entity, wrong) is None

@@ -28,7 +28,7 @@ KEYED_EDGE = {
     "existing": {"edge": "Owns", "from": "a", "to": "x", "data": {"share": 0.5}},
     "absent": {"edge": "Owns", "from": "b", "to": "x", "data": {"share": 0.5}},
 }
-KINDS = {
+KINDS: dict[str, tuple[str, dict[str, Any], int]] = {
     "node": ("Person", NODE, 2),
     "keyless node": ("Note", KEYLESS_NODE, 2),
     "edge": ("Knows", EDGE, 1),
@@ -142,7 +142,8 @@ def test_an_empty_set_of_a_named_type_empties_it(stocked: Graph, tools: Any) -> 
 def test_an_input_of_nothing_changes_nothing(stocked: Graph, tools: Any) -> None:
     before = tools.content(stocked)
     for mode in ("append", "merge", "overwrite"):
-        for nothing in (b"", b"\n\n", b"[]", []):
+        empty: list[Any] = [b"", b"\n\n", b"[]", []]
+        for nothing in empty:
             assert stocked.load(nothing, mode=mode).commit is None
     assert tools.content(stocked) == before
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from omnigraph.api.graph import Graph
     from omnigraph.api.writes import Progress
+    from omnigraph.graph.facade import EmbeddedGraph
 
 RECORDS = [
     {"type": "Person", "data": {"name": "ann", "age": 3}},
@@ -32,7 +32,7 @@ RECORDS = [
 
 def key_texts(form: str) -> bytes:
     """The records, with nothing between them but what the form says."""
-    between, options = {
+    forms: dict[str, tuple[str, dict[str, Any]]] = {
         "lines": ("\n", {}),
         "lines without escapes": ("\n", {"ensure_ascii": False}),
         "sorted names": ("\n", {"sort_keys": True}),
@@ -40,7 +40,8 @@ def key_texts(form: str) -> bytes:
         "blank lines": ("\n \n\n", {}),
         "pretty": ("\n", {"indent": 2}),
         "one line": (" ", {}),
-    }[form]
+    }
+    between, options = forms[form]
     return between.join(json.dumps(record, **options) for record in RECORDS).encode()
 
 
@@ -59,26 +60,26 @@ FORMS: dict[str, bytes] = {
 LINES = FORMS["lines"]
 
 
-def check(graph: Graph, tools: Any) -> None:
+def check(graph: EmbeddedGraph, tools: Any) -> None:
     assert tools.names(graph) == ["ann", "ben é 😀"]
     (edge,) = tools.content(graph, "Knows")
     assert (edge["from"], edge["to"]) == ("ann", "ben é 😀")
     assert edge["data"] == {"since": "2020-01-01"}
 
 
-def test_records_and_files_may_follow_each_other(graph: Graph, tools: Any) -> None:
+def test_records_and_files_may_follow_each_other(graph: EmbeddedGraph, tools: Any) -> None:
     file = tools.lines(tools.person("ann", age=2))
     graph.load([tools.person("ann", age=1), file], mode="merge")
     (ann,) = tools.content(graph, "Person")
     assert ann["data"]["age"] == 2
 
 
-def test_a_type_is_named_by_a_text(graph: Graph, tools: Any) -> None:
+def test_a_type_is_named_by_a_text(graph: EmbeddedGraph, tools: Any) -> None:
     error = tools.refused(graph, {7: pa.table({"name": ["ann"]})})
     assert error.code == "load.unknown_type"
 
 
-def test_rows_in_several_pieces_all_keep_their_records(graph: Graph) -> None:
+def test_rows_in_several_pieces_all_keep_their_records(graph: EmbeddedGraph) -> None:
     # What an array of texts cannot hold, Arrow gives in several.
     entity = graph.engine.snapshot().catalog.entity("Note")
     assert entity is not None
@@ -93,7 +94,7 @@ def test_rows_in_several_pieces_all_keep_their_records(graph: Graph) -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("pack", ["plain", "gzip", "zstd", "gzip twice"])
 def test_records_may_be_written_in_many_ways(
-    graph: Graph, tools: Any, form: str, pack: str
+    graph: EmbeddedGraph, tools: Any, form: str, pack: str
 ) -> None:
     data = FORMS[form]
     if pack == "zstd":
@@ -108,7 +109,7 @@ def test_records_may_be_written_in_many_ways(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_where_blocks_end_makes_no_difference(
-    make_graph: Callable[..., Graph], tools: Any, form: str
+    make_graph: Callable[..., EmbeddedGraph], tools: Any, form: str
 ) -> None:
     graph = make_graph(limits=replace(FAST, load_block_bytes=16))
     assert graph.load(FORMS[form], mode="append").total_entities == 3
@@ -116,7 +117,7 @@ def test_where_blocks_end_makes_no_difference(
 
 
 def test_records_may_come_from_paths_files_bytes_and_python(
-    make_graph: Callable[..., Graph], tools: Any, tmp_path: Path
+    make_graph: Callable[..., EmbeddedGraph], tools: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "data.txt"
     path.write_bytes(gzip.compress(LINES))
@@ -141,7 +142,9 @@ def test_records_may_come_from_paths_files_bytes_and_python(
         assert not opened.closed
 
 
-def test_a_stream_that_gives_little_at_a_time_is_read_to_its_end(graph: Graph, tools: Any) -> None:
+def test_a_stream_that_gives_little_at_a_time_is_read_to_its_end(
+    graph: EmbeddedGraph, tools: Any
+) -> None:
     class Drip:
         def __init__(self) -> None:
             self.data = gzip.compress(LINES)
@@ -155,7 +158,7 @@ def test_a_stream_that_gives_little_at_a_time_is_read_to_its_end(graph: Graph, t
     check(graph, tools)
 
 
-def test_several_files_are_one_input(graph: Graph, tools: Any, tmp_path: Path) -> None:
+def test_several_files_are_one_input(graph: EmbeddedGraph, tools: Any, tmp_path: Path) -> None:
     for number, record in enumerate([RECORDS[2], RECORDS[0], RECORDS[1]]):
         (tmp_path / f"{number}.jsonl").write_bytes(tools.lines(record))
     result = graph.load(sorted(tmp_path.glob("*.jsonl")), mode="append")
@@ -168,7 +171,7 @@ def test_several_files_are_one_input(graph: Graph, tools: Any, tmp_path: Path) -
     assert found["file"].endswith("3.jsonl")
 
 
-def test_records_of_one_named_type_need_no_envelope(graph: Graph, tools: Any) -> None:
+def test_records_of_one_named_type_need_no_envelope(graph: EmbeddedGraph, tools: Any) -> None:
     people = tools.lines({"name": "ann", "age": 1}, {"name": "ben"})
     assert graph.load(people, mode="append", type="Person").total_nodes == 2
     edges = tools.lines({"from": "ann", "to": "ben", "id": "k"}, {"from": "ben", "to": "ann"})
@@ -180,7 +183,9 @@ def test_records_of_one_named_type_need_no_envelope(graph: Graph, tools: Any) ->
     assert tools.violations(error) == [("envelope", 1, 1, None)]
 
 
-def test_python_values_are_taken_as_they_are(make_graph: Callable[..., Graph], tools: Any) -> None:
+def test_python_values_are_taken_as_they_are(
+    make_graph: Callable[..., EmbeddedGraph], tools: Any
+) -> None:
     import datetime as dt  # noqa: PLC0415 - only this test has dates of its own
 
     graph = make_graph("node T { key: I64 @key\n on: Date?\n at: DateTime?\n raw: Blob? }")
@@ -200,7 +205,9 @@ def test_python_values_are_taken_as_they_are(make_graph: Callable[..., Graph], t
     ]
 
 
-def test_progress_is_told_as_records_are_read(make_graph: Callable[..., Graph], tools: Any) -> None:
+def test_progress_is_told_as_records_are_read(
+    make_graph: Callable[..., EmbeddedGraph], tools: Any
+) -> None:
     graph = make_graph(limits=replace(FAST, load_block_bytes=1_000))
     data = tools.lines(*(tools.person(f"p{n}") for n in range(500)))
     told: list[Progress] = []
@@ -211,7 +218,7 @@ def test_progress_is_told_as_records_are_read(make_graph: Callable[..., Graph], 
 
 
 def test_defaults_fill_what_was_left_out_and_null_is_null(
-    make_graph: Callable[..., Graph], tools: Any
+    make_graph: Callable[..., EmbeddedGraph], tools: Any
 ) -> None:
     schema = """
 node T {
@@ -234,7 +241,7 @@ node T {
     assert found == {"1": filled, "2": dict.fromkeys(names), "3": {**filled, "b": None}}
 
 
-def test_arrays_of_numpy_are_lists(make_graph: Callable[..., Graph], tools: Any) -> None:
+def test_arrays_of_numpy_are_lists(make_graph: Callable[..., EmbeddedGraph], tools: Any) -> None:
     graph = make_graph("node T { k: String @key  v: Vector(2)?  l: [I32]? }")
     records = [{"k": "a", "v": np.array([1.0, 2.0]), "l": np.array([1, 2])}]
     graph.load(records, mode="append", type="T")

@@ -132,7 +132,7 @@ def load(graph: Graph, kind: str, rows: list[dict[str, Any]], mode: str = "merge
 
 @pytest.mark.parametrize("kind", INPUTS)
 def test_absent_keeps_null_clears_and_defaults_are_for_new_rows(graph: Graph, kind: str) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"name": "ada", "mail": "a@x", "age": None},
         {"name": "bob", "mail": "b@x", "age": 7},
     ]
@@ -236,7 +236,7 @@ def test_a_record_after_a_deletion_is_a_new_entity(graph: Graph) -> None:
 
 
 def test_a_violation_of_an_earlier_record_is_reported_once(graph: Graph) -> None:
-    changes = [{"name": "ada", "mail": None}, {"name": "ada", "age": 3}]
+    changes: list[dict[str, Any]] = [{"name": "ada", "mail": None}, {"name": "ada", "age": 3}]
     with pytest.raises(ValidationFailure) as found:
         graph.load(as_lines(changes), mode="merge")
     assert [item["record"] for item in found.value.details["violations"]] == [1]

@@ -15,7 +15,7 @@ from omnigraph.maintenance.indexes import MAINTENANCE, list_indexes
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.api.graph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 SCHEMA = """
 node Person {
@@ -28,31 +28,31 @@ FEW = 5_000
 
 
 @pytest.fixture
-def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Graph:
+def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EmbeddedGraph:
     monkeypatch.setattr(upkeep_module, "UNCOVERED_ROWS_FAR", FEW)
     return init_graph(tmp_path / "g.omni", SCHEMA, durability="process")
 
 
-def _load(graph: Graph, count: int, prefix: str = "p") -> None:
+def _load(graph: EmbeddedGraph, count: int, prefix: str = "p") -> None:
     names = [f"{prefix}{number}" for number in range(count)]
     people = pa.table({"name": names, "bio": names})
     graph.load({"Person": people}, mode="append")
 
 
-def _uncovered(graph: Graph) -> dict[tuple[str, str, str], int]:
+def _uncovered(graph: EmbeddedGraph) -> dict[tuple[str, str, str], int]:
     return {
         (found.type, found.property, found.kind.value): found.uncovered_rows
         for found in list_indexes(graph.engine)
     }
 
 
-def test_little_is_no_reason_for_a_commit(graph: Graph) -> None:
+def test_little_is_no_reason_for_a_commit(graph: EmbeddedGraph) -> None:
     _load(graph, FEW - 1)
     assert maintain_slice(graph.engine) is None
     assert graph.commits.list().commits[0].kind == "load"
 
 
-def test_what_is_looked_up_gets_its_index_and_nothing_dearer(graph: Graph) -> None:
+def test_what_is_looked_up_gets_its_index_and_nothing_dearer(graph: EmbeddedGraph) -> None:
     _load(graph, FEW)
     done = maintain_slice(graph.engine)
     assert done is not None
@@ -68,7 +68,7 @@ def test_what_is_looked_up_gets_its_index_and_nothing_dearer(graph: Graph) -> No
 
 
 def test_the_table_that_needs_it_most_is_first_and_the_largest_are_left(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
+    graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _load(graph, FEW)
     ends = pa.array([f"p{number}" for number in range(FEW)])

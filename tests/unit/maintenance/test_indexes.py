@@ -19,7 +19,7 @@ from omnigraph.testing.kit import catalog_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.api.graph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
     from omnigraph.maintenance.index_plan import DeclaredIndex, IndexStep
 
 SCHEMA = """
@@ -122,14 +122,14 @@ def test_an_index_is_built_extended_or_left_alone(
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Graph:
+def graph(tmp_path: Path) -> EmbeddedGraph:
     graph = init_graph(tmp_path / "g.omni", SCHEMA, durability="process")
     graph.mutate(ADD, {"s": "a", "b": "quick fox"})
     graph.mutate(ADD, {"s": "b", "b": "lazy dog"})
     return graph
 
 
-def test_all_indexes_are_one_commit_of_maintenance(graph: Graph) -> None:
+def test_all_indexes_are_one_commit_of_maintenance(graph: EmbeddedGraph) -> None:
     before = graph.snapshot()
     done = graph.ensure_indices(force=True)
     assert done.commit is not None
@@ -144,7 +144,7 @@ def test_all_indexes_are_one_commit_of_maintenance(graph: Graph) -> None:
     assert set(covered.values()) == {2}
 
 
-def test_there_is_no_commit_when_there_is_nothing_to_do(graph: Graph) -> None:
+def test_there_is_no_commit_when_there_is_nothing_to_do(graph: EmbeddedGraph) -> None:
     assert graph.ensure_indices().commit is None, "so few rows are not worth an index"
     graph.ensure_indices(force=True)
     again = graph.ensure_indices(force=True)
@@ -152,7 +152,7 @@ def test_there_is_no_commit_when_there_is_nothing_to_do(graph: Graph) -> None:
     assert {each.action for each in again.outcomes} == {IndexAction.SKIP}
 
 
-def test_a_vector_index_waits_for_a_vector(graph: Graph) -> None:
+def test_a_vector_index_waits_for_a_vector(graph: EmbeddedGraph) -> None:
     [vector] = [
         each for each in graph.ensure_indices(force=True).outcomes if each.kind is IndexKind.IVF
     ]
@@ -162,7 +162,7 @@ def test_a_vector_index_waits_for_a_vector(graph: Graph) -> None:
     )
 
 
-def test_new_rows_are_covered_by_the_next_run(graph: Graph) -> None:
+def test_new_rows_are_covered_by_the_next_run(graph: EmbeddedGraph) -> None:
     graph.ensure_indices(force=True)
     graph.mutate(ADD, {"s": "c", "b": "new fox"})
     words = {each.kind: each for each in graph.indexes() if each.property == "body"}
@@ -172,7 +172,7 @@ def test_new_rows_are_covered_by_the_next_run(graph: Graph) -> None:
     assert all(not each.uncovered_rows for each in graph.indexes() if each.lance_type)
 
 
-def test_a_branch_has_indexes_of_its_own(graph: Graph) -> None:
+def test_a_branch_has_indexes_of_its_own(graph: EmbeddedGraph) -> None:
     graph.branches.create("dev")
     done = graph.ensure_indices(branch="dev", force=True)
     assert done.branch == "dev"
@@ -181,7 +181,7 @@ def test_a_branch_has_indexes_of_its_own(graph: Graph) -> None:
     assert any(each.lance_type for each in graph.at("dev").indexes())
 
 
-def test_only_the_named_types_are_looked_at(graph: Graph) -> None:
+def test_only_the_named_types_are_looked_at(graph: EmbeddedGraph) -> None:
     done = graph.ensure_indices(types=["Cites"], force=True)
     assert {each.type for each in done.outcomes} == {"Cites"}
     with pytest.raises(NotFound) as caught:
@@ -190,7 +190,7 @@ def test_only_the_named_types_are_looked_at(graph: Graph) -> None:
     assert "Doc" in (caught.value.remedy or "")
 
 
-def test_results_are_told_as_json(graph: Graph) -> None:
+def test_results_are_told_as_json(graph: EmbeddedGraph) -> None:
     body = ensure_indices(graph.engine, force=True).to_json()
     assert body["branch"] == "main"
     assert body["commit"]

@@ -479,7 +479,7 @@ def test_tables_that_only_one_side_changed_are_never_opened(world: Any) -> None:
     world.put("Place", "oslo", branch="dev")
     world.put("Person", "eve")
     seen = Between(world.engine.root.tables)
-    engine = open_engine(world.engine.root.objects.uri, wrap_tables=lambda _: seen)  # type: ignore[arg-type,return-value]
+    engine = open_engine(world.engine.root.objects.uri, wrap_tables=lambda _: seen)
     merge_branches(engine, MergeRequest("dev"))
     looked_at = {path for verb, path in seen.calls if path.startswith(("nodes/", "edges/"))}
     assert looked_at == set()
@@ -493,7 +493,7 @@ def test_a_fast_forward_opens_no_table(world: Any) -> None:
     world.put("Knows", "k2", branch="dev", from_="ada", to="eve")
     world.drop("Person", "cyd", branch="dev")
     seen = Between(world.engine.root.tables)
-    engine = open_engine(world.engine.root.objects.uri, wrap_tables=lambda _: seen)  # type: ignore[arg-type,return-value]
+    engine = open_engine(world.engine.root.objects.uri, wrap_tables=lambda _: seen)
     assert merge_branches(engine, MergeRequest("dev")).outcome is MergeOutcome.FAST_FORWARD
     assert not [call for call in seen.calls if call[1].startswith(("nodes/", "edges/"))]
     assert world.state() == world.state("dev")
@@ -503,7 +503,7 @@ def test_only_the_types_that_are_concerned_are_read(world: Any) -> None:
     world.put("Person", "bob", age=21)
     world.put("Person", "ada", branch="dev", age=37, mail="ada@x")
     seen = Between(world.engine.root.tables)
-    engine = open_engine(world.engine.root.objects.uri, wrap_tables=lambda _: seen)  # type: ignore[arg-type,return-value]
+    engine = open_engine(world.engine.root.objects.uri, wrap_tables=lambda _: seen)
     merge_branches(engine, MergeRequest("dev"))
     person = next(e.id for e in engine.snapshot().catalog.nodes if e.name == "Person")
     looked_at = {path for _, path in seen.calls if path.startswith(("nodes/", "edges/"))}

@@ -20,7 +20,7 @@ from omnigraph.session.query import compile_on
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from omnigraph.api.graph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 SCHEMA = """
 node Thing {
@@ -67,14 +67,14 @@ ROWS: tuple[dict[str, Any], ...] = (
 
 
 @pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+def graph(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedGraph:
     path: Path = tmp_path_factory.mktemp("matching") / "g.omni"
     graph = init_graph(path, SCHEMA, durability="process")
     graph.load([{"type": "Thing", "data": row} for row in ROWS], mode="append")
     return graph
 
 
-def agrees(graph: Graph, condition: str) -> set[str]:
+def agrees(graph: EmbeddedGraph, condition: str) -> set[str]:
     """The names that are found, after they were found to be those of the naive evaluator."""
     snapshot = graph.engine.snapshot()
     given = {"words": ["a", "b"], "weight": 2.0}
@@ -97,13 +97,13 @@ def agrees(graph: Graph, condition: str) -> set[str]:
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_a_condition_matches_what_it_means(graph: Graph, condition: str) -> None:
+def test_a_condition_matches_what_it_means(graph: EmbeddedGraph, condition: str) -> None:
     found = agrees(graph, condition)
     missed = agrees(graph, f"not ({condition})")
     assert not found & missed
 
 
-def test_conditions_combine_as_they_mean(graph: Graph) -> None:
+def test_conditions_combine_as_they_mean(graph: EmbeddedGraph) -> None:
     for left, right in combinations(CONDITIONS, 2):
         agrees(graph, f"({left}) and not ({right})")
         agrees(graph, f"({left}) or ({right})")

@@ -52,7 +52,9 @@ class Planning:
     catalog: Catalog
 
     def facts(self, rows: Mapping[str, int] = ROWS) -> PlannerStatistics:
-        by_id = {entity.id: rows.get(entity.name, 0) for entity in self.catalog.types.values()}
+        by_id: dict[str, int] = {
+            entity.id: rows.get(entity.name, 0) for entity in self.catalog.types.values()
+        }
         return PlannerStatistics(self.catalog, by_id)
 
     def compile(self, body: str, params: str = "") -> ReadIR:

@@ -9,7 +9,7 @@ import pytest
 
 from omnigraph.datatypes.types import BOOL, STRING, Scalar, ScalarType
 from omnigraph.errors import InvariantBroken
-from omnigraph.ir.expressions import Compare, CompareOp, Const, IsNull, PropertyRef
+from omnigraph.ir.expressions import Compare, CompareOp, Const, IsNull, PropertyRef, Slot
 from omnigraph.ir.queries import EntitySlot, OrderKey, Projection, ReadIR, ResultColumn
 from omnigraph.planner import plan_read
 from omnigraph.planner.plan import (
@@ -254,13 +254,14 @@ def counting(planning: Planning, *, ordered: bool) -> ReadIR:
     )
     (condition,) = ir.match.filters
     assert isinstance(condition, Compare)
-    return replace(
+    counted: ReadIR = replace(
         ir,
         match=replace(ir.match, filters=()),
         returns=(*ir.returns, Projection("n", condition.left)),
         order=(OrderKey(condition.left, descending=True),) if ordered else (),
         columns=(*ir.columns, ResultColumn("n", "bigint", nullable=False)),
     )
+    return counted
 
 
 def test_a_count_that_is_only_shown_is_computed_for_the_page(planning: Planning) -> None:
@@ -398,7 +399,7 @@ def test_an_entity_that_is_only_counted_has_no_columns(planning: Planning) -> No
 def test_a_filter_on_a_slot_that_nobody_introduces_is_a_bug(planning: Planning) -> None:
     ir = planning.compile("match { $p: Person  $p.age > 3 } return { count(*) as n }")
     broken = replace(
-        ir, match=replace(ir.match, slots=(EntitySlot(99, planning.id_of("Person"), "x"),))
+        ir, match=replace(ir.match, slots=(EntitySlot(Slot(99), planning.id_of("Person"), "x"),))
     )
     with pytest.raises((InvariantBroken, KeyError)):
         plan_read(broken, planning.facts())

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.runtime import bulk_ids
 from omnigraph.runtime.bulk_ids import new_ulids
 from omnigraph.runtime.ids import is_ulid, new_ulid
 
@@ -35,7 +34,7 @@ def test_their_time_is_that_of_single_ones() -> None:
 def test_the_random_part_counts_on_over_every_boundary(
     start: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk_ids.secrets, "randbits", lambda _: start)
+    monkeypatch.setattr("secrets.randbits", lambda _: start)
     alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
     def value(text: str) -> int:

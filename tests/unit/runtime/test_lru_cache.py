@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -138,7 +139,7 @@ def test_threads_share_a_cache() -> None:
 
     def work(seed: int) -> bool:
         keys = ((step * seed) % 97 for step in range(3_000))
-        return all(cache.get_or_make(key, lambda key=key: key) == key for key in keys)
+        return all(cache.get_or_make(key, partial(int, key)) == key for key in keys)
 
     with ThreadPoolExecutor(4) as threads:
         assert all(threads.map(work, (1, 3, 5, 7)))

@@ -8,11 +8,11 @@ import httpx
 import pytest
 from tests.unit.server.conftest import G
 
-import omnigraph
 from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.cli.program import run
 from omnigraph.client import connect
 from omnigraph.errors import StorageFault
+from omnigraph.graph.open import open_graph
 from omnigraph.server.serve import ServeRequest, make_server, serving
 from omnigraph.versioning import layout
 
@@ -25,7 +25,7 @@ ALL = "query all() { match { $p: Person } return { $p.name } }"
 
 @pytest.fixture
 def main_damaged(people: Path) -> Path:
-    head = omnigraph.open(people, actor="ada").engine.resolver.resolve("main")
+    head = open_graph(people, actor="ada").engine.resolver.resolve("main")
     versions = people / layout.manifest_path(head.incarnation) / "_versions"
     # The tag v1 names it, so it is kept at every level of durability.
     (versions / manifest_name(head.version)).write_bytes(b"")
@@ -72,7 +72,7 @@ def test_the_command_line_shows_the_status_of_a_damaged_main(
 
 
 def test_a_missing_table_version_is_a_failure_of_the_server(people: Path) -> None:
-    with omnigraph.open(people, actor="ada") as graph:
+    with open_graph(people, actor="ada") as graph:
         graph.mutate('query q() { insert Person { name: "Kurt" } }', branch="review")
         snapshot = graph.engine.snapshot("review")
     pin = snapshot.manifest.pins[snapshot.catalog.nodes[0].id]
@@ -91,6 +91,6 @@ def test_a_missing_table_version_is_a_failure_of_the_server(people: Path) -> Non
             assert failed.status_code == 500, (path, failed.text)
             assert failed.json()["reason"] == "table.damaged", path
         assert client.post(f"{G}/query", json={"query": ALL}).status_code == 200
-    with omnigraph.open(people, actor="ada") as graph, pytest.raises(StorageFault) as caught:
+    with open_graph(people, actor="ada") as graph, pytest.raises(StorageFault) as caught:
         graph.at("review").query(ALL)
     assert file in caught.value.message

@@ -92,7 +92,8 @@ def test_no_token_is_kept_in_plain_text() -> None:
     secret = "".join(["plain", "text", "secret"])
     tokens = read_tokens({MANY: json.dumps({"ada": secret})})
     gc.collect()
-    reachable, waiting = set(), [tokens]
+    reachable: set[int] = set()
+    waiting: list[object] = [tokens]
     while waiting:
         found = waiting.pop()
         if id(found) in reachable or isinstance(found, type):

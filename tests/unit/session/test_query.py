@@ -22,6 +22,7 @@ from omnigraph.executor.operators import expand as expands
 from omnigraph.executor.operators import filter as filters
 from omnigraph.executor.operators import join as joins
 from omnigraph.executor.traversal import hops
+from omnigraph.graph.open import open_graph
 from omnigraph.runtime.budget import Budget
 from omnigraph.runtime.cancellation import Cancellation
 from omnigraph.session import prepared_queries as prepared
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from omnigraph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 SCHEMA = """
 node Person {
@@ -57,7 +58,7 @@ MODES = ("csr", "indexed")
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Iterator[Graph]:
+def graph(tmp_path: Path) -> Iterator[EmbeddedGraph]:
     with omnigraph.init(tmp_path / "g.omni", SCHEMA, actor="ada", durability="process") as made:
         for name, age in (("ada", 36), ("bo", None), ("cy", 7)):
             made.mutate(ADD, {"n": name, "a": age})
@@ -74,7 +75,7 @@ def names(found: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_branch_and_its_parent_answer_for_themselves(graph: Graph, mode: str) -> None:
+def test_a_branch_and_its_parent_answer_for_themselves(graph: EmbeddedGraph, mode: str) -> None:
     graph.branches.create("review")
     graph.mutate(ADD, {"n": "dee", "a": 1}, branch="review")
     graph.mutate(LINK, {"a": "ada", "b": "dee"}, branch="review")
@@ -84,7 +85,7 @@ def test_a_branch_and_its_parent_answer_for_themselves(graph: Graph, mode: str) 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_past_answers_as_it_did(graph: Graph, mode: str) -> None:
+def test_the_past_answers_as_it_did(graph: EmbeddedGraph, mode: str) -> None:
     before = graph.query(ALL).commit_id
     graph.mutate('query gone() { delete Person where name = "bo" }')
     assert names(graph.query(FRIENDS, {"n": "ada"}, traversal=mode)) == ["cy"]
@@ -93,14 +94,14 @@ def test_the_past_answers_as_it_did(graph: Graph, mode: str) -> None:
     assert past.commit_id == before
 
 
-def test_a_read_sees_what_another_handle_has_committed(graph: Graph) -> None:
-    with omnigraph.open(graph.uri, read_only=True) as reader:
+def test_a_read_sees_what_another_handle_has_committed(graph: EmbeddedGraph) -> None:
+    with open_graph(graph.uri, read_only=True) as reader:
         assert len(reader.query(ALL)) == 3
         graph.mutate(ADD, {"n": "dee", "a": 1})
         assert len(reader.query(ALL)) == 4
 
 
-def test_a_result_knows_its_snapshot(graph: Graph) -> None:
+def test_a_result_knows_its_snapshot(graph: EmbeddedGraph) -> None:
     found = graph.query(ALL)
     assert found.commit_id == graph.commits.list().commits[0].id
     assert found.to_json()["target"] == {"branch": "main"}
@@ -110,7 +111,7 @@ def test_a_result_knows_its_snapshot(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_plan_and_the_definition_agree(graph: Graph, mode: str) -> None:
+def test_a_plan_and_the_definition_agree(graph: EmbeddedGraph, mode: str) -> None:
     engine = graph.engine
     for text, params in ((ALL, {}), (FRIENDS, {"n": "ada"}), (FRIENDS, {"n": "nobody"})):
         request = QueryRequest(text, params, traversal=mode)
@@ -118,15 +119,17 @@ def test_a_plan_and_the_definition_agree(graph: Graph, mode: str) -> None:
         assert run_query(engine, request).rows() == expected
 
 
-def test_an_unknown_mode_is_refused(graph: Graph) -> None:
+def test_an_unknown_mode_is_refused(graph: EmbeddedGraph) -> None:
     with pytest.raises(InvalidInput) as caught:
         graph.query(ALL, traversal="magic")
     assert caught.value.code == "query.traversal"
 
 
-def test_the_environment_may_ask_for_a_mode(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_may_ask_for_a_mode(
+    graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OMNIGRAPH_TRAVERSAL_MODE", "indexed")
-    with omnigraph.open(graph.uri, read_only=True) as other:
+    with open_graph(graph.uri, read_only=True) as other:
         assert other.explain(ALL).to_json()["plan"]["access"] == "lookups"
         assert other.explain(ALL, traversal="csr").to_json()["plan"]["access"] == "memory"
 
@@ -134,7 +137,7 @@ def test_the_environment_may_ask_for_a_mode(graph: Graph, monkeypatch: pytest.Mo
 # --- bad input ---------------------------------------------------------------------------------
 
 
-def test_a_mutation_is_no_query(graph: Graph) -> None:
+def test_a_mutation_is_no_query(graph: EmbeddedGraph) -> None:
     with pytest.raises(InvalidInput) as caught:
         graph.query(ADD, {"n": "x"})
     assert caught.value.code == "query.mutates"
@@ -150,7 +153,7 @@ def test_a_mutation_is_no_query(graph: Graph) -> None:
     ],
 )
 def test_wrong_parameters_are_refused_before_anything_runs(
-    graph: Graph, params: Any, code: str
+    graph: EmbeddedGraph, params: Any, code: str
 ) -> None:
     with pytest.raises(TypeFailure) as caught:
         graph.query(FRIENDS, params)
@@ -159,7 +162,7 @@ def test_wrong_parameters_are_refused_before_anything_runs(
 
 @pytest.mark.parametrize("text", [5, None, b"query", ["query"]])
 @pytest.mark.parametrize("verb", ["query", "stream", "explain", "profile", "mutate"])
-def test_a_query_that_is_no_text_is_refused(graph: Graph, verb: str, text: Any) -> None:
+def test_a_query_that_is_no_text_is_refused(graph: EmbeddedGraph, verb: str, text: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
         getattr(graph, verb)(text)
     assert caught.value.code == "query.bad_type"
@@ -171,23 +174,23 @@ def test_a_query_that_is_no_text_is_refused(graph: Graph, verb: str, text: Any) 
 @pytest.mark.parametrize(
     "options", [{"budget": 5}, {"budget": {"rows": 1}}, {"traversal": ["csr"]}]
 )
-def test_options_of_another_type_are_refused(graph: Graph, options: dict[str, Any]) -> None:
+def test_options_of_another_type_are_refused(graph: EmbeddedGraph, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         graph.query(ALL, **options)
 
 
-def test_a_distinct_constant_of_no_rows_is_no_row(graph: Graph) -> None:
+def test_a_distinct_constant_of_no_rows_is_no_row(graph: EmbeddedGraph) -> None:
     text = 'query q() { match { $p: Person { name: "x" } } return distinct { 7 as seven } }'
     assert graph.query(text).rows() == []
     assert graph.query(text.replace('"x"', '"ada"')).rows() == [{"seven": 7}]
 
 
-def test_a_parameter_may_be_named_with_its_dollar(graph: Graph) -> None:
+def test_a_parameter_may_be_named_with_its_dollar(graph: EmbeddedGraph) -> None:
     assert names(graph.query(FRIENDS, {"$n": "ada"})) == ["bo", "cy"]
 
 
 @pytest.mark.parametrize("clause", ["limit", "offset"])
-def test_a_negative_page_is_refused(graph: Graph, clause: str) -> None:
+def test_a_negative_page_is_refused(graph: EmbeddedGraph, clause: str) -> None:
     text = f"query q($x: I64) {{ match {{ $p: Person }} return {{ $p.name }} {clause} $x }}"
     with pytest.raises(InvalidInput) as caught:
         graph.query(text, {"x": -1})
@@ -197,7 +200,7 @@ def test_a_negative_page_is_refused(graph: Graph, clause: str) -> None:
 # --- budgets and cancellation ------------------------------------------------------------------
 
 
-def test_too_many_rows_are_an_error_and_no_shorter_answer(graph: Graph) -> None:
+def test_too_many_rows_are_an_error_and_no_shorter_answer(graph: EmbeddedGraph) -> None:
     with pytest.raises(LimitExceeded) as caught:
         graph.query(ALL, budget=Budget(rows=2))
     assert caught.value.code == "query.rows_limit"
@@ -205,7 +208,7 @@ def test_too_many_rows_are_an_error_and_no_shorter_answer(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_memory_is_bounded(graph: Graph, mode: str) -> None:
+def test_memory_is_bounded(graph: EmbeddedGraph, mode: str) -> None:
     with pytest.raises(LimitExceeded) as caught:
         graph.query(PAIRS, budget=Budget(memory_bytes=100), traversal=mode)
     assert caught.value.details["resource_limit"]["name"] == "memory_bytes"
@@ -226,7 +229,7 @@ def test_what_rows_show_is_bounded_too(tmp_path: Path) -> None:
     assert max(sizes) < 2_000, "batches are bounded by what they weigh"
 
 
-def test_time_is_bounded(graph: Graph) -> None:
+def test_time_is_bounded(graph: EmbeddedGraph) -> None:
     with pytest.raises(LimitExceeded) as caught:
         graph.query(ALL, budget=Budget(seconds=0.0))
     assert caught.value.code == "query.time_limit"
@@ -258,7 +261,7 @@ class CountingClock:
     ],
 )
 def test_large_joins_and_hops_work_in_pieces_and_look_at_the_clock_between_them(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch, pattern: str
+    graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch, pattern: str
 ) -> None:
     text = f"query q() {{ match {{ {pattern} }} return {{ $p.name as p, $q.name as q }} }}"
     expected = graph.query(text).rows()
@@ -276,7 +279,7 @@ def test_large_joins_and_hops_work_in_pieces_and_look_at_the_clock_between_them(
     assert caught.value.code == "query.time_limit"
 
 
-def test_pairs_that_do_not_pass_take_no_memory(graph: Graph) -> None:
+def test_pairs_that_do_not_pass_take_no_memory(graph: EmbeddedGraph) -> None:
     people = pa.table({"name": [f"p{place:04d}" for place in range(2_000)], "age": range(2_000)})
     graph.load({"Person": people}, mode="append")
     text = """query q() {
@@ -293,7 +296,7 @@ def test_pairs_that_do_not_pass_take_no_memory(graph: Graph) -> None:
         )
 
 
-def test_what_is_no_budget_does_not_become_that_of_the_graph(graph: Graph) -> None:
+def test_what_is_no_budget_does_not_become_that_of_the_graph(graph: EmbeddedGraph) -> None:
     given: Any = 5
     with pytest.raises(InvalidInput) as caught:
         graph.budget = given
@@ -301,14 +304,14 @@ def test_what_is_no_budget_does_not_become_that_of_the_graph(graph: Graph) -> No
     assert len(graph.query(ALL)) == 3
 
 
-def test_a_graph_has_a_budget_of_its_own(graph: Graph) -> None:
+def test_a_graph_has_a_budget_of_its_own(graph: EmbeddedGraph) -> None:
     graph.budget = Budget(rows=1)
     with pytest.raises(LimitExceeded):
         graph.query(ALL)
     assert len(graph.query(ALL, budget=Budget())) == 3
 
 
-def test_a_token_cancels_from_anywhere(graph: Graph) -> None:
+def test_a_token_cancels_from_anywhere(graph: EmbeddedGraph) -> None:
     token = Cancellation()
     token.cancel()
     with pytest.raises(GraphError) as caught:
@@ -334,7 +337,7 @@ class HeldClock:
         raise AssertionError(seconds)
 
 
-def test_a_running_query_is_listed_and_can_be_cancelled(graph: Graph) -> None:
+def test_a_running_query_is_listed_and_can_be_cancelled(graph: EmbeddedGraph) -> None:
     clock = HeldClock()
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(graph.query, ALL, budget=Budget(clock=clock))
@@ -367,7 +370,7 @@ def test_a_stream_is_listed_while_it_is_read_and_can_be_cancelled(tmp_path: Path
         assert graph.operations.list() == [], "nobody reads on"
 
 
-def test_what_is_not_running_cannot_be_cancelled(graph: Graph) -> None:
+def test_what_is_not_running_cannot_be_cancelled(graph: EmbeddedGraph) -> None:
     with pytest.raises(NotFound) as caught:
         graph.operations.cancel("nothing")
     assert caught.value.code == "operation.missing"
@@ -376,7 +379,7 @@ def test_what_is_not_running_cannot_be_cancelled(graph: Graph) -> None:
 # --- preparation -------------------------------------------------------------------------------
 
 
-def test_a_query_is_prepared_once(graph: Graph) -> None:
+def test_a_query_is_prepared_once(graph: EmbeddedGraph) -> None:
     engine = graph.engine
     snapshot = engine.snapshot()
     first = engine.prepared.prepare(snapshot, ALL, None, "x")
@@ -384,7 +387,7 @@ def test_a_query_is_prepared_once(graph: Graph) -> None:
     assert first.planned(snapshot) is first.planned(snapshot)
 
 
-def test_a_query_that_is_run_again_has_its_own_parameters_and_budget(graph: Graph) -> None:
+def test_a_query_that_is_run_again_has_its_own_parameters_and_budget(graph: EmbeddedGraph) -> None:
     assert sorted(names(graph.query(FRIENDS, {"n": "ada"}))) == ["bo", "cy"]
     token = Cancellation()
     token.cancel()
@@ -395,7 +398,7 @@ def test_a_query_that_is_run_again_has_its_own_parameters_and_budget(graph: Grap
         assert sorted(names(graph.query(FRIENDS, {"n": "ada"}))) == ["bo", "cy"]
 
 
-def test_a_query_that_has_ended_holds_on_to_no_column(graph: Graph) -> None:
+def test_a_query_that_has_ended_holds_on_to_no_column(graph: EmbeddedGraph) -> None:
     assert len(graph.query(ALL)) == 3
     (pin,) = (pin for pin in graph.engine.snapshot().manifest.pins.values() if pin.rows == 3)
     key = column_key(pin_key(pin), "name")
@@ -405,7 +408,7 @@ def test_a_query_that_has_ended_holds_on_to_no_column(graph: Graph) -> None:
     assert array() is None
 
 
-def test_a_plan_is_made_anew_when_a_table_has_grown_a_lot(graph: Graph) -> None:
+def test_a_plan_is_made_anew_when_a_table_has_grown_a_lot(graph: EmbeddedGraph) -> None:
     engine = graph.engine
     before = engine.snapshot()
     prepared = engine.prepared.prepare(before, ALL, None, "x")
@@ -416,7 +419,7 @@ def test_a_plan_is_made_anew_when_a_table_has_grown_a_lot(graph: Graph) -> None:
     assert prepared.planned(before) is planned
 
 
-def test_another_schema_means_another_compilation(graph: Graph) -> None:
+def test_another_schema_means_another_compilation(graph: EmbeddedGraph) -> None:
     engine = graph.engine
     first = engine.prepared.prepare(engine.snapshot(), ALL, None, "x")
     graph.apply_schema(SCHEMA.replace("age: I64?", "age: I64?\n    city: String?"))
@@ -424,7 +427,7 @@ def test_another_schema_means_another_compilation(graph: Graph) -> None:
     assert len(graph.query(ALL)) == 3
 
 
-def test_threads_share_an_open_graph(graph: Graph) -> None:
+def test_threads_share_an_open_graph(graph: EmbeddedGraph) -> None:
     def ask(place: int) -> list[str]:
         mode = MODES[place % 2]
         return names(graph.query(FRIENDS, {"n": "ada"}, traversal=mode))
@@ -459,7 +462,7 @@ def test_a_lookup_in_a_cold_large_table_loads_no_column_until_it_pays(tmp_path: 
 # --- streams, explain, profile -----------------------------------------------------------------
 
 
-def test_a_stream_gives_batches_of_one_snapshot(graph: Graph) -> None:
+def test_a_stream_gives_batches_of_one_snapshot(graph: EmbeddedGraph) -> None:
     found = graph.stream(ALL)
     assert found.row_count == 3
     assert found.commit_id == graph.query(ALL).commit_id
@@ -505,20 +508,20 @@ def test_a_stream_may_be_larger_than_the_memory_of_its_query(
     assert found.equals(rows.select(["body", "n"]).cast(found.schema))
 
 
-def test_explain_needs_no_parameters_and_reads_nothing(graph: Graph) -> None:
+def test_explain_needs_no_parameters_and_reads_nothing(graph: EmbeddedGraph) -> None:
     told = graph.explain(FRIENDS)
     assert "Expand p -[Knows]-> q from p" in str(told)
     assert told.to_json()["query_name"] == "friends"
 
 
-def test_a_profile_tells_what_was_in_memory_before_it_ran(graph: Graph) -> None:
+def test_a_profile_tells_what_was_in_memory_before_it_ran(graph: EmbeddedGraph) -> None:
     shared_cache().clear()
     told = [str(graph.profile(FRIENDS, {"n": "ada"}, traversal="csr")) for _ in range(2)]
     assert "topology: to be built" in told[0]
     assert "topology: in memory" in told[1]
 
 
-def test_a_profile_has_the_rows_and_times_of_every_step(graph: Graph) -> None:
+def test_a_profile_has_the_rows_and_times_of_every_step(graph: EmbeddedGraph) -> None:
     found = graph.profile(FRIENDS, {"n": "ada"})
     assert found.result is not None
     assert names(found.result) == ["bo", "cy"]
@@ -560,7 +563,9 @@ NESTED = (
 
 
 @pytest.mark.parametrize("verb", ["query", "stream", "profile"])
-def test_a_deadline_ends_a_query_that_is_still_being_planned(graph: Graph, verb: str) -> None:
+def test_a_deadline_ends_a_query_that_is_still_being_planned(
+    graph: EmbeddedGraph, verb: str
+) -> None:
     budget = Budget(seconds=50.0, clock=RushingClock())
     with pytest.raises(LimitExceeded) as caught:
         getattr(graph, verb)(NESTED, budget=budget)
@@ -570,7 +575,7 @@ def test_a_deadline_ends_a_query_that_is_still_being_planned(graph: Graph, verb:
     assert [row["name"] for row in graph.query(NESTED).rows()] == ["bo", "cy"]
 
 
-def test_a_query_of_any_depth_that_can_be_written_is_answered(graph: Graph) -> None:
+def test_a_query_of_any_depth_that_can_be_written_is_answered(graph: EmbeddedGraph) -> None:
     chain = " ".join(f"$p{i} knows $p{i + 1}" for i in range(99))
     text = f"query far() {{ match {{ $p0: Person {chain} }} return {{ $p0.name as name }} }}"
     assert graph.query(text).rows() == []

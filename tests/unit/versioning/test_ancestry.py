@@ -28,8 +28,9 @@ class History:
         refs = (commit.parent, commit.merged_parent)
         return [self.commits[ref.version] for ref in refs if ref is not None]
 
-    def ancestors(self, commit: Commit) -> set[str]:
-        found, waiting = set(), [commit]
+    def ancestors(self, commit: Commit) -> set[CommitId]:
+        found: set[CommitId] = set()
+        waiting = [commit]
         while waiting:
             current = waiting.pop()
             if current.id not in found:

@@ -110,7 +110,7 @@ def test_a_listing_that_ends_late_does_not_take_a_head_back(engine: Engine, tmp_
     pause = Pause()
     lister = open_engine(
         tmp_path / "graph",
-        wrap_tables=lambda tables: Between(  # type: ignore[arg-type,return-value]
+        wrap_tables=lambda tables: Between(
             tables, [Interruption("latest_version", pause, after=True)]
         ),
     )
@@ -279,7 +279,7 @@ def test_a_walk_reads_a_commit_once_however_few_manifests_are_kept(
             add(engine, [f"{name}{number}"], branch=name)
     tables = Between(engine.root.tables)
     few = replace(FAST, manifest_cache=2)
-    late = open_engine(tmp_path / "graph", limits=few, wrap_tables=lambda _: tables)  # type: ignore[arg-type,return-value]
+    late = open_engine(tmp_path / "graph", limits=few, wrap_tables=lambda _: tables)
     mine, other = (late.heads.of_branch(name)[1].commit for name in ("main", "dev"))
     reads = []
     for _ in range(2):

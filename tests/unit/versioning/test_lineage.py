@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,7 +41,7 @@ def path(tmp_path: Path) -> Path:
 
 def interrupted(path: Path, *interruptions: Interruption) -> Engine:
     """A handle of its own, whose tables meet interruptions."""
-    return open_engine(path, wrap_tables=lambda tables: Between(tables, list(interruptions)))  # type: ignore[arg-type,return-value]
+    return open_engine(path, wrap_tables=lambda tables: Between(tables, list(interruptions)))
 
 
 @contextmanager
@@ -79,7 +80,7 @@ def test_a_reader_in_the_middle_of_its_walk_hides_no_merged_parent(path: Path) -
     for nth in range(1, len(expected)):
         pause = Pause()
         late = interrupted(path, Interruption("read_version", pause, nth=nth, prefix=MANIFESTS))
-        with paused(pause, lambda late=late: history(late)):
+        with paused(pause, partial(history, late)):
             newest = history(late)[0]
             assert late.lineage.is_ancestor(merged[0], newest)
             assert {commit.id for commit in reachable(late)} == expected
@@ -116,7 +117,7 @@ def test_a_table_that_is_being_completed_hides_nothing_from_another_reader(path:
     for nth in range(1, COMMITS):
         pause = Pause()
         late = interrupted(path, Interruption("read_version", pause, nth=nth, prefix=MANIFESTS))
-        with paused(pause, lambda late=late: history(late)):
+        with paused(pause, partial(history, late)):
             assert len(history(late)) == COMMITS + 1
 
 
@@ -160,7 +161,7 @@ def test_damage_in_the_past_of_one_branch_hides_no_commit_of_another(
         # The table has children of the damaged commit, and not the commit itself.
         del engine.lineage._commits[damaged]
         engine.lineage.archive()
-    late = open_engine(path, wrap_tables=lambda tables: Damaged(tables, ref))  # type: ignore[arg-type,return-value]
+    late = open_engine(path, wrap_tables=lambda tables: Damaged(tables, ref))
     for _ in range(2):
         assert late.lineage.get(fine).id == fine
         with pytest.raises(StorageFault):

@@ -10,6 +10,7 @@ import omnigraph
 from omnigraph.api.commit_listing import CommitFilter
 from omnigraph.api.commits import WriterKind
 from omnigraph.errors import GraphError, PreconditionFailed
+from omnigraph.graph.open import open_graph
 from omnigraph.recovery.fence import OperationStatus, fence
 from omnigraph.runtime import faults
 from omnigraph.runtime.ids import new_ulid
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from omnigraph import Graph
+    from omnigraph.graph.facade import EmbeddedGraph
 
 SCHEMA = "node Person { name: String @key\n age: I32? }"
 WIDER = "node Person { name: String @key\n age: I32?\n mail: String? }"
@@ -28,22 +29,22 @@ ADD = "query add($n: String) { insert Person { name: $n } }"
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Iterator[Graph]:
+def graph(tmp_path: Path) -> Iterator[EmbeddedGraph]:
     yield omnigraph.init(tmp_path / "g.omni", SCHEMA, durability="process", actor="ada")
     faults.clear()
 
 
-def add(graph: Graph, name: str, **how: Any) -> str:
+def add(graph: EmbeddedGraph, name: str, **how: Any) -> str:
     commit = graph.mutate(ADD, {"n": name}, **how).commit
     assert commit is not None
     return commit.id
 
 
-def maintain(graph: Graph, branch: str = "main") -> None:
+def maintain(graph: EmbeddedGraph, branch: str = "main") -> None:
     assert graph.ensure_indices(branch=branch, force=True).commit is not None
 
 
-def recover(graph: Graph, branch: str = "main") -> None:
+def recover(graph: EmbeddedGraph, branch: str = "main") -> None:
     engine = graph.engine
     ref, head = engine.heads.of_branch(branch)
     failed = Publication(
@@ -55,7 +56,7 @@ def recover(graph: Graph, branch: str = "main") -> None:
     assert fence(engine.root, engine.heads, engine.lineage, failed) is OperationStatus.VOID
 
 
-def update(graph: Graph, **how: Any) -> object:
+def update(graph: EmbeddedGraph, **how: Any) -> object:
     text = 'query q() { update Person set { age: 3 } where name = "a" }'
     return graph.mutate(text, **how).commit
 
@@ -82,7 +83,7 @@ WRITERS: dict[str, Callable[..., object]] = {
 
 
 @pytest.fixture
-def busy(graph: Graph) -> Graph:
+def busy(graph: EmbeddedGraph) -> EmbeddedGraph:
     graph.tags.create("start")
     add(graph, "first")
     graph.branches.create("dev")
@@ -91,7 +92,9 @@ def busy(graph: Graph) -> Graph:
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_every_writer_looks_through_commits_that_change_no_entity(writer: str, busy: Graph) -> None:
+def test_every_writer_looks_through_commits_that_change_no_entity(
+    writer: str, busy: EmbeddedGraph
+) -> None:
     head = add(busy, "a")
     maintain(busy)
     recover(busy)
@@ -101,7 +104,7 @@ def test_every_writer_looks_through_commits_that_change_no_entity(writer: str, b
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_every_writer_refuses_a_commit_that_entities_have_changed_since(
-    writer: str, busy: Graph
+    writer: str, busy: EmbeddedGraph
 ) -> None:
     head = add(busy, "a")
     recover(busy)
@@ -115,7 +118,7 @@ def test_every_writer_refuses_a_commit_that_entities_have_changed_since(
     assert len(busy.commits.list()) == count
 
 
-def test_picks_look_through_maintenance(busy: Graph) -> None:
+def test_picks_look_through_maintenance(busy: EmbeddedGraph) -> None:
     head = add(busy, "a")
     maintain(busy)
     undone = busy.revert(head, if_commit=head).commit
@@ -124,7 +127,7 @@ def test_picks_look_through_maintenance(busy: Graph) -> None:
     assert busy.cherry_pick(head, if_commit=undone.id).commit is not None
 
 
-def test_a_commit_of_another_line_is_refused(busy: Graph) -> None:
+def test_a_commit_of_another_line_is_refused(busy: EmbeddedGraph) -> None:
     elsewhere = add(busy, "b", branch="dev")
     maintain(busy)
     for wanted in (elsewhere, "01" + "Z" * 24):
@@ -132,7 +135,7 @@ def test_a_commit_of_another_line_is_refused(busy: Graph) -> None:
             add(busy, "a", if_commit=wanted)
 
 
-def test_a_fork_is_at_the_commits_that_its_first_one_looks_through(busy: Graph) -> None:
+def test_a_fork_is_at_the_commits_that_its_first_one_looks_through(busy: EmbeddedGraph) -> None:
     head = add(busy, "a")
     maintain(busy)
     busy.branches.create("side")
@@ -140,7 +143,7 @@ def test_a_fork_is_at_the_commits_that_its_first_one_looks_through(busy: Graph) 
     assert add(busy, "on side", branch="side", if_commit=head)
 
 
-def test_the_maintenance_commit_itself_is_a_condition_too(graph: Graph) -> None:
+def test_the_maintenance_commit_itself_is_a_condition_too(graph: EmbeddedGraph) -> None:
     add(graph, "a")
     maintain(graph)
     newest = graph.commits.list().commits[0].id
@@ -154,10 +157,10 @@ def test_the_maintenance_commit_itself_is_a_condition_too(graph: Graph) -> None:
     [("insert", recover), ("update", maintain), ("overwrite", recover), ("merge", maintain)],
 )
 def test_maintenance_during_a_conditional_write_does_not_fail_it(
-    writer: str, step: Callable[[Any], None], point: str, busy: Graph
+    writer: str, step: Callable[[Any], None], point: str, busy: EmbeddedGraph
 ) -> None:
     head = add(busy, "a")
-    other = omnigraph.open(busy.uri, actor="mel")
+    other = open_graph(busy.uri, actor="mel")
     faults.arm(point, lambda: step(other))
     assert WRITERS[writer](busy, if_commit=head)
     kinds = [commit.kind.value for commit in busy.commits.list().commits[:3]]
@@ -167,10 +170,10 @@ def test_maintenance_during_a_conditional_write_does_not_fail_it(
 @pytest.mark.parametrize("point", ["attempt.captured", "publish.head_read"])
 @pytest.mark.parametrize("writer", ["insert", "update", "merge"])
 def test_a_write_during_a_conditional_write_fails_it_behind_maintenance(
-    writer: str, point: str, busy: Graph
+    writer: str, point: str, busy: EmbeddedGraph
 ) -> None:
     head = add(busy, "a")
-    other = omnigraph.open(busy.uri, actor="mel")
+    other = open_graph(busy.uri, actor="mel")
 
     def intrude() -> None:
         add(other, "intruder")
@@ -185,15 +188,15 @@ def test_a_write_during_a_conditional_write_fails_it_behind_maintenance(
 
 @pytest.mark.parametrize("point", ["attempt.captured", "attempt.prepared"])
 def test_maintenance_during_an_update_without_a_condition_does_not_fail_it(
-    point: str, graph: Graph
+    point: str, graph: EmbeddedGraph
 ) -> None:
     add(graph, "a")
-    other = omnigraph.open(graph.uri)
+    other = open_graph(graph.uri)
     faults.arm(point, lambda: maintain(other))
     assert update(graph) is not None
 
 
-def test_the_walk_back_is_bounded(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_walk_back_is_bounded(graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     head = add(graph, "a")
     monkeypatch.setattr(chain, "UNCHANGED_COMMITS_MAX", 2)
     recover(graph)
@@ -206,7 +209,7 @@ def test_the_walk_back_is_bounded(graph: Graph, monkeypatch: pytest.MonkeyPatch)
         add(graph, "c", if_commit=head)
 
 
-def test_commits_say_that_they_are_maintenance_or_recovery(graph: Graph) -> None:
+def test_commits_say_that_they_are_maintenance_or_recovery(graph: EmbeddedGraph) -> None:
     add(graph, "a")
     maintain(graph)
     recover(graph)
@@ -226,7 +229,7 @@ def test_kinds_of_earlier_graphs_are_maintenance(kind: str) -> None:
     assert WriterKind(kind) is WriterKind.MAINTENANCE
 
 
-def test_cursors_keys_blame_and_bases_look_through_maintenance(busy: Graph) -> None:
+def test_cursors_keys_blame_and_bases_look_through_maintenance(busy: EmbeddedGraph) -> None:
     head = add(busy, "a", idempotency_key="k")
     cursor = busy.changes.poll(start="now").cursor
     maintain(busy)
@@ -243,8 +246,8 @@ def test_cursors_keys_blame_and_bases_look_through_maintenance(busy: Graph) -> N
     assert [change.id for block in feed.blocks for change in block.changes] == ["b"]
 
 
-def test_a_deletion_after_a_merge_looks_through_maintenance(busy: Graph) -> None:
-    faults.arm("attempt.settled", lambda: maintain(omnigraph.open(busy.uri), "dev"))
+def test_a_deletion_after_a_merge_looks_through_maintenance(busy: EmbeddedGraph) -> None:
+    faults.arm("attempt.settled", lambda: maintain(open_graph(busy.uri), "dev"))
     merged = busy.merge("dev", delete_branch=True)
     assert merged.branch_deleted, merged.branch_delete_error
     with pytest.raises(GraphError):

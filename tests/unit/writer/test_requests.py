@@ -14,8 +14,10 @@ from omnigraph.versioning.branches import create_branch, delete_branch
 from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from omnigraph.api.commits import Commit
     from omnigraph.session.engine import Engine
 
 
@@ -59,7 +61,12 @@ def test_the_longest_texts_come_back_as_they_were_said(engine: Engine) -> None:
 
 
 def test_if_commit_takes_the_commit_itself_and_its_id_in_either_case(engine: Engine) -> None:
-    for number, spelled in enumerate([lambda c: c, lambda c: c.ref, lambda c: c.id.lower()]):
+    spellings: list[Callable[[Commit], Any]] = [
+        lambda c: c,
+        lambda c: c.ref,
+        lambda c: c.id.lower(),
+    ]
+    for number, spelled in enumerate(spellings):
         head = engine.snapshot().manifest.commit
         request: Any = replace(WriteRequest("main"), if_commit=spelled(head))
         assert engine.attempts.run(request, Add({"Person": [str(number)]})) is not None

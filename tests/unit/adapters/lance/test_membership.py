@@ -28,7 +28,8 @@ def dataset(tmp_path: Path) -> Any:
 
 
 def asked(presence: MembershipFilter, dataset: Any, *ids: str) -> list[str]:
-    return presence.might_contain(dataset, "id", pa.array(ids, pa.string())).to_pylist()
+    found: list[str] = presence.might_contain(dataset, "id", pa.array(ids, pa.string())).to_pylist()
+    return found
 
 
 def test_a_few_rows_are_read_at_the_first_question(dataset: Any) -> None:
@@ -110,6 +111,7 @@ def test_nothing_that_a_table_holds_is_ever_left_out(
 ) -> None:
     presence = MembershipFilter()
     table: Any = lance.write_dataset(rows("-", *held), tmp_path_factory.mktemp("t") / "t")
+    found: list[str] = []
     for _ in range(3):
         found = asked(presence, table, *wanted)
     assert set(found) >= {"-", *held} & set(wanted)

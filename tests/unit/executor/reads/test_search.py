@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +15,9 @@ from omnigraph.planner.plan import Access
 from omnigraph.semantics.search import cosine_distance, fuse, rank
 from omnigraph.semantics.text import Corpus
 from omnigraph.testing.agreement import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NOW = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 BODIES = {
@@ -131,9 +134,9 @@ class Provider:
         self.vector = vector
         self.asked: list[tuple[list[str], int]] = []
 
-    def embed(self, texts: list[str], *, model: str | None, dim: int) -> list[list[float]]:
+    def embed(self, texts: Sequence[str], *, model: str | None, dim: int) -> list[list[float]]:
         assert model is None
-        self.asked.append((texts, dim))
+        self.asked.append((list(texts), dim))
         return [self.vector for _ in texts]
 
 

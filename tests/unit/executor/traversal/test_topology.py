@@ -49,7 +49,8 @@ def topology(pairs: Sequence[tuple[int, int]], nodes: Sequence[str] = NODES) -> 
 
 
 def around(csr: Csr, node: int) -> list[int]:
-    return csr.near[csr.ptr[node] : csr.ptr[node + 1]].tolist()
+    found: list[int] = csr.near[csr.ptr[node] : csr.ptr[node + 1]].tolist()
+    return found
 
 
 @given(edges)
