@@ -14,11 +14,15 @@ Modules in reading order:
 * ``columns``: names and wire types of columns.
 * ``expressions``: lowers and types expressions.
 * ``operands``: typed expressions with their places.
+* ``calls``: operators, casts, ``case`` and calls.
+* ``functions``: the types of functions.
+* ``common_types``: one type for values that stand for each other.
 * ``comparisons``: comparisons and membership.
 * ``literals``: types of literals.
 * ``constants``: literals, parameters and lists of them.
 * ``search``: search functions.
 * ``aggregates``: types of aggregates.
+* ``grouping``: columns that mix aggregates with grouping columns.
 * ``mutations``: statements that change entities.
 * ``assignments``: assigned values.
 * ``rules``: one module for each rule that a query must keep.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.constants import lower_items, lower_literal, lower_vector
+from omnigraph.compiler.constants import lower_literal, lower_vector
+from omnigraph.compiler.expressions import lower_items, lower_operand
 from omnigraph.compiler.literals import LiteralMismatch, stored_in
 from omnigraph.compiler.operands import TypedOperand, is_blob, is_null
 from omnigraph.compiler.rules import (
@@ -46,8 +47,8 @@ def lower_value(scope: EntityScope, prop: Property, node: ast.Expr) -> ir.Expr |
         case ast.Now():
             return _checked(scope, prop, TypedOperand(ir.Now(), node.span))
         case _:
-            unit.report(mutation_expression.no_value(node.span))
-            return None
+            value = lower_operand(scope, node)
+            return None if value is None else _checked(scope, prop, value)
 
 
 def _stored(scope: EntityScope, prop: Property, value: TypedOperand) -> ir.Expr | None:
@@ -98,6 +99,9 @@ def _lower_items(
 
 
 def _lower_parameter(scope: EntityScope, prop: Property, node: ast.Variable) -> ir.Expr | None:
+    if node.name == scope.variable_name:
+        scope.unit.report(mutation_expression.no_value(node.span))
+        return None
     spec = scope.unit.params.get(node.name)
     if spec is None:
         found = mutation_variable.undeclared(node.name, node.span, scope.unit.params)

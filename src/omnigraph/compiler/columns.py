@@ -15,12 +15,15 @@ from omnigraph.datatypes.types import (
 from omnigraph.ir import expressions as ir
 from omnigraph.ir.queries import ResultColumn
 from omnigraph.language.gq import ast
+from omnigraph.language.gq.printer import print_expr
 
 if TYPE_CHECKING:
     from omnigraph.ir.queries import Projection
 
 __all__ = ["column_name", "result_column"]
 
+# Longer names are cut.
+_NAME_MAX = 60
 _KINDS = {
     Scalar.STRING: "string",
     Scalar.BOOL: "bool",
@@ -45,12 +48,16 @@ def column_name(node: ast.Expr) -> str:
             return name
         case ast.Aggregate(func=func) | ast.BlockAggregate(func=func) | ast.TextCall(func=func):
             return func.value
+        case ast.FunctionCall(name=name):
+            return name
         case ast.Now():
             return "now"
         case ast.Literal() | ast.ListLiteral():
             return "literal"
-        case _:
+        case ast.Exists() | ast.Not() | ast.Logical() | ast.Comparison():
             return "condition"
+        case _:
+            return print_expr(node).replace("$", "")[:_NAME_MAX]
 
 
 def result_column(projection: Projection) -> ResultColumn:

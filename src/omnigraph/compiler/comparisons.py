@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.compiler.constants import make_list
+from omnigraph.compiler.functions import check_text_pattern
 from omnigraph.compiler.literals import LiteralMismatch, compared_with
 from omnigraph.compiler.operands import TypedOperand
 from omnigraph.compiler.rules import comparison
-from omnigraph.datatypes.types import DataType, ListType, ScalarType, is_numeric
+from omnigraph.datatypes.types import STRING, DataType, ListType, ScalarType, is_numeric
 from omnigraph.ir import expressions as ir
 from omnigraph.language.gq import ast
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from omnigraph.compiler.unit import CompilationUnit
+    from omnigraph.language.diagnostics import Diagnostic
     from omnigraph.language.source import Span
 
 __all__ = ["compare", "is_in", "is_in_items", "is_null", "string_or_list_match"]
@@ -28,8 +30,10 @@ def compare(
     unit: CompilationUnit, op: ast.CompareOp, left: TypedOperand, right: TypedOperand, *, span: Span
 ) -> ir.Compare | None:
     """``left op right``, literals fitted to the other side."""
+    if isinstance(left.expr, ir.EntityRef) and isinstance(right.expr, ir.EntityRef):
+        return _compare_entities(unit, op, left.expr, right.expr, span)
     for operand in (left, right):
-        if unit.fails(comparison.check_null(operand) or comparison.check_single(operand)):
+        if unit.fails(comparison.check_null(operand) or _check_comparable(operand)):
             return None
     pair = _fitted(unit, left, right)
     if pair is None:
@@ -40,10 +44,26 @@ def compare(
     return ir.Compare(lowered, pair[0].expr, pair[1].expr)
 
 
+def _check_comparable(operand: TypedOperand) -> Diagnostic | None:
+    """Lists are compared item by item, entities and vectors not at all."""
+    return None if isinstance(operand.dtype, ListType) else comparison.check_single(operand)
+
+
+def _compare_entities(
+    unit: CompilationUnit, op: ast.CompareOp, left: ir.EntityRef, right: ir.EntityRef, span: Span
+) -> ir.Compare | None:
+    """Whether two variables are bound to the same entity."""
+    if op not in (ast.CompareOp.EQ, ast.CompareOp.NE) or left.type_id != right.type_id:
+        unit.report(comparison.unlike_entities(op.value, span, same=left.type_id == right.type_id))
+        return None
+    ids = (ir.PropertyRef(each.slot, "@id", STRING, nullable=False) for each in (left, right))
+    return ir.Compare(_COMPARE_OPS[op], *ids)
+
+
 def string_or_list_match(
     unit: CompilationUnit, op: ast.MatchOp, haystack: TypedOperand, needle: TypedOperand
 ) -> ir.Expr | None:
-    """``contains`` and ``starts_with``: a part of a string, or an item of a list."""
+    """``contains`` and its like: a part of a string, or an item of a list."""
     if unit.fails(comparison.check_null(haystack) or comparison.check_null(needle)):
         return None
     if isinstance(haystack.dtype, ListType) and op is ast.MatchOp.CONTAINS:
@@ -53,6 +73,8 @@ def string_or_list_match(
         return None
     if not comparison.is_text(needle.dtype):
         unit.report(comparison.no_needle(op.value, needle))
+        return None
+    if op is ast.MatchOp.MATCHES and not check_text_pattern(unit, needle):
         return None
     return ir.StringMatch(_STRING_OPS[op], haystack.expr, needle.expr)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnigraph.compiler.literals import LiteralMismatch, compared_with, typed
-from omnigraph.compiler.operands import TypedOperand
 from omnigraph.compiler.rules import list_items, literal_value
 from omnigraph.datatypes.types import F64, I64, STRING, DataType, Scalar, ScalarType, VectorType
 from omnigraph.datatypes.values import ValueProblem, coerce_json
@@ -15,13 +14,12 @@ from omnigraph.language.gq import ast
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from omnigraph.compiler.operands import TypedOperand
     from omnigraph.compiler.scope import Names
     from omnigraph.compiler.unit import CompilationUnit
 
 __all__ = [
     "lower_constant",
-    "lower_items",
-    "lower_list",
     "lower_literal",
     "lower_vector",
     "make_list",
@@ -54,30 +52,6 @@ def lower_constant(names: Names, node: ast.Expr) -> ir.Expr | None:
             pass
     names.unit.report(list_items.no_constant(node.span))
     return None
-
-
-def lower_items(names: Names, node: ast.ListLiteral) -> list[TypedOperand] | None:
-    """The items of a list, each with its own type."""
-    items = []
-    for item in node.items:
-        expr = lower_constant(names, item)
-        if expr is None:
-            continue
-        operand = TypedOperand(expr, item.span)
-        if not names.unit.fails(list_items.check_null(operand)):
-            items.append(operand)
-    return items if len(items) == len(node.items) else None
-
-
-def lower_list(names: Names, node: ast.ListLiteral) -> ir.MakeList | None:
-    """A list whose item type follows from its items alone; an empty one holds strings."""
-    items = lower_items(names, node)
-    if items is None:
-        return None
-    for item in items:
-        if names.unit.fails(list_items.check_item(items[0], item)):
-            return None
-    return make_list(items)
 
 
 def make_list(items: Sequence[TypedOperand], empty: DataType = STRING) -> ir.MakeList:

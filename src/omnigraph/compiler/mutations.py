@@ -42,7 +42,7 @@ def lower_statement(unit: CompilationUnit, node: ast.Statement) -> StatementIR |
     if entity is None:
         unit.report(mutation_type.unknown(unit.catalog, node))
         return None
-    scope = EntityScope(unit, entity)
+    scope = EntityScope(unit, entity, None if isinstance(node, ast.Insert) else node.variable)
     unit.writes(entity)
     match node:
         case ast.Insert():

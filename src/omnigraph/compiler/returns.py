@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.aggregates import fold_type
 from omnigraph.compiler.columns import column_name
 from omnigraph.compiler.constants import lower_constant
-from omnigraph.compiler.expressions import lower_expression, lower_operand
+from omnigraph.compiler.expressions import lower_expression
+from omnigraph.compiler.grouping import replace_keys, with_keys
 from omnigraph.compiler.operands import TypedOperand
 from omnigraph.compiler.rules import (
-    aggregate_place,
     nearest_limit,
     order_key,
     order_projection,
@@ -20,10 +19,11 @@ from omnigraph.compiler.rules import (
 )
 from omnigraph.ir import expressions as ir
 from omnigraph.ir.queries import OrderKey, Projection
-from omnigraph.language.gq import ast
+from omnigraph.ir.walk import aggregates, nodes
 
 if TYPE_CHECKING:
     from omnigraph.compiler.scope import PatternScope
+    from omnigraph.language.gq import ast
 
 __all__ = ["lower_order", "lower_returns", "lower_row_count"]
 
@@ -35,7 +35,7 @@ def lower_returns(scope: PatternScope, read: ast.Read) -> tuple[Projection, ...]
     columns = []
     names: set[str] = set()
     for node in read.returns:
-        expr = _lower_column(scope, node.expr)
+        expr = lower_expression(scope, node.expr)
         name = node.alias or column_name(node.expr)
         if name in names:
             scope.unit.report(repeated_column.repeated(name, node.span))
@@ -45,7 +45,8 @@ def lower_returns(scope: PatternScope, read: ast.Read) -> tuple[Projection, ...]
         if expr is not None:
             columns.append((name, TypedOperand(expr, node.expr.span)))
     _check_grouping(scope, [column for _, column in columns])
-    return tuple(Projection(name, column.expr) for name, column in columns)
+    keys = {column.expr: column.expr for _, column in columns if not aggregates(column.expr)}
+    return tuple(Projection(name, with_keys(scope.unit, column, keys)) for name, column in columns)
 
 
 def lower_order(
@@ -53,16 +54,18 @@ def lower_order(
 ) -> tuple[OrderKey, ...]:
     """The order keys, each with its direction."""
     shown = {projection.expr for projection in returns}
-    folded = read.distinct or any(isinstance(expr, ir.Aggregate) for expr in shown)
+    folded = read.distinct or any(map(aggregates, shown))
+    grouping = {expr: expr for expr in shown if not aggregates(expr)}
     # With a column missing the shown expressions are not known.
     complete = len(returns) == len(read.returns)
     keys = []
     for node in read.order:
-        expr = _lower_column(scope, node.expr)
+        expr = lower_expression(scope, node.expr)
         if expr is None:
             continue
+        expr = replace_keys(expr, grouping) if aggregates(expr) else expr
         key = TypedOperand(expr, node.expr.span)
-        if expr not in shown and complete and (folded or isinstance(expr, ir.Aggregate)):
+        if expr not in shown and complete and (folded or aggregates(expr)):
             scope.unit.report(order_projection.not_projected(key.span, distinct=read.distinct))
         elif not scope.unit.fails(order_key.check(key)):
             _check_limit(scope, read, key)
@@ -81,33 +84,12 @@ def lower_row_count(scope: PatternScope, word: str, node: ast.Expr | None) -> ir
     return expr
 
 
-def _lower_column(scope: PatternScope, node: ast.Expr) -> ir.Expr | None:
-    """A column or an order key: the only places for an aggregate."""
-    if not isinstance(node, ast.Aggregate):
-        return lower_expression(scope, node)
-    operand = None
-    if node.operand is not None:
-        operand = lower_operand(scope, node.operand)
-        if operand is None:
-            return None
-        if isinstance(operand.expr, ir.Aggregate):
-            # An alias stood for it.
-            scope.unit.report(aggregate_place.misplaced(operand.expr.func.value, operand.span))
-            return None
-    func = ir.AggregateFunc(node.func.value)
-    dtype = fold_type(scope.unit, func, operand, distinct=node.distinct, span=node.span)
-    if dtype is None:
-        return None
-    return ir.Aggregate(func, operand.expr if operand else None, node.distinct, dtype)
-
-
 def _check_grouping(scope: PatternScope, columns: list[TypedOperand]) -> None:
     """Groups have no rank, and rows have none before they are all there."""
-    if not any(isinstance(column.expr, ir.Aggregate) for column in columns):
+    if not any(aggregates(column.expr) for column in columns):
         return
     for column in columns:
-        folded = column.expr.operand if isinstance(column.expr, ir.Aggregate) else column.expr
-        if isinstance(folded, ir.RankFusion):
+        if any(isinstance(each, ir.RankFusion) for each in nodes(column.expr)):
             scope.unit.report(rank_fusion.grouped(column.span))
 
 

@@ -7,6 +7,7 @@ the variable should have been bound; whoever asked stays silent.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,12 +46,22 @@ class ScopedVariable:
     entity: EntityType | None = None
     # Its type could not be found out, and that was reported.
     failed: bool = False
+    # The value that it holds, if it is bound to no entity.
+    value: ir.ValueSlot | None = None
 
 
 class PatternScope:
     """The names of a block: its own variables, those of the blocks around it, the parameters."""
 
-    __slots__ = ("aliases", "correlated", "lower_block", "outer", "unit", "variables")
+    __slots__ = (
+        "aliases",
+        "correlated",
+        "folding",
+        "lower_block",
+        "outer",
+        "unit",
+        "variables",
+    )
 
     def __init__(
         self,
@@ -68,6 +79,8 @@ class PatternScope:
         self.aliases: dict[str, ir.Expr | None] | None = None
         # Whether the block uses a variable of a block around it.
         self.correlated = False
+        # Whether the operand of an aggregate is being lowered.
+        self.folding = False
 
     def inner(self) -> PatternScope:
         """The scope of a block inside this one."""
@@ -87,6 +100,8 @@ class PatternScope:
     def variable(self, node: ast.Variable) -> ir.Expr | None:
         """``$x``: an entity or a parameter."""
         found = self.find(node.name)
+        if found is not None and found.value is not None:
+            return ir.ValueRef(found.slot, found.value.dtype, found.value.nullable)
         if found is not None:
             return ir.EntityRef(found.slot, found.entity.id) if found.entity else None
         if node.name in self.unit.params:
@@ -102,6 +117,9 @@ class PatternScope:
                 self.unit.report(reference.parameter_has_no_property(node))
             else:
                 self._report_unbound(node.variable, node.variable_span)
+            return None
+        if found.value is not None:
+            self.unit.report(reference.value_has_no_property(node))
             return None
         if found.entity is None:
             return None
@@ -121,6 +139,17 @@ class PatternScope:
             self.unit.report(alias.unknown(node, self.aliases))
             return None
         return self.aliases[name]
+
+    def knows(self, name: str) -> bool:
+        """Whether a variable or parameter has the name."""
+        return name in self._known()
+
+    @contextmanager
+    def binding(self, item: ir.ValueSlot) -> Iterator[None]:
+        """Know a variable for a while."""
+        self.variables[item.name] = ScopedVariable(item.name, item.slot, value=item)
+        yield
+        del self.variables[item.name]
 
     def _report_unbound(self, name: str, span: Span) -> None:
         if name in self.unit.hidden:
@@ -143,36 +172,62 @@ class PatternScope:
 
 
 class EntityScope:
-    """The names of a mutation: the properties of one entity, and the parameters."""
+    """The names of a mutation: the properties of one entity, and the parameters.
 
-    __slots__ = ("entity", "unit")
+    ``variable_name`` is the name of the entity, if it has one.
+    """
 
-    def __init__(self, unit: CompilationUnit, entity: EntityType) -> None:
+    __slots__ = ("entity", "items", "unit", "variable_name")
+
+    def __init__(
+        self, unit: CompilationUnit, entity: EntityType, variable_name: str | None = None
+    ) -> None:
         self.unit = unit
         self.entity = entity
+        self.variable_name = variable_name
+        self.items: dict[str, ir.ValueSlot] = {}
+
+    def knows(self, name: str) -> bool:
+        """Whether a variable or parameter has the name."""
+        return name in self.items or name in self.unit.params or name == self.variable_name
+
+    @contextmanager
+    def binding(self, item: ir.ValueSlot) -> Iterator[None]:
+        """Know a variable for a while."""
+        self.items[item.name] = item
+        yield
+        del self.items[item.name]
 
     def variable(self, node: ast.Variable) -> ir.Expr | None:
-        """``$p``: a parameter."""
+        """``$p``: a parameter, an item of a list, or the entity."""
+        if item := self.items.get(node.name):
+            return ir.ValueRef(item.slot, item.dtype, item.nullable)
+        if node.name == self.variable_name:
+            return ir.EntityRef(ENTITY_SLOT, self.entity.id)
         if node.name in self.unit.params:
             return _parameter(self.unit, node)
         self.unit.report(mutation_variable.undeclared(node.name, node.span, self.unit.params))
         return None
 
     def access(self, node: ast.PropertyAccess) -> ir.PropertyRef | None:
-        """``$x.p``: nothing is bound here."""
+        """``$x.p``: a property of the entity, if it has a name."""
+        if node.variable == self.variable_name:
+            return self._own(node.prop, node.prop_span)
         self.unit.report(mutation_variable.no_pattern(node.variable, node.prop, node.span))
         return None
 
     def bare(self, node: ast.AliasRef | ast.PropertyName) -> ir.Expr | None:
         """A word: a property of the entity."""
         name = node.name if isinstance(node, ast.AliasRef) else node.prop
+        return self._own(name, node.span)
+
+    def _own(self, name: str, span: Span) -> ir.PropertyRef | None:
         prop = self.entity.find(name)
         if prop is None:
-            self.unit.report(
-                mutation_property.unknown(self.entity, name, node.span, assigned=False)
-            )
+            found = mutation_property.unknown(self.entity, name, span, assigned=False)
+            self.unit.report(found)
             return None
-        return _property(self.unit, ENTITY_SLOT, prop, node.span)
+        return _property(self.unit, ENTITY_SLOT, prop, span)
 
 
 Names = PatternScope | EntityScope

@@ -16,11 +16,16 @@ from omnigraph.compiler.rules import (
 )
 from omnigraph.datatypes.types import I64
 from omnigraph.ir import expressions as ir
+from omnigraph.ir.walk import blocks, slots_read
 from omnigraph.language.gq import ast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from omnigraph.compiler.rules.rule import Rule
     from omnigraph.compiler.scope import PatternScope
+
+    _Lower = Callable[[PatternScope, ast.Expr], ir.Expr | None]
 
 __all__ = ["lower_text_call"]
 
@@ -44,30 +49,34 @@ _DEFAULT_EDITS = ir.Const(2, I64)
 _DEFAULT_K = ir.Const(60, I64)
 
 
-def lower_text_call(scope: PatternScope, node: ast.TextCall) -> ir.Expr | None:
-    """A text predicate (Bool) or a score (F64)."""
+def lower_text_call(
+    scope: PatternScope,
+    node: ast.TextCall,
+    lower: _Lower,
+) -> ir.Expr | None:
+    """A text predicate (Bool) or a score (F64); ``lower`` lowers the searched text."""
     if node.func is ast.TextFunc.RRF:
-        return _lower_fusion(scope, node)
+        return _lower_fusion(scope, node, lower)
     if node.func in _PREDICATES:
-        return _lower_predicate(scope, node)
-    return _lower_score(scope, node)
+        return _lower_predicate(scope, node, lower)
+    return _lower_score(scope, node, lower)
 
 
-def _lower_predicate(scope: PatternScope, node: ast.TextCall) -> ir.TextMatch | None:
+def _lower_predicate(scope: PatternScope, node: ast.TextCall, lower: _Lower) -> ir.TextMatch | None:
     fuzzy = node.func is ast.TextFunc.FUZZY
-    operands = _lower_operands(scope, node, most=3 if fuzzy else 2)
+    operands = _lower_operands(scope, node, lower, most=3 if fuzzy else 2)
     edits = _lower_edits(scope, node) if fuzzy else None
     if operands is None or (fuzzy and edits is None):
         return None
     return ir.TextMatch(_PREDICATES[node.func], *operands, max_edits=edits)
 
 
-def _lower_score(scope: PatternScope, node: ast.TextCall) -> ir.Score | None:
-    operands = _lower_operands(scope, node, most=2)
+def _lower_score(scope: PatternScope, node: ast.TextCall, lower: _Lower) -> ir.Score | None:
+    operands = _lower_operands(scope, node, lower, most=2)
     return None if operands is None else ir.Score(_SCORES[node.func], *operands)
 
 
-def _lower_fusion(scope: PatternScope, node: ast.TextCall) -> ir.RankFusion | None:
+def _lower_fusion(scope: PatternScope, node: ast.TextCall, lower: _Lower) -> ir.RankFusion | None:
     if scope.aliases is None:
         scope.unit.report(rank_fusion.misplaced(node.span))
         return None
@@ -77,7 +86,7 @@ def _lower_fusion(scope: PatternScope, node: ast.TextCall) -> ir.RankFusion | No
     if len(rankings) < 2 or len(node.args) > 3:
         scope.unit.report(rank_fusion.no_rankings(node.span))
         return None
-    first, second = (_lower_score(scope, ranking) for ranking in rankings)
+    first, second = (_lower_score(scope, ranking, lower) for ranking in rankings)
     k = _lower_k(scope, node)
     if first is None or second is None or k is None:
         return None
@@ -88,7 +97,7 @@ def _lower_fusion(scope: PatternScope, node: ast.TextCall) -> ir.RankFusion | No
 
 
 def _lower_operands(
-    scope: PatternScope, node: ast.TextCall, *, most: int
+    scope: PatternScope, node: ast.TextCall, lower: _Lower, *, most: int
 ) -> tuple[ir.PropertyRef, ir.Expr] | None:
     """The searched property of a node, and what is looked for."""
     rule, func = _RULES[node.func], node.func.value
@@ -96,7 +105,7 @@ def _lower_operands(
         scope.unit.report(search_operands.wrong_arguments(rule, func, node.span))
         return None
     target = _lower_target(scope, node, rule)
-    query = _lower_query(scope, node, rule)
+    query = _lower_query(scope, node, rule, lower)
     if target is None or query is None:
         return None
     if node.func is ast.TextFunc.NEAREST:
@@ -122,24 +131,21 @@ def _lower_target(scope: PatternScope, node: ast.TextCall, rule: Rule) -> TypedO
     return None if target is None else TypedOperand(target, arg.span)
 
 
-def _lower_query(scope: PatternScope, node: ast.TextCall, rule: Rule) -> TypedOperand | None:
+def _lower_query(
+    scope: PatternScope, node: ast.TextCall, rule: Rule, lower: _Lower
+) -> TypedOperand | None:
     """Lower the searched text or vector; it must be the same in every row."""
     arg = node.args[1]
-    expr: ir.Expr | None
-    match arg:
-        case ast.Literal():
-            expr = lower_constant(scope, arg)
-        case ast.Variable():
-            expr = scope.variable(arg)
-        case ast.ListLiteral():
-            expr = lower_vector(scope.unit, arg)
-        case _:
-            scope.unit.report(search_operands.varying(rule, node.func.value, arg.span))
-            return None
-    if isinstance(expr, ir.EntityRef):
+    if isinstance(arg, ast.ListLiteral):
+        expr: ir.Expr | None = lower_vector(scope.unit, arg)
+    else:
+        expr = lower(scope, arg)
+    if expr is None:
+        return None
+    if slots_read(expr) or next(blocks(expr), None) is not None or isinstance(expr, ir.Now):
         scope.unit.report(search_operands.varying(rule, node.func.value, arg.span))
         return None
-    return None if expr is None else TypedOperand(expr, arg.span)
+    return TypedOperand(expr, arg.span)
 
 
 def _lower_edits(scope: PatternScope, node: ast.TextCall) -> ir.Expr | None:

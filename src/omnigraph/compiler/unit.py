@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from omnigraph.catalog.model import EdgeType, EntityKind
 from omnigraph.ir.expressions import Slot
 from omnigraph.ir.queries import ParamSpec, TypeUse
+from omnigraph.language.gq.ast import Read
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType, TypeId
@@ -50,7 +51,8 @@ class CompilationUnit:
         self.depth = 0
         # Traversals that the types of their ends direct against how they are written.
         self.reversed_traversals: list[Traversal] = []
-        self._next_slot = 0
+        # Mutations look at one entity, in slot 0.
+        self._next_slot = 0 if isinstance(query.body, Read) else 1
         self._reads: dict[TypeId, TypeUse] = {}
         self._writes: dict[TypeId, TypeUse] = {}
 

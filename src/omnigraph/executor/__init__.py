@@ -6,6 +6,7 @@ Modules in reading order:
 * ``run``: one run of a plan: its row spaces, adjacencies and measurements.
 * ``operators``: one function per operator of a plan.
 * ``expressions``: evaluates expressions over many rows.
+* ``functions``: evaluates functions over many rows.
 * ``rows``: binding tables, keys and orders of rows.
 * ``columns``: columns of pinned tables, row numbers of entities, predicate pushdown.
 * ``traversal``: adjacency of edge types, and kernels that follow edges.

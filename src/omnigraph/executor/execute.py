@@ -13,14 +13,26 @@ from omnigraph.executor.operators import OPERATORS
 from omnigraph.executor.output import Output
 from omnigraph.executor.rows.bindings import ONE_ROW
 from omnigraph.executor.run import PlanRun
-from omnigraph.ir.expressions import Const, ParamRef, RankFusion, Score, ScoreFunc
+from omnigraph.ir.expressions import Call as IrCall
+from omnigraph.ir.expressions import (
+    Const,
+    ParamRef,
+    RankFusion,
+    Score,
+    ScoreFunc,
+    StringMatch,
+    StringOp,
+)
+from omnigraph.ir.functions import Function
+from omnigraph.ir.walk import nodes
 from omnigraph.planner.plan import Access
 from omnigraph.runtime.budget import Budget, Meter
 from omnigraph.runtime.clock import SYSTEM_CLOCK
+from omnigraph.semantics.functions.patterns import check_pattern
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.executor.cache import ByteCache
@@ -49,6 +61,7 @@ class Executable:
         self.catalog = catalog
         self.output = Output(plan.ir, catalog)
         self.body = cast("Return", plan.root).input
+        self._patterns = tuple(_patterns(plan))
         self._needs_limit = any(_needs_limit(key.expr) for key in plan.ir.order)
         # Runs that have ended, and can be taken up again while the tables are the same.
         self._idle: list[PlanRun] = []
@@ -65,6 +78,8 @@ class Executable:
     def begin(self, source: TableSource, call: Call) -> PlanRun:
         """A run of this plan, from this instant."""
         page = self.page(call.params)
+        for pattern in self._patterns:
+            _check_pattern(pattern, call.params)
         meter = call.meter or Meter(call.budget, call.cancellation)
         cache = call.cache or shared_cache()
         try:
@@ -172,6 +187,22 @@ def _scoring(run: PlanRun, source: TableSource, embedder: Embedder | None) -> Co
     scoring = ColumnScoring(run, source, embed_with(embedder, run.catalog))
     scoring.check()
     return scoring
+
+
+def _patterns(plan: Plan) -> Iterator[Expr]:
+    """The regular expressions of a query."""
+    for each in nodes(plan.ir):
+        if isinstance(each, StringMatch) and each.op is StringOp.MATCHES:
+            yield each.needle
+        elif isinstance(each, IrCall) and each.func is Function.REGEX_REPLACE:
+            yield each.args[1]
+
+
+def _check_pattern(expr: Expr, params: Mapping[str, Value]) -> None:
+    """Refuse a pattern before the first row, so that no plan is luckier than another."""
+    value = params[expr.name] if isinstance(expr, ParamRef) else getattr(expr, "value", None)
+    if isinstance(value, str):
+        check_pattern(value)
 
 
 def _row_count(clause: str, expr: Expr | None, params: Mapping[str, Value]) -> int | None:

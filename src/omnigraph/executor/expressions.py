@@ -7,6 +7,7 @@ form for many rows is left to the functions over there.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -16,9 +17,15 @@ import pyarrow.compute as pc
 from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.datatypes.types import BOOL, DATETIME, DataType, ListType, ScalarType
 from omnigraph.errors import InvariantBroken
+from omnigraph.executor.functions.branches import first_present, quantify, take_branches
+from omnigraph.executor.functions.calls import call_rows, make_array
+from omnigraph.executor.rows.bindings import slot_key
 from omnigraph.ir.expressions import (
     And,
     BlockAggregate,
+    Call,
+    Case,
+    Coalesce,
     Compare,
     CompareOp,
     Const,
@@ -33,18 +40,22 @@ from omnigraph.ir.expressions import (
     Or,
     ParamRef,
     PropertyRef,
+    Quantified,
     RankFusion,
     Score,
     StringMatch,
     StringOp,
     TextMatch,
+    ValueRef,
     type_of,
 )
+from omnigraph.ir.walk import slots_read
 from omnigraph.semantics.columns import truth
 from omnigraph.semantics.columns.column import Column, Vector
 from omnigraph.semantics.columns.comparison import ColumnOperand, ConstantOperand, among, compare
 from omnigraph.semantics.columns.truth import Truth
-from omnigraph.semantics.predicates import contains_item, matches_text
+from omnigraph.semantics.functions.patterns import whole
+from omnigraph.semantics.predicates import Interpreter, contains_item, matches_text
 from omnigraph.semantics.values import canonical
 
 if TYPE_CHECKING:
@@ -59,7 +70,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluator"]
 
-_MATCHES = {StringOp.CONTAINS: pc.match_substring, StringOp.STARTS_WITH: pc.starts_with}
+_MATCHES = {
+    StringOp.CONTAINS: pc.match_substring,
+    StringOp.STARTS_WITH: pc.starts_with,
+    StringOp.ENDS_WITH: pc.ends_with,
+    StringOp.MATCHES: pc.match_substring_regex,
+}
 
 
 class Evaluator(ABC):
@@ -107,7 +123,7 @@ class Evaluator(ABC):
             case MakeList(items):
                 return tuple(self.constant(item) for item in items)
             case _:
-                raise InvariantBroken(10, f"{type(expr).__name__} is no constant")
+                return Interpreter(self.context.params, self.context.now).constant(expr)
 
     def truth(self, expr: Expr, rows: Bindings) -> Truth:
         """The truth of a condition for each row."""
@@ -138,7 +154,9 @@ class Evaluator(ABC):
                 return self.text_match(expr, rows)
             case Const() | ParamRef():
                 return truth.constant(self.constant(expr), rows.count)
-            case PropertyRef():
+            case Quantified():
+                return quantify(expr, rows, self)
+            case PropertyRef() | ValueRef() | Case() | Coalesce() | Call():
                 return truth.from_arrow(self.vector(expr, rows).arrow())
             case _:
                 raise InvariantBroken(10, f"{type(expr).__name__} is no condition here")
@@ -152,12 +170,43 @@ class Evaluator(ABC):
         match expr:
             case PropertyRef(slot, prop, dtype):
                 return ColumnOperand(self.space_of(slot).vector(prop, rows.columns[slot]), dtype)
-            case Const() | ParamRef() | Now() | MakeList():
+            case Const() | ParamRef() | Now():
                 return ConstantOperand(self.constant(expr), _type(expr))
+            case ValueRef(slot, dtype):
+                return ColumnOperand(self.value_of(slot, rows), dtype)
+            case MakeList() | Call() | Case() | Coalesce():
+                return self._computed(expr, rows)
             case BlockAggregate() | Exists() | Score() | RankFusion():
                 raise InvariantBroken(10, f"{type(expr).__name__} was not computed before its use")
             case _:
                 return ColumnOperand(self.truth(expr, rows).vector(), BOOL)
+
+    def value_of(self, slot: Slot, rows: Bindings) -> Vector:
+        """The values that a slot holds."""
+        return rows.computed[slot_key(slot)]
+
+    def _computed(
+        self, expr: MakeList | Call | Case | Coalesce, rows: Bindings
+    ) -> ColumnOperand | ConstantOperand:
+        dtype = _type(expr)
+        if not rows.computed and not slots_read(expr):
+            # One value for all rows, and no operator has computed a part of it.
+            return ConstantOperand(self.constant(expr), dtype)
+        match expr:
+            case Case():
+                return ColumnOperand(take_branches(expr, rows, self), dtype)
+            case Coalesce():
+                return ColumnOperand(first_present(expr, rows, self), dtype)
+            case Call(args=args):
+                operands = [self._operand(arg, rows) for arg in args]
+                found = call_rows(expr, operands, rows.count, self.context.meter)
+                return ColumnOperand(found, dtype)
+            case MakeList(items):
+                columns = [self._operand(item, rows) for item in items]
+                listed = [_values(each, rows.count) for each in columns]
+                values = zip(*listed, strict=True) if listed else repeat(())
+                made = make_array(list, iter(values), rows.count, dtype, self.context.meter)
+                return ColumnOperand(Vector(Column(made)), dtype)
 
     def _is_null(self, operand: Expr, rows: Bindings, *, negated: bool) -> Truth:
         value = self._operand(operand, rows)
@@ -191,7 +240,9 @@ class Evaluator(ABC):
         if isinstance(haystack, ColumnOperand) and isinstance(needle, ConstantOperand):
             if needle.value is None:
                 return truth.constant(None, count)
-            return _match_all(op, haystack.vector, str(needle.value))
+            text = str(needle.value)
+            text = whole(text) if op is StringOp.MATCHES else text
+            return _match_all(op, haystack.vector, text)
         pairs = zip(_values(haystack, count), _values(needle, count), strict=True)
         return truth.from_values(matches_text(op, text, part) for text, part in pairs)
 
@@ -268,4 +319,6 @@ def _values(operand: ColumnOperand | ConstantOperand, count: int) -> list[Any]:
 
 def _repeated(constant: ConstantOperand, count: int) -> pa.Array:
     value = list(constant.value) if isinstance(constant.value, tuple) else constant.value
-    return pa.repeat(pa.scalar(value, arrow_type(constant.dtype)), count)
+    target = arrow_type(constant.dtype)
+    # No list can be repeated no times.
+    return pa.repeat(pa.scalar(value, target), count) if count else pa.nulls(0, target)

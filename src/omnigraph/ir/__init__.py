@@ -2,6 +2,7 @@
 
 Modules in reading order:
 
+- ``functions``: functions of values.
 - ``expressions``: expressions and their types.
 - ``queries``: patterns, reads and mutations.
 - ``walk``: traverses the tree.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NewType
 
 from omnigraph.datatypes.types import BOOL, DATETIME, F64, DataType, ListType, Scalar, ScalarType
 from omnigraph.frozen import frozen
+from omnigraph.ir.functions import Function
 
 if TYPE_CHECKING:
     from omnigraph.ir.queries import Block
@@ -22,6 +23,9 @@ __all__ = [
     "AggregateFunc",
     "And",
     "BlockAggregate",
+    "Call",
+    "Case",
+    "Coalesce",
     "Compare",
     "CompareOp",
     "Const",
@@ -37,6 +41,8 @@ __all__ = [
     "Or",
     "ParamRef",
     "PropertyRef",
+    "Quantified",
+    "Quantifier",
     "RankFusion",
     "Score",
     "ScoreFunc",
@@ -46,6 +52,8 @@ __all__ = [
     "TextFunc",
     "TextMatch",
     "Value",
+    "ValueRef",
+    "ValueSlot",
     "is_nullable",
     "type_of",
 ]
@@ -67,6 +75,9 @@ class CompareOp(StrEnum):
 class StringOp(StrEnum):
     CONTAINS = "contains"
     STARTS_WITH = "starts_with"
+    ENDS_WITH = "ends_with"
+    # The whole text matches a regular expression of RE2.
+    MATCHES = "matches"
 
 
 class AggregateFunc(StrEnum):
@@ -75,6 +86,22 @@ class AggregateFunc(StrEnum):
     AVG = "avg"
     MIN = "min"
     MAX = "max"
+    # The values in ascending order.
+    COLLECT = "collect"
+    # The value of the row with the least or greatest key; of several, the least value.
+    MIN_BY = "min_by"
+    MAX_BY = "max_by"
+    # Interpolated linearly between neighbours; the parameter is a share of 0 to 1.
+    PERCENTILE = "percentile"
+    # Of a sample, and of a population.
+    STDDEV = "stddev"
+    STDDEV_POP = "stddev_pop"
+
+
+class Quantifier(StrEnum):
+    ANY = "any"
+    ALL = "all"
+    NONE = "none"
 
 
 class TextFunc(StrEnum):
@@ -119,6 +146,25 @@ class PropertyRef:
 
 
 @frozen
+class ValueSlot:
+    """A variable that holds a value; ``name`` is for output only."""
+
+    slot: Slot
+    dtype: DataType
+    nullable: bool
+    name: str
+
+
+@frozen
+class ValueRef:
+    """The value in a slot."""
+
+    slot: Slot
+    dtype: DataType
+    nullable: bool
+
+
+@frozen
 class EntityRef:
     """The whole entity in a slot, as a struct of its properties."""
 
@@ -128,10 +174,49 @@ class EntityRef:
 
 @frozen
 class MakeList:
-    """A list whose items are constants or parameters."""
+    """A list of values."""
 
     items: tuple[Expr, ...]
     item_type: DataType
+
+
+@frozen
+class Call:
+    """A function of values, or an operator."""
+
+    func: Function
+    args: tuple[Expr, ...]
+    dtype: DataType
+
+
+@frozen
+class Case:
+    """The result of the first branch whose condition is true, else ``otherwise``, else NULL.
+
+    Results are evaluated only for the rows that take them.
+    """
+
+    branches: tuple[tuple[Expr, Expr], ...]
+    otherwise: Expr | None
+    dtype: DataType
+
+
+@frozen
+class Coalesce:
+    """The first argument that is not NULL; later ones are evaluated only where it is needed."""
+
+    args: tuple[Expr, ...]
+    dtype: DataType
+
+
+@frozen
+class Quantified:
+    """A condition on the items of a list, joined by OR (any), AND (all) or NOT OR (none)."""
+
+    kind: Quantifier
+    item: ValueSlot
+    items: Expr
+    condition: Expr
 
 
 @frozen
@@ -143,7 +228,7 @@ class Compare:
 
 @frozen
 class StringMatch:
-    """An exact, case-sensitive substring or prefix test."""
+    """An exact, case-sensitive test for a substring, prefix, suffix or pattern."""
 
     op: StringOp
     haystack: Expr
@@ -152,7 +237,7 @@ class StringMatch:
 
 @frozen
 class ListContains:
-    """Whether a list property contains an item."""
+    """Whether a list contains an item."""
 
     items: Expr
     item: Expr
@@ -160,7 +245,7 @@ class ListContains:
 
 @frozen
 class InList:
-    """Whether an item is one of the options (a MakeList or list parameter); NULL for NULL."""
+    """Whether an item is one of the options, a list; NULL for NULL."""
 
     item: Expr
     options: Expr
@@ -204,6 +289,7 @@ class BlockAggregate:
     operand: Expr | None
     distinct: bool
     dtype: DataType
+    parameter: Expr | None = None
 
 
 @frozen
@@ -238,12 +324,15 @@ class RankFusion:
 
 @frozen
 class Aggregate:
-    """An aggregate over a group of result rows; ``operand`` None counts rows, NULLs are skipped."""
+    """An aggregate over a group of result rows; ``operand`` None counts rows, NULLs are skipped.
+
+    ``parameter`` is the key of min_by and max_by, or the share of a percentile."""
 
     func: AggregateFunc
     operand: Expr | None
     distinct: bool
     dtype: DataType
+    parameter: Expr | None = None
 
 
 Expr = (
@@ -251,8 +340,13 @@ Expr = (
     | ParamRef
     | Now
     | PropertyRef
+    | ValueRef
     | EntityRef
     | MakeList
+    | Call
+    | Case
+    | Coalesce
+    | Quantified
     | Compare
     | StringMatch
     | ListContains
@@ -275,7 +369,9 @@ def type_of(expr: Expr) -> DataType | None:
     match expr:
         case Const(dtype=dtype) | ParamRef(dtype=dtype) | PropertyRef(dtype=dtype):
             return dtype
-        case BlockAggregate(dtype=dtype) | Aggregate(dtype=dtype):
+        case BlockAggregate(dtype=dtype) | Aggregate(dtype=dtype) | ValueRef(dtype=dtype):
+            return dtype
+        case Call(dtype=dtype) | Case(dtype=dtype) | Coalesce(dtype=dtype):
             return dtype
         case Now():
             return DATETIME
@@ -296,13 +392,37 @@ def is_nullable(expr: Expr) -> bool:
     match expr:
         case Const(value=value):
             return value is None
-        case ParamRef(nullable=nullable) | PropertyRef(nullable=nullable):
-            return nullable
+        case ParamRef() | PropertyRef() | ValueRef():
+            return expr.nullable
+        case Call() | Case() | Coalesce() | Quantified():
+            return _is_nullable_call(expr)
         case Aggregate(func=func) | BlockAggregate(func=func):
-            return func is not AggregateFunc.COUNT
+            return func not in (AggregateFunc.COUNT, AggregateFunc.COLLECT)
         case Score(func=ScoreFunc.NEAREST):
             # The cosine distance of a zero vector is undefined.
             return True
+        case Now() | EntityRef() | IsNull() | Exists() | RankFusion():
+            return False
+        case _:
+            return any(map(is_nullable, _operands(expr)))
+
+
+def _operands(
+    expr: (
+        Compare
+        | StringMatch
+        | ListContains
+        | InList
+        | TextMatch
+        | Score
+        | And
+        | Or
+        | MakeList
+        | Not
+    ),
+) -> tuple[Expr, ...]:
+    """The operands of an expression that is NULL only if one of them is."""
+    match expr:
         case (
             Compare(left=one, right=other)
             | StringMatch(haystack=one, needle=other)
@@ -311,11 +431,37 @@ def is_nullable(expr: Expr) -> bool:
             | TextMatch(target=one, query=other)
             | Score(target=one, query=other)
         ):
-            return is_nullable(one) or is_nullable(other)
+            return (one, other)
         # With a NULL option, the membership of other items is unknown.
         case And(operands=parts) | Or(operands=parts) | MakeList(items=parts):
-            return any(is_nullable(part) for part in parts)
+            return parts
         case Not(operand=operand):
-            return is_nullable(operand)
-        case Now() | EntityRef() | IsNull() | Exists() | RankFusion():
-            return False
+            return (operand,)
+
+
+# Functions that are NULL for some arguments that are not.
+_PARTIAL = frozenset(
+    {
+        *(Function.DIVIDE, Function.MODULO, Function.DIV, Function.INDEX, Function.TRY_CAST),
+        *(Function.SQRT, Function.POWER, Function.LN, Function.LOG10, Function.NULLIF),
+    }
+)
+_SKIPS_NULLS = (Function.LEAST, Function.GREATEST)
+
+
+def _is_nullable_call(expr: Call | Case | Coalesce | Quantified) -> bool:
+    match expr:
+        case Call(func=func, args=args):
+            if func in _SKIPS_NULLS:
+                return all(map(is_nullable, args))
+            if func is Function.SLICE:
+                return is_nullable(args[0])
+            return func in _PARTIAL or any(map(is_nullable, args))
+        case Case(branches=branches, otherwise=otherwise):
+            results = (result for _, result in branches)
+            return otherwise is None or any(map(is_nullable, (otherwise, *results)))
+        case Coalesce(args=args):
+            return all(map(is_nullable, args))
+        case Quantified():
+            # Items of lists may be NULL.
+            return True

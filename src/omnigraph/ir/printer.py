@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.datatypes.types import spell_type
 from omnigraph.ir import expressions as ir
+from omnigraph.ir.functions import Function
 from omnigraph.ir.queries import Delete, Insert, MutationIR, ReadIR, Update
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ __all__ = ["Names", "Speller", "print_ir"]
 
 _ITEMS_SHOWN_MAX = 8
 _STEP = "  "
+_INFIX = frozenset(
+    {
+        *(Function.ADD, Function.SUBTRACT, Function.MULTIPLY, Function.DIVIDE),
+        *(Function.MODULO, Function.CONCATENATE),
+    }
+)
 
 
 class _Property(Protocol):
@@ -166,10 +173,11 @@ class _Printer:
             edge += f" {{{hop.min_hops},{hop.max_hops}}}"
         return f"{source} -[{edge}]{'-' if hop.undirected else '->'} {target}"
 
-    def _braced(self, word: str, block: Block, folded: ir.Expr | None = None) -> str:
+    def _braced(self, word: str, block: Block, *folded: ir.Expr | None) -> str:
         lines = [*self._block(block)]
-        if folded is not None:
-            lines.append(f"fold {self.expr(folded)}")
+        values = [self.expr(each) for each in folded if each is not None]
+        if values:
+            lines.append(f"fold {', '.join(values)}")
         inside = "\n".join(f"{_STEP}{line}" for line in lines)
         return f"{word} {{\n{inside}\n}}"
 
@@ -182,6 +190,8 @@ class _Printer:
 
     def expr(self, expr: ir.Expr) -> str:
         match expr:
+            case ir.Call() | ir.Case() | ir.Coalesce() | ir.Quantified():
+                return self._call(expr)
             case ir.And() | ir.Or() | ir.Not() | ir.Exists():
                 return self._logic(expr)
             case ir.Compare() | ir.StringMatch() | ir.ListContains() | ir.InList() | ir.IsNull():
@@ -195,7 +205,15 @@ class _Printer:
 
     def _value(
         self,
-        expr: ir.Const | ir.ParamRef | ir.Now | ir.PropertyRef | ir.EntityRef | ir.MakeList,
+        expr: (
+            ir.Const
+            | ir.ParamRef
+            | ir.Now
+            | ir.PropertyRef
+            | ir.EntityRef
+            | ir.ValueRef
+            | ir.MakeList
+        ),
     ) -> str:
         match expr:
             case ir.Const(value=value):
@@ -207,7 +225,7 @@ class _Printer:
             case ir.PropertyRef(slot=slot, prop=prop):
                 label, name = self._labels[slot], self._property(slot, prop)
                 return f"{label}.{name}" if label else name
-            case ir.EntityRef(slot=slot):
+            case ir.EntityRef(slot=slot) | ir.ValueRef(slot=slot):
                 return self._labels[slot]
             case ir.MakeList(items=items):
                 return _list([self.expr(item) for item in items])
@@ -238,11 +256,37 @@ class _Printer:
             case ir.Exists(block=block, negated=negated):
                 return self._braced("not exists" if negated else "exists", block)
 
+    def _call(self, expr: ir.Call | ir.Case | ir.Coalesce | ir.Quantified) -> str:
+        match expr:
+            case ir.Call():
+                return self._function(expr)
+            case ir.Case(branches=branches, otherwise=otherwise):
+                parts = [f"when {self.expr(a)} then {self.expr(b)}" for a, b in branches]
+                parts += [] if otherwise is None else [f"else {self.expr(otherwise)}"]
+                return f"case {' '.join(parts)} end"
+            case ir.Coalesce(args=args):
+                return f"coalesce({', '.join(map(self.expr, args))})"
+            case ir.Quantified(kind=kind, item=item, items=items, condition=condition):
+                self._labels[item.slot] = item.name
+                where = self.expr(condition)
+                return f"{kind}({item.name} in {self.expr(items)} where {where})"
+
+    def _function(self, call: ir.Call) -> str:
+        match call:
+            case ir.Call(func=func, args=(left, right)) if func in _INFIX:
+                return f"{self._operand(left)} {func} {self._operand(right)}"
+            case ir.Call(func=Function.CAST | Function.TRY_CAST as func, args=(operand,)):
+                return f"{func}({self.expr(operand)} as {spell_type(call.dtype)})"
+            case ir.Call(func=func, args=args):
+                return f"{func}({', '.join(map(self.expr, args))})"
+
     def _fold(self, expr: ir.Aggregate | ir.BlockAggregate) -> str:
         distinct = "distinct " if expr.distinct else ""
         if isinstance(expr, ir.BlockAggregate):
-            return self._braced(f"{expr.func} {distinct}".rstrip(), expr.block, expr.operand)
+            values = (expr.operand, expr.parameter)
+            return self._braced(f"{expr.func} {distinct}".rstrip(), expr.block, *values)
         folded = "*" if expr.operand is None else self.expr(expr.operand)
+        folded += "" if expr.parameter is None else f", {self.expr(expr.parameter)}"
         return f"{expr.func}({distinct}{folded})"
 
     def _search(self, expr: ir.TextMatch | ir.Score | ir.RankFusion) -> str:
@@ -260,7 +304,8 @@ class _Printer:
         """Format an operand, in parentheses if it is ambiguous."""
         spelled = self.expr(expr)
         compound = ir.And | ir.Or | ir.Compare | ir.StringMatch | ir.ListContains | ir.InList
-        return f"({spelled})" if isinstance(expr, compound) else spelled
+        infix = isinstance(expr, ir.Call) and expr.func in _INFIX
+        return f"({spelled})" if infix or isinstance(expr, compound) else spelled
 
     # --- names ---------------------------------------------------------------------------------
 

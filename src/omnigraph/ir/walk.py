@@ -5,13 +5,22 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.ir.expressions import BlockAggregate, EntityRef, Exists, PropertyRef, Slot
+from omnigraph.ir.expressions import (
+    Aggregate,
+    BlockAggregate,
+    EntityRef,
+    Exists,
+    PropertyRef,
+    Quantified,
+    Slot,
+    ValueRef,
+)
 from omnigraph.ir.queries import Block, Hop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["blocks", "nodes", "slots_read"]
+__all__ = ["aggregates", "blocks", "nodes", "slots_read"]
 
 
 def nodes(tree: object) -> Iterator[Any]:
@@ -31,14 +40,21 @@ def blocks(tree: object) -> Iterator[Exists | BlockAggregate]:
         yield from blocks(child)
 
 
+def aggregates(tree: object) -> tuple[Aggregate, ...]:
+    """Return the aggregates over rows of the result that an expression contains."""
+    return tuple(each for each in nodes(tree) if isinstance(each, Aggregate))
+
+
 def slots_read(tree: object) -> frozenset[Slot]:
     """Return the free slots of ``tree``: those that it reads and does not introduce."""
-    if isinstance(tree, PropertyRef | EntityRef):
+    if isinstance(tree, PropertyRef | EntityRef | ValueRef):
         return frozenset({tree.slot})
     if isinstance(tree, Hop):
         ends = frozenset({tree.source, tree.target})
         return ends if tree.edge_slot is None else ends | {tree.edge_slot}
     found: frozenset[Slot] = frozenset().union(*(slots_read(child) for child in _children(tree)))
+    if isinstance(tree, Quantified):
+        return found - {tree.item.slot}
     # The operand of a block aggregate reads the slots of the block.
     block = tree.block if isinstance(tree, BlockAggregate) else tree
     introduced = block.slots if isinstance(block, Block) else ()

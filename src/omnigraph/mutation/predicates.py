@@ -114,13 +114,21 @@ class PredicateMatcher:
         schema = pa.schema([*(table.schema.field(name) for name in wanted), _ADDRESS])
         return pa.concat_tables([schema.empty_table(), *(rows.cast(schema) for rows in found)])
 
+    def values(self, entity: EntityType, expr: Expr, rows: pa.Table) -> list[Any]:
+        """The values of an expression on stored rows."""
+        by_id: dict[str, str] = {prop.id: prop.column for prop in stored_properties(entity)}
+        return self._evaluator.values(expr, self._bindings(expr, by_id, rows))
+
     def _truth(self, where: Expr, columns: Mapping[str, str], rows: pa.Table) -> pa.Array:
         """Evaluate a condition on rows whose values are known."""
+        return pa.array(self._evaluator.passing(where, self._bindings(where, columns, rows)))
+
+    def _bindings(self, expr: Expr, columns: Mapping[str, str], rows: pa.Table) -> Bindings:
         computed = {
             id(ref): Vector(Column(joined_array(rows.column(columns[ref.prop]))))
-            for ref in _properties(where)
+            for ref in _properties(expr)
         }
-        return pa.array(self._evaluator.passing(where, Bindings(rows.num_rows, {}, computed)))
+        return Bindings(rows.num_rows, {}, computed)
 
 
 class _RowEvaluator(Evaluator):

@@ -16,10 +16,12 @@ from omnigraph.catalog.model import DST, ID, SRC, PropertyId, TypeId
 from omnigraph.changeset.cascade import cascade, distinct
 from omnigraph.changeset.rows import Row, fill_defaults, from_arrow, to_arrow
 from omnigraph.datatypes.arrow import arrow_type
+from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import ChangeSet, TypeChange
 from omnigraph.integrity.evaluate import ids_exist
 from omnigraph.integrity.upsert import keep_unnamed
 from omnigraph.ir.queries import Delete, Insert, InsertMode, StatementIR, Update
+from omnigraph.ir.walk import slots_read
 from omnigraph.mutation.assignments import assigned, entity_id_of
 from omnigraph.mutation.predicates import Allowance, PredicateMatcher
 from omnigraph.ports.tables import ROW_ADDRESS
@@ -27,11 +29,12 @@ from omnigraph.semantics.predicates import Interpreter, matches
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from omnigraph.catalog.model import EntityType, Property
     from omnigraph.integrity.changes import SnapshotReader
     from omnigraph.ir.expressions import Expr
+    from omnigraph.ir.queries import Assignment
     from omnigraph.runtime.limits import Limits
 
 __all__ = ["PendingChanges"]
@@ -39,6 +42,16 @@ __all__ = ["PendingChanges"]
 _PLACE = [ID.column, ROW_ADDRESS]
 # An Arrow array of texts holds at most 2 GiB.
 _PIECE_BYTES = 2**28
+
+
+@frozen
+class Changes:
+    """The values that an update assigns: the same for all rows, for each stored row by property,
+    and for each pending row by id."""
+
+    constant: Row
+    columns: Mapping[str, pa.Array]
+    rows: Mapping[str, Row]
 
 
 class _Written:
@@ -115,18 +128,23 @@ class _Written:
         self._note(located)
         return int(whole.nbytes)
 
-    def update(self, stored: pa.Table, seen: Mapping[str, Row], changed: Row) -> None:
+    def update(self, stored: pa.Table, seen: Mapping[str, Row], changes: Changes) -> None:
         """Assign new values to stored rows and to rows of this mutation."""
-        columns = {prop.column: prop for prop in self.entity.properties if prop.id in changed}
-        for name, prop in columns.items():
-            at = stored.schema.get_field_index(name)
-            column = _repeated(changed[prop.id], prop, stored.num_rows)
+        changed = changes.constant
+        for prop in self.entity.properties:
+            if prop.id in changed:
+                column = _repeated(changed[prop.id], prop, stored.num_rows)
+            elif prop.id in changes.columns:
+                column = changes.columns[prop.id]
+            else:
+                continue
+            at = stored.schema.get_field_index(prop.column)
             stored = stored.set_column(at, stored.schema.field(at), column)
         if not self:
             self._bulk = stored
             return
         rows = self.rows
-        rows.update({key: {**row, **changed} for key, row in seen.items()})
+        rows.update({key: {**row, **changed, **changes.rows[key]} for key, row in seen.items()})
         found = from_arrow(self.entity, stored.drop([ROW_ADDRESS]))
         rows.update({row[ID.id]: row for row in found})
         self._note(stored)
@@ -206,7 +224,7 @@ class PendingChanges:
         return ChangeSet(by_type)
 
     def _insert(self, entity: EntityType, statement: Insert) -> None:
-        given = self._assigned(entity, statement)
+        given = self._assigned(entity, statement.assignments)
         if statement.source is not None and statement.target is not None:
             given[SRC.id] = self._interpreter.constant(statement.source)
             given[DST.id] = self._interpreter.constant(statement.target)
@@ -214,7 +232,8 @@ class PendingChanges:
         self._rows_of(entity).insert(given, statement.mode)
 
     def _update(self, entity: EntityType, statement: Update) -> None:
-        changed = self._assigned(entity, statement)
+        varying = [item for item in statement.assignments if slots_read(item.value)]
+        changed = self._assigned(entity, statement.assignments, without=varying)
         written = self._rows_of(entity)
         self._complete(written)
         self.reads.add(entity.id)
@@ -223,7 +242,31 @@ class PendingChanges:
         stored = self._matching.find(entity, statement.where, None, without=known)
         if stored.num_rows or seen:
             self._allowance.take(0, _weight(changed) * (stored.num_rows + len(seen)))
-            written.update(stored, seen, changed)
+            columns = self._varying(entity, varying, stored)
+            of_row = {key: self._evaluated(entity, varying, row) for key, row in seen.items()}
+            written.update(stored, seen, Changes(changed, columns, of_row))
+
+    def _varying(
+        self, entity: EntityType, varying: Sequence[Assignment], stored: pa.Table
+    ) -> dict[str, pa.Array]:
+        """The new values of stored rows by property, where they differ from row to row."""
+        found: dict[str, pa.Array] = {}
+        for item in varying:
+            prop = entity.by_id[PropertyId(item.prop)]
+            values = self._matching.values(entity, item.value, stored)
+            cells = [assigned(entity, prop.id, value) for value in values]
+            column = found[prop.id] = pa.array(cells, arrow_type(prop.dtype))
+            self._allowance.take(0, column.nbytes)
+        return found
+
+    def _evaluated(self, entity: EntityType, varying: Sequence[Assignment], row: Row) -> Row:
+        """The new values of a pending row."""
+        return {
+            item.prop: assigned(
+                entity, PropertyId(item.prop), self._interpreter.value(item.value, row)
+            )
+            for item in varying
+        }
 
     def _complete(self, written: _Written) -> None:
         self._allowance.take(0, written.complete(self._reader))
@@ -231,12 +274,19 @@ class PendingChanges:
     def _matches(self, where: Expr, row: Row) -> bool:
         return matches(where, row, self._params, self._now) is True
 
-    def _assigned(self, entity: EntityType, statement: Insert | Update) -> Row:
+    def _assigned(
+        self,
+        entity: EntityType,
+        assignments: Sequence[Assignment],
+        without: Collection[Assignment] = (),
+    ) -> Row:
+        """The values that are the same in every row."""
         return {
             item.prop: assigned(
                 entity, PropertyId(item.prop), self._interpreter.constant(item.value)
             )
-            for item in statement.assignments
+            for item in assignments
+            if item not in without
         }
 
     def _rows_of(self, entity: EntityType) -> _Written:

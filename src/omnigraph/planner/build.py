@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import InvalidInput, InvariantBroken
-from omnigraph.ir.expressions import Aggregate, RankFusion, Score, TextMatch
+from omnigraph.ir.expressions import RankFusion, Score, TextMatch
 from omnigraph.ir.queries import Block, EntitySlot, Hop
-from omnigraph.ir.walk import blocks, nodes, slots_read
+from omnigraph.ir.walk import aggregates, blocks, nodes, slots_read
 from omnigraph.planner.plan import (
     Apply,
     Group,
@@ -45,7 +45,7 @@ def build(ir: ReadIR) -> Plan:
     order = _shown_order(ir)
     exprs = [projection.expr for projection in ir.returns]
     ordering = {id(key.expr): key.expr for key in order}
-    grouped = ir.distinct or any(isinstance(expr, Aggregate) for expr in exprs)
+    grouped = ir.distinct or any(map(aggregates, exprs))
     # Values that are only shown are computed for the rows that are shown. Groups are made of
     # values; an expression that reads no slot has one even for a group of no rows.
     shown = {
@@ -106,10 +106,8 @@ def _collect_scores(expr: Expr, found: dict[int, Score | RankFusion]) -> None:
 def _grouped(node: Node, ir: ReadIR, order: tuple[OrderKey, ...]) -> Group:
     exprs = [projection.expr for projection in ir.returns]
     wanted = (*exprs, *(key.expr for key in order))
-    folds = {id(expr): expr for expr in wanted if isinstance(expr, Aggregate)}
-    keys = {
-        id(expr): expr for expr in exprs if not isinstance(expr, Aggregate) and slots_read(expr)
-    }
+    folds = {id(fold): fold for expr in wanted for fold in aggregates(expr)}
+    keys = {id(expr): expr for expr in exprs if not aggregates(expr) and slots_read(expr)}
     return Group(node, tuple(keys.values()), tuple(folds.values()))
 
 

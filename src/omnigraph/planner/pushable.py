@@ -5,6 +5,9 @@ from __future__ import annotations
 from omnigraph.datatypes.types import ListType, Scalar, ScalarType, VectorType
 from omnigraph.ir.expressions import (
     And,
+    Call,
+    Case,
+    Coalesce,
     Compare,
     Const,
     Expr,
@@ -17,7 +20,9 @@ from omnigraph.ir.expressions import (
     ParamRef,
     PropertyRef,
     StringMatch,
+    StringOp,
 )
+from omnigraph.ir.walk import blocks, slots_read
 
 __all__ = ["can_push", "is_known_to_lance"]
 
@@ -44,6 +49,8 @@ def can_push(expr: Expr) -> bool:
             return isinstance(ref, PropertyRef) and is_known_to_lance(ref)
         case Compare(_, PropertyRef() as ref, other) | Compare(_, other, PropertyRef() as ref):
             return is_known_to_lance(ref) and _is_constant(other)
+        case StringMatch(StringOp.ENDS_WITH | StringOp.MATCHES):
+            return False
         case InList(PropertyRef() as ref, other) | StringMatch(_, PropertyRef() as ref, other):
             return is_known_to_lance(ref) and _is_constant(other)
         case _:
@@ -51,4 +58,7 @@ def can_push(expr: Expr) -> bool:
 
 
 def _is_constant(expr: Expr) -> bool:
-    return isinstance(expr, Const | ParamRef | Now | MakeList)
+    if isinstance(expr, Const | ParamRef | Now):
+        return True
+    computed = isinstance(expr, MakeList | Call | Case | Coalesce)
+    return computed and not slots_read(expr) and next(blocks(expr), None) is None

@@ -14,6 +14,9 @@ from omnigraph.ir.expressions import (
     Aggregate,
     And,
     BlockAggregate,
+    Call,
+    Case,
+    Coalesce,
     Compare,
     CompareOp,
     Const,
@@ -29,13 +32,19 @@ from omnigraph.ir.expressions import (
     Or,
     ParamRef,
     PropertyRef,
+    Quantified,
+    Quantifier,
     RankFusion,
     Score,
     StringMatch,
     StringOp,
     TextFunc,
     TextMatch,
+    ValueRef,
 )
+from omnigraph.semantics.functions.apply import apply_function
+from omnigraph.semantics.functions.casts import widened
+from omnigraph.semantics.functions.patterns import matches as matches_pattern
 from omnigraph.semantics.text import (
     DEFAULT_EDITS,
     EDITS,
@@ -49,7 +58,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping
 
-    from omnigraph.ir.expressions import Value
+    from omnigraph.ir.expressions import Slot, Value
 
     # The values of a row by property id.
     Row = Mapping[str, object]
@@ -65,6 +74,8 @@ class Interpreter:
     def __init__(self, params: Mapping[str, object], now: dt.datetime) -> None:
         self._params = params
         self._now = canonical(now, DATETIME)
+        # The items of the lists whose conditions are evaluated, by slot.
+        self._items: dict[Slot, Value] = {}
 
     def constant(self, expr: Expr) -> Value:
         """Evaluate an expression that reads no row."""
@@ -79,6 +90,8 @@ class Interpreter:
         match expr:
             case Const() | ParamRef() | Now() | PropertyRef() | MakeList():
                 return self._operand(expr, row)
+            case ValueRef() | Call() | Case() | Coalesce() | Quantified():
+                return self._computed(expr, row)
             case And() | Or() | Not():
                 return self._logic(expr, row)
             case Compare() | StringMatch() | ListContains() | InList() | IsNull():
@@ -108,6 +121,37 @@ class Interpreter:
                 return canonical(row[prop], dtype)
             case MakeList(items):
                 return tuple(self.value(item, row) for item in items)
+
+    def _computed(self, expr: ValueRef | Call | Case | Coalesce | Quantified, row: Row) -> Value:
+        match expr:
+            case ValueRef(slot):
+                return self._items[slot]
+            case Call(func, args, dtype):
+                return apply_function(func, dtype, [self.value(arg, row) for arg in args])
+            case Case(branches, otherwise, dtype):
+                taken = (result for tested, result in branches if self.value(tested, row) is True)
+                chosen = next(taken, otherwise)
+                value = None if chosen is None else self.value(chosen, row)
+                return cast("Value", widened(value, dtype))
+            case Coalesce(args, dtype):
+                values = (self.value(arg, row) for arg in args)
+                first: Value = next((v for v in values if v is not None), None)
+                return cast("Value", widened(first, dtype))
+            case Quantified():
+                return self._quantified(expr, row)
+
+    def _quantified(self, expr: Quantified, row: Row) -> bool | None:
+        items = self.value(expr.items, row)
+        if not isinstance(items, tuple):
+            return None
+        truths = []
+        for item in items:
+            self._items[expr.item.slot] = item
+            truths.append(self.truth(expr.condition, row))
+        if expr.kind is Quantifier.ALL:
+            return all_of(truths)
+        found = any_of(truths)
+        return found if expr.kind is Quantifier.ANY else negate(found)
 
     def _logic(self, expr: And | Or | Not, row: Row) -> bool | None:
         match expr:
@@ -158,7 +202,7 @@ class Interpreter:
 
 
 def matches_text(op: StringOp, haystack: Value, needle: Value) -> bool | None:
-    """Test for a substring or a prefix, case-sensitively; NULL on either side gives NULL."""
+    """Test for a substring, prefix, suffix or pattern; NULL on either side gives NULL."""
     if not isinstance(haystack, str) or not isinstance(needle, str):
         return None
     match op:
@@ -166,6 +210,10 @@ def matches_text(op: StringOp, haystack: Value, needle: Value) -> bool | None:
             return needle in haystack
         case StringOp.STARTS_WITH:
             return haystack.startswith(needle)
+        case StringOp.ENDS_WITH:
+            return haystack.endswith(needle)
+        case StringOp.MATCHES:
+            return matches_pattern(haystack, needle)
 
 
 def contains_item(item: Value, options: Value) -> bool | None:

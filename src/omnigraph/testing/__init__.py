@@ -8,8 +8,9 @@ Modules by subject:
 - ``power``, ``faulty``, ``counting``: simulated power cuts, injected faults, counted requests.
 - ``s3``, ``proxy``, ``kit_proxy``: a real S3 endpoint, and proxies in front of it.
 - ``memory_tables``, ``embedder``: ports without storage and without a model.
-- ``reference``, ``agreement``, ``sql_translator``: outside comparisons of the engine.
-- ``random_reads``, ``random_products``, ``histories``, ``guided_fuzz``: generated inputs.
+- ``reference``, ``agreement``, ``sql_translator``, ``sql_functions``: comparisons of the engine.
+- ``random_graphs``, ``random_expressions``, ``random_reads``, ``random_products``,
+  ``histories``, ``guided_fuzz``: generated inputs.
 - ``engine_parity``: loads in process and by Spark, compared.
 - ``verify``: the invariants, checked on disk.
 - ``syntax``, ``examples``, ``error_page``: support of single tests and pages.

@@ -6,16 +6,12 @@ conditions, nested blocks, edges as the start of a pattern.
 
 from __future__ import annotations
 
-import datetime as dt
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from hypothesis import strategies as st
 
-from omnigraph.catalog.build import build_catalog
 from omnigraph.catalog.model import EdgeType, TypeId
-from omnigraph.datatypes.arrow import table_schema
 from omnigraph.datatypes.types import (
     BOOL,
     DATE,
@@ -38,6 +34,7 @@ from omnigraph.ir.expressions import (
     AggregateFunc,
     And,
     BlockAggregate,
+    Call,
     Compare,
     CompareOp,
     Const,
@@ -57,6 +54,7 @@ from omnigraph.ir.expressions import (
     StringOp,
     type_of,
 )
+from omnigraph.ir.functions import Function
 from omnigraph.ir.queries import (
     Block,
     EntitySlot,
@@ -67,55 +65,25 @@ from omnigraph.ir.queries import (
     ResultColumn,
     TypeUse,
 )
-from omnigraph.language.pg.parser import parse_schema
-from omnigraph.language.source import Source
+from omnigraph.testing.random_expressions import computed, computed_conditions, numbers
+from omnigraph.testing.random_graphs import (
+    CATALOG,
+    CITY,
+    F32_MAX,
+    NOW,
+    PARAMS,
+    PERSON,
+    RandomGraph,
+    graphs,
+    values_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from omnigraph.catalog.model import EntityType
 
 __all__ = ["CATALOG", "NOW", "PARAMS", "RandomGraph", "blocks", "graphs", "reads"]
 
-NOW = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
-
-_SCHEMA = Source(
-    """
-    node Person {
-        handle: String @key
-        age: I64? @index
-        small: I32? @index
-        big: U64? @index
-        height: F32? @index
-        weight: F64? @index
-        born: Date? @index
-        seen: DateTime? @index
-        status: enum(active, away, retired)? @index
-        tags: [String]?
-        marks: [I64]?
-        bio: String? @index
-        on: Bool? @index
-        share: U32? @index
-        days: [Date]?
-        reals: [F32]?
-        vec: Vector(2)?
-        scan: Blob?
-    }
-    node City {
-        people: U64? @index
-        label: String?
-    }
-    edge Knows: Person -> Person { since: I64? @index  note: String? @index }
-    edge Lives: Person -> City { since: I64? }
-    edge Near: City -> City
-    """
-)
-CATALOG = build_catalog(parse_schema(_SCHEMA), _SCHEMA)
-_PERSON, _CITY = (node.id for node in CATALOG.nodes)
-_KNOWS, _LIVES, _NEAR = (edge.id for edge in CATALOG.edges)
-
-# The parameters of all random reads.
-PARAMS: Mapping[str, Any] = {"i": 1, "f": 1.5, "s": "a", "none": None, "many": [1, 2**53 + 1, -3]}
 _PARAM_REFS: tuple[ParamRef, ...] = (
     ParamRef("i", I64, nullable=False),
     ParamRef("f", F64, nullable=False),
@@ -123,116 +91,6 @@ _PARAM_REFS: tuple[ParamRef, ...] = (
     ParamRef("none", I64, nullable=True),
 )
 _MANY = ParamRef("many", ListType(Scalar.I64), nullable=False)
-
-# --- values ------------------------------------------------------------------------------------
-
-_IDS = ("a", "b", "ab", "Z", "ä", "it's", "100%", "x" * 40)
-_TEXTS = ("", "a", "ab", "b", "B", "ä", "a\u0308", "a%b", "it's", "\0", "\uffff", "\U00010000")
-# Several words and alphabets, with the special characters of patterns.
-_LONG_TEXTS = (
-    "graph data",
-    "a Graph",
-    "rap",
-    "h d",
-    "GRAPH",
-    "Grüße",
-    "Ärger",
-    "\\d+",
-    "a_b",
-    "日本語",
-)
-_SPECIAL_INTEGERS = (2**53 + 1, -(2**53) - 1, 2**31, -(2**63), 2**63 - 1, 2**64 - 1)
-_F32_MAX, _F32_TENTH = 3.4028234663852886e38, 0.10000000149011612
-_FLOATS = (0.0, -0.0, 1.5, -2.25, 0.1, _F32_TENTH, 3.0, float(2**53), float(2**63), 1e300, 5e-324)
-_SMALL_FLOATS = (0.0, -0.0, 1.5, -2.25, 3.0, _F32_TENTH, _F32_MAX, -_F32_MAX, 2.0**-149, 2.0**24)
-_DAYS = (dt.date.min, dt.date.max, *(dt.date(1970, 1, 1) + dt.timedelta(n) for n in range(-2, 3)))
-_MOMENTS = (
-    dt.datetime.min.replace(tzinfo=dt.UTC),
-    dt.datetime.max.replace(tzinfo=dt.UTC),
-    dt.datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=dt.UTC),
-    NOW.astimezone(dt.timezone(dt.timedelta(hours=2))),
-    *(NOW + dt.timedelta(microseconds=ticks) for ticks in range(-2, 3)),
-)
-
-
-_SAMPLES: Mapping[Scalar, Sequence[Any]] = {
-    Scalar.BOOL: (False, True),
-    Scalar.F32: _SMALL_FLOATS,
-    Scalar.F64: _FLOATS,
-    Scalar.DATE: _DAYS,
-    Scalar.DATETIME: _MOMENTS,
-    Scalar.BLOB: (b"", b"x"),
-    Scalar.STRING: (*_TEXTS, *_LONG_TEXTS),
-}
-
-
-def _values(dtype: DataType) -> st.SearchStrategy[Any]:
-    match dtype:
-        case EnumType(values):
-            return st.sampled_from(values)
-        case ListType(item):
-            return st.lists(_values(ScalarType(item)), max_size=3)
-        case ScalarType(scalar) if scalar in INTEGER_RANGES:
-            low, high = INTEGER_RANGES[scalar]
-            special = [number for number in _SPECIAL_INTEGERS if low <= number <= high]
-            return st.integers(max(low, -3), 3) | st.sampled_from(special or [0])
-        case VectorType(dim):
-            return st.lists(st.sampled_from(_SMALL_FLOATS), min_size=dim, max_size=dim)
-        case ScalarType(scalar):
-            return st.sampled_from(_SAMPLES[scalar])
-
-
-# --- graphs ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class RandomGraph:
-    """Rows by type, by column."""
-
-    rows: Mapping[TypeId, Sequence[Mapping[str, Any]]]
-
-    def table(self, type_id: TypeId) -> pa.Table:
-        schema = table_schema(CATALOG.types[type_id])
-        return pa.Table.from_pylist([dict(row) for row in self.rows[type_id]], schema=schema)
-
-    def counts(self) -> Mapping[str, int]:
-        return {type_id: len(rows) for type_id, rows in self.rows.items()}
-
-
-def _cells(draw: st.DrawFn, entity: EntityType) -> dict[str, Any]:
-    return {
-        prop.column: draw(st.none() | _values(prop.dtype))
-        for prop in entity.properties
-        if prop.name != "handle"
-    }
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> RandomGraph:
-    """Draw a few people, fewer cities, and edges between them, loops and parallels included."""
-    types = CATALOG.types
-    people = draw(st.lists(st.sampled_from(_IDS), min_size=1, max_size=5, unique=True))
-    # Both node types use the same ids on purpose.
-    cities = draw(st.lists(st.sampled_from(_IDS), min_size=1, max_size=3, unique=True))
-    (handle,) = (prop.column for prop in types[_PERSON].properties if prop.name == "handle")
-    rows: dict[TypeId, list[dict[str, Any]]] = {
-        _PERSON: [{"id": key, handle: key} | _cells(draw, types[_PERSON]) for key in people],
-        _CITY: [{"id": key} | _cells(draw, types[_CITY]) for key in cities],
-    }
-    for type_id, sources, targets, most in (
-        (_KNOWS, people, people, 8),
-        (_LIVES, people, cities, 5),
-        (_NEAR, cities, cities, 4),
-    ):
-        pairs = draw(
-            st.lists(st.tuples(st.sampled_from(sources), st.sampled_from(targets)), max_size=most)
-        )
-        rows[type_id] = [
-            {"id": f"e{place}", "src": source, "dst": target} | _cells(draw, types[type_id])
-            for place, (source, target) in enumerate(pairs)
-        ]
-    return RandomGraph(rows)
-
 
 # --- conditions --------------------------------------------------------------------------------
 
@@ -264,12 +122,12 @@ def _comparable(dtype: DataType) -> Any:
 
 # Literals at the borders of the range of a column, and beyond.
 _LARGE = (2**31, 2**53 + 1, -(2**40), 2**63 - 1, -(2**63))
-_BORDERS = (1.5, 0.1, -1e300, _F32_MAX, 3.4028236e38, 1e-46, float(2**63), float(2**64))
+_BORDERS = (1.5, 0.1, -1e300, F32_MAX, 3.4028236e38, 1e-46, float(2**63), float(2**64))
 
 
 def _constants(dtype: DataType) -> st.SearchStrategy[Expr]:
-    """Draw constants that are comparable with the type, including typed NULLs."""
-    own = (st.none() | _values(dtype)).map(lambda value: Const(value, dtype))
+    """Constants that a value of the type may be compared with, typed NULLs among them."""
+    own = (st.none() | values_of(dtype)).map(lambda value: Const(value, dtype))
     if is_numeric(dtype):
         whole = st.sampled_from([0, 2, *_LARGE]).map(lambda n: Const(n, I64))
         broken = st.sampled_from([0.5, 3e9, *_BORDERS]).map(lambda x: Const(x, F64))
@@ -281,6 +139,8 @@ def _constants(dtype: DataType) -> st.SearchStrategy[Expr]:
 @st.composite
 def _atoms(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> Expr:
     refs = _refs(slots)
+    if draw(st.integers(0, 4)) == 0:
+        return draw(computed_conditions(refs))
     ref = draw(st.sampled_from(refs))
     negated = draw(st.booleans())
     if isinstance(ref.dtype, VectorType) or draw(st.integers(0, 5)) == 0:
@@ -359,12 +219,10 @@ def blocks(
     """Draw a pattern of a few nodes and bound edges, which may refer to outer slots."""
     count = min(draw(st.sampled_from([0, 1, 2, 2] if outer else [1, 2, 2, 3])), most)
     slots = [
-        EntitySlot(
-            Slot(first + place), draw(st.sampled_from([_PERSON, _PERSON, _CITY])), f"v{place}"
-        )
+        EntitySlot(Slot(first + place), draw(st.sampled_from([PERSON, PERSON, CITY])), f"v{place}")
         for place in range(count)
     ]
-    nodes = [each for each in (*outer, *slots) if each.type_id in (_PERSON, _CITY)]
+    nodes = [each for each in (*outer, *slots) if each.type_id in (PERSON, CITY)]
     hops = []
     for _ in range(draw(st.integers(0, 3))):
         hop = draw(_hops(nodes)) if nodes else None
@@ -402,10 +260,38 @@ def _inner_conditions(draw: st.DrawFn, outer: Sequence[EntitySlot], first: int, 
             return Compare(draw(st.sampled_from(list(CompareOp))), fold, Const(1, I64))
 
 
+_PLAIN_FOLDS = [*AggregateFunc][:5]
+
+
+@st.composite
+def _row_folds(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> Aggregate:
+    """An aggregate that needs whole rows."""
+    refs = [ref for ref in _refs(slots) if not isinstance(ref.dtype, ListType | VectorType)]
+    plain = [ref for ref in refs if is_numeric(ref.dtype) or ref.dtype in (STRING, DATE)]
+    numeric = [ref for ref in refs if is_numeric(ref.dtype)]
+    distinct = draw(st.booleans())
+    func = draw(st.sampled_from([*AggregateFunc][5:]))
+    ref = draw(st.sampled_from(plain))
+    if func is AggregateFunc.COLLECT or not numeric:
+        item = ref.dtype.scalar if isinstance(ref.dtype, ScalarType) else Scalar.STRING
+        return Aggregate(AggregateFunc.COLLECT, ref, distinct, ListType(item))
+    if func in (AggregateFunc.MIN_BY, AggregateFunc.MAX_BY):
+        return Aggregate(func, ref, distinct, ref.dtype, draw(st.sampled_from(plain)))
+    share = draw(st.sampled_from([0.0, 0.25, 0.5, 1.0]))
+    parameter = Const(share, F64) if func is AggregateFunc.PERCENTILE else None
+    return Aggregate(func, draw(st.sampled_from(numeric)), distinct, F64, parameter)
+
+
 @st.composite
 def _folded(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> tuple[AggregateFunc, Expr, DataType]:
-    """Return an aggregate, its operand and the type of its result."""
-    func = draw(st.sampled_from(list(AggregateFunc)))
+    """A fold, what it folds, and the type of the outcome."""
+    func = draw(st.sampled_from(_PLAIN_FOLDS))
+    if func is not AggregateFunc.COUNT and draw(st.integers(0, 3)) == 0:
+        value = draw(numbers(_refs(slots), 1))
+        dtype = type_of(value) or F64
+        whole = isinstance(dtype, ScalarType) and dtype.scalar in INTEGER_RANGES
+        results = {AggregateFunc.SUM: I64 if whole else F64, AggregateFunc.AVG: F64}
+        return func, value, results.get(func, dtype)
     refs = [ref for ref in _refs(slots) if not isinstance(ref.dtype, ListType | VectorType)]
     if func in (AggregateFunc.SUM, AggregateFunc.AVG):
         refs = [ref for ref in refs if is_numeric(ref.dtype)]
@@ -440,6 +326,8 @@ def _block_folds(draw: st.DrawFn, block: Block, outer: Sequence[EntitySlot]) -> 
 def _aggregates(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> Aggregate:
     if draw(st.integers(0, 3)) == 0:
         return Aggregate(AggregateFunc.COUNT, None, distinct=False, dtype=I64)
+    if draw(st.integers(0, 3)) == 0:
+        return draw(_row_folds(slots))
     func, operand, dtype = draw(_folded(slots))
     return Aggregate(func, operand, distinct=draw(st.booleans()), dtype=dtype)
 
@@ -457,10 +345,13 @@ def reads(draw: st.DrawFn, match: st.SearchStrategy[Block] | None = None) -> Rea
         # Every block has its own slots.
         inner = blocks(slots, 50 + 20 * place, 0)
         folds_of = inner.flatmap(lambda asked: _block_folds(asked, slots))
-        exprs.append(draw(shown | shown | folds_of))
+        exprs.append(draw(shown | shown | folds_of | computed(_refs(slots))))
     folds = draw(st.booleans())
     if folds:
         exprs += draw(st.lists(_aggregates(slots), min_size=1, max_size=2))
+        if type_of(exprs[-1]) in (I64, F64) and draw(st.booleans()):
+            # An aggregate inside of an expression.
+            exprs[-1] = Call(Function.DIVIDE, (exprs[-1], Const(2, I64)), F64)
     distinct = draw(st.booleans())
     order = draw(st.lists(_order_keys(exprs, slots, grouped=folds or distinct), max_size=2))
     return ReadIR(

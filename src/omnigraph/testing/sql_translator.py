@@ -18,6 +18,9 @@ from omnigraph.ir.expressions import (
     AggregateFunc,
     And,
     BlockAggregate,
+    Call,
+    Case,
+    Coalesce,
     Compare,
     CompareOp,
     Const,
@@ -34,7 +37,8 @@ from omnigraph.ir.expressions import (
     StringMatch,
     StringOp,
 )
-from omnigraph.testing.reference.patterns import slots_of
+from omnigraph.testing.reference.patterns import slots_of, tree
+from omnigraph.testing.sql_functions import sql_call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,6 +107,8 @@ class Translator:
     def read(self, ir: ReadIR) -> str:
         """The statement of a read: its columns in order, rows in the order of the language."""
         exprs = [each.expr for each in ir.returns]
+        if any(aggregates_within(expr) for expr in exprs):
+            raise Untranslatable("an aggregate inside of an expression")
         aggregated = any(isinstance(expr, Aggregate) for expr in exprs)
         page = self._page(ir)
         if not aggregated and not ir.distinct:
@@ -194,10 +200,29 @@ class Translator:
                 return f"s{slot}.id"
             case Exists() | BlockAggregate():
                 return self._block(expr)
+            case Call() | Case() | Coalesce():
+                return self._computed(expr)
             case And() | Or() | Not() | IsNull():
                 return self._logic(expr)
             case _:
                 return self._predicate(expr)
+
+    def _computed(self, expr: Call | Case | Coalesce) -> str:
+        match expr:
+            case Call(args=args):
+                found = sql_call(expr, [self._value(arg) for arg in args])
+                if found is None:
+                    raise Untranslatable(expr.func.value)
+                return found
+            case Coalesce(args):
+                return f"coalesce({', '.join(map(self._value, args))})"
+            case Case(branches, otherwise):
+                parts = [
+                    f"WHEN {self._value(tested)} THEN {self._value(result)}"
+                    for tested, result in branches
+                ]
+                rest = "NULL" if otherwise is None else self._value(otherwise)
+                return f"(CASE {' '.join(parts)} ELSE {rest} END)"
 
     def _logic(self, expr: And | Or | Not | IsNull) -> str:
         match expr:
@@ -223,7 +248,9 @@ class Translator:
             case Compare(op, left, right):
                 return self._compare(op, left, right)
             case StringMatch(op, haystack, needle):
-                function = "starts_with" if op is StringOp.STARTS_WITH else "contains"
+                if op is StringOp.MATCHES:
+                    raise Untranslatable("a regular expression")
+                function = "contains" if op is StringOp.CONTAINS else op.value
                 return f"{function}({self._value(haystack)}, {self._value(needle)})"
             case InList(item, options):
                 return self._among(item, self._options(options))
@@ -235,6 +262,8 @@ class Translator:
     def _options(self, options: Any) -> list[Any]:
         if isinstance(options, MakeList):
             return list(options.items)
+        if not isinstance(options, ParamRef) or not isinstance(options.dtype, ListType):
+            raise Untranslatable("a computed list")
         item = ScalarType(options.dtype.item)
         return [Const(value, item) for value in self._params[options.name]]
 
@@ -244,6 +273,8 @@ class Translator:
         return f"(CASE WHEN {self._value(item)} IS NULL THEN NULL ELSE ({among}) END)"
 
     def _list_contains(self, items: Any, item: Any) -> str:
+        if not isinstance(items, PropertyRef) or not isinstance(items.dtype, ListType):
+            raise Untranslatable("a computed list")
         listed, wanted = self._value(items), self._value(item)
         kinds = _kind(ScalarType(items.dtype.item)), _kind(_dtype(item))
         test = _compared("=", ("x", kinds[0]), (f"({wanted})", kinds[1]))
@@ -296,6 +327,13 @@ class Translator:
             self.values[name] = value
             return f"CAST(${name} AS VARCHAR)"
         return f"CAST('{value}' AS {kind})"
+
+
+def aggregates_within(expr: Any) -> bool:
+    """Whether an aggregate is a part of the expression."""
+    if isinstance(expr, Aggregate):
+        return False
+    return any(isinstance(node, Aggregate) for node in tree(expr))
 
 
 def _compared(sign: str, left: tuple[str, str], right: tuple[str, str]) -> str:

@@ -96,7 +96,7 @@ def test_what_is_quoted_reads_as_it_was(text: str) -> None:
         ("a ! b", "syntax.illegal_character", Span(2, 3)),
         ("'a'", "syntax.illegal_character", Span(0, 1)),
         ("\x00", "syntax.illegal_character", Span(0, 1)),
-        ("a / b", "syntax.illegal_character", Span(2, 3)),
+        ("a ^ b", "syntax.illegal_character", Span(2, 3)),
         ('a "b\nc', "syntax.unterminated_string", Span(2, 4)),
         ('"a\\', "syntax.unterminated_string", Span(0, 3)),
         ("a /* b", "syntax.unterminated_comment", Span(2, 4)),

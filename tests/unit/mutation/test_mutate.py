@@ -514,3 +514,56 @@ def test_an_interrupted_mutation_leaves_nothing(graph: Graph) -> None:
         faults.clear()
         assert records(graph) == before
     assert run(graph, 'insert Person { name: "x" }').commit is not None
+
+
+class TestExpressions:
+    def test_set_computes_from_the_stored_row(self, graph: Graph) -> None:
+        graph.mutate(
+            """query q($by: I32) {
+                update Person as $p set { age: $p.age * 2 + $by, city: upper(city) } where age < 30
+            }""",
+            params={"by": 1},
+        )
+        assert ages(graph) == {"a": 21, "b": 41, "c": None, "d": 40, "e": 50}
+        assert column(graph, "city")[:3] == ["BONN", "BONN", "Bonn"]
+
+    def test_a_later_statement_sees_the_values_of_an_earlier_one(self, graph: Graph) -> None:
+        graph.mutate(
+            """query q() {
+                insert Person { name: lower("F"), age: 1 + 2 }
+                update Person set { age: age + 1 } where name in ["a", "f"]
+                update Person set { age: age * 2 } where age < 12
+            }"""
+        )
+        found = ages(graph)
+        assert (found["a"], found["f"], found["b"]) == (22, 8, 20)
+
+    def test_a_value_that_does_not_fit_is_refused_and_nothing_is_written(
+        self, graph: Graph
+    ) -> None:
+        with pytest.raises(ValidationFailure) as caught:
+            graph.mutate(
+                'query q() { update Person set { age: age * 100000000 } where name = "e" }'
+            )
+        assert "age" in caught.value.message
+        with pytest.raises(ValidationFailure):
+            graph.mutate('query q() { update Person set { age: age * 4 } where name = "e" }')
+        assert ages(graph)["e"] == 50
+
+    def test_deletes_filter_by_expressions(self, graph: Graph) -> None:
+        graph.mutate(
+            "query q() { delete Person as $p where $p.age % 20 = 0 or length($p.name) > 1 }"
+        )
+        assert list(ages(graph)) == ["a", "c", "e"]
+
+
+def ages(graph: Graph) -> dict[str, int | None]:
+    query = "query q() { match { $p: Person } return { $p.name as n, $p.age as a } }"
+    return {row["n"]: row["a"] for row in graph.query(query).rows()}
+
+
+def column(graph: Graph, name: str) -> list[Any]:
+    query = (
+        f"query q() {{ match {{ $p: Person }} return {{ $p.{name} as x }} order {{ $p.name }} }}"
+    )
+    return [row["x"] for row in graph.query(query).rows()]

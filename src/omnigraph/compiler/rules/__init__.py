@@ -9,11 +9,12 @@ violation that their caller has found. ``RULES`` lists all. Modules by subject:
   ``pattern_variable``, ``variable_type``, ``reference``, ``correlation``: patterns and variables.
 - ``hop_bounds``, ``undirected``, ``ambiguous_direction``: traversals.
 - ``literal_value``, ``list_items``, ``comparison``, ``condition``, ``nesting``, ``blob_value``,
-  ``shadowed_parameter``: expressions.
+  ``shadowed_parameter``, ``function_argument``, ``constant_argument``, ``common_type``,
+  ``item_variable``: expressions.
 - ``search_operands``, ``token_search``, ``text_ranking``, ``vector_search``, ``nearest_limit``,
   ``rank_fusion``: search.
 - ``aggregate_operand``, ``aggregate_place``, ``alias``, ``repeated_column``, ``order_key``,
-  ``order_projection``, ``row_count``: results.
+  ``order_projection``, ``row_count``, ``mixed_aggregate``: results.
 - ``mutation_type``, ``mutation_property``, ``mutation_variable``, ``mutation_expression``,
   ``required_value``, ``repeated_assignment``, ``empty_update``, ``endpoint_update``,
   ``key_update``, ``keyed_replace``: mutations.
@@ -28,19 +29,24 @@ from omnigraph.compiler.rules import (
     ambiguous_direction,
     binding_property,
     blob_value,
+    common_type,
     comparison,
     condition,
+    constant_argument,
     correlation,
     edge_endpoint,
     edge_type,
     edge_variable,
     empty_update,
     endpoint_update,
+    function_argument,
     hop_bounds,
+    item_variable,
     key_update,
     keyed_replace,
     list_items,
     literal_value,
+    mixed_aggregate,
     mutation_expression,
     mutation_property,
     mutation_type,
@@ -110,4 +116,9 @@ RULES: tuple[Rule, ...] = (
     empty_update.RULE,
     ambiguous_direction.RULE,
     keyed_replace.RULE,
+    function_argument.RULE,
+    constant_argument.RULE,
+    common_type.RULE,
+    mixed_aggregate.RULE,
+    item_variable.RULE,
 )

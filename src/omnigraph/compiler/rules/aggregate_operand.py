@@ -33,7 +33,11 @@ def check(func: AggregateFunc, operand: TypedOperand, *, distinct: bool) -> Diag
         if distinct and isinstance(dtype, ListType | VectorType):
             return _broken(operand, "`count(distinct …)` compares single values", "a single value")
         return None
-    if func in (AggregateFunc.SUM, AggregateFunc.AVG):
+    if func in (AggregateFunc.COLLECT, AggregateFunc.MIN_BY, AggregateFunc.MAX_BY):
+        if dtype is None or isinstance(dtype, ListType | VectorType):
+            return _broken(operand, f"`{func}` takes single values", "a single value")
+        return None
+    if func not in (AggregateFunc.MIN, AggregateFunc.MAX):
         if dtype is None or not is_numeric(dtype):
             return _broken(operand, f"`{func}` takes numbers", "a number")
         return None
@@ -44,6 +48,17 @@ def check(func: AggregateFunc, operand: TypedOperand, *, distinct: bool) -> Diag
             "a value with an order",
         )
     return None
+
+
+def check_key(func: AggregateFunc, key: TypedOperand) -> Diagnostic | None:
+    """Rows are compared by a key with an order."""
+    if key.dtype is not None and _has_order(key.dtype):
+        return None
+    return _broken(
+        key,
+        f"`{func}` compares rows by a number, String, date or datetime",
+        "a value with an order",
+    )
 
 
 def nothing_to_fold(func: AggregateFunc, span: Span) -> Diagnostic:

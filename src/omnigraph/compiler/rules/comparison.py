@@ -85,6 +85,8 @@ def comparable(left: DataType, right: DataType) -> bool:
     """Whether values of the two types can be compared without a cast."""
     if left == right or (is_numeric(left) and is_numeric(right)):
         return True
+    if isinstance(left, ListType) and isinstance(right, ListType):
+        return comparable(ScalarType(left.item), ScalarType(right.item))
     return is_text(left) and is_text(right)
 
 
@@ -92,6 +94,15 @@ def entity(span: Span) -> Diagnostic:
     """A variable stands where a value is needed."""
     return RULE.broken(
         span, "a whole entity is not a value to compare", "compare a property, or `$x.id`"
+    )
+
+
+def unlike_entities(op: str, span: Span, *, same: bool) -> Diagnostic:
+    """Two entities of different types, or an order of entities."""
+    if same:
+        return RULE.broken(span, f"entities have no order, so `{op}` means nothing here", "use `=`")
+    return RULE.broken(
+        span, "entities of two types are never the same", "compare properties: `$a.name = $b.name`"
     )
 
 

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from omnigraph.language.diagnostics import Diagnostic
     from omnigraph.language.source import Span
 
-RULE = Rule("T37", "The items of a list are literals or parameters of one type, and not null.")
+RULE = Rule("T37", "The items of a list are single values of one type, and not null.")
 
 
 def no_constant(span: Span) -> Diagnostic:
-    """An item that changes from row to row."""
+    """A value that changes from row to row."""
     return RULE.broken(
-        span, "items of a list are literals and parameters", "pass the value as a parameter"
+        span, "this value is the same in every row", "write a literal, or pass a parameter"
     )
 
 
-def check_null(item: TypedOperand) -> Diagnostic | None:
+def check_value(item: TypedOperand) -> Diagnostic | None:
     """Null is equal to nothing, so it has no meaning in a list."""
     if not is_null(item):
         return None

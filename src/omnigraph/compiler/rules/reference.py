@@ -51,6 +51,15 @@ def parameter_has_no_property(access: PropertyAccess) -> Diagnostic:
     )
 
 
+def value_has_no_property(access: PropertyAccess) -> Diagnostic:
+    """``$v.name`` where ``$v`` holds a value."""
+    return RULE.broken(
+        access.variable_span,
+        f"`${access.variable}` holds a value, which has no properties",
+        f"write `${access.variable}` alone",
+    )
+
+
 def unknown_property(entity: EntityType, access: PropertyAccess) -> Diagnostic:
     """The entity's type has no such property."""
     kind = "edge" if isinstance(entity, EdgeType) else "node"

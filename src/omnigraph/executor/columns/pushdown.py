@@ -28,6 +28,9 @@ from omnigraph.datatypes.types import (
 from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import (
     And,
+    Call,
+    Case,
+    Coalesce,
     Compare,
     CompareOp,
     Const,
@@ -44,8 +47,10 @@ from omnigraph.ir.expressions import (
     StringOp,
     Value,
 )
+from omnigraph.ir.walk import slots_read
 from omnigraph.planner.pushable import is_known_to_lance
 from omnigraph.semantics.domain import MIRRORED, OPPOSITES, fit_integer
+from omnigraph.semantics.predicates import Interpreter
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -175,8 +180,8 @@ class _Translator:
                 return self._params[name]
             case Now():
                 return self._now
-            case MakeList(items=items):
-                return tuple(self._constant(item) for item in items)
+            case MakeList() | Call() | Case() | Coalesce() if not slots_read(expr):
+                return Interpreter(self._params, self._now).constant(expr)
             case _:
                 raise _CannotPush
 
@@ -214,6 +219,8 @@ class _Translator:
                 return pc.starts_with(field, text)
             case StringOp.CONTAINS:
                 return pc.match_substring(field, text)
+            case StringOp.ENDS_WITH | StringOp.MATCHES:
+                raise _CannotPush
 
 
 _NEVER = pc.scalar(False)  # noqa: FBT003

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.executor.operators.grouping import fold_rows
 from omnigraph.executor.operators.join import seeds
 from omnigraph.executor.operators.product import apply_product
@@ -55,6 +56,10 @@ def _spread(expr: BlockAggregate, folded: Vector, known: Ints, keys: Ints) -> Ve
     else:
         places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
         hits = known[places] == keys
+    if expr.func is AggregateFunc.COLLECT:
+        # The list of a row without a group is empty.
+        lists = pa.concat_arrays([folded.arrow(), pa.array([[]], arrow_type(expr.dtype))])
+        return Vector(Column(lists.take(pa.array(np.where(hits, places, len(known))))))
     spread = folded.arrow().take(pa.array(places, mask=~hits))
     if expr.func is AggregateFunc.COUNT:
         spread = spread.fill_null(0)

@@ -10,11 +10,12 @@ import pyarrow as pa
 from omnigraph.errors import InvariantBroken
 from omnigraph.executor.rows.keys import packed
 from omnigraph.frozen import frozen
-from omnigraph.ir.expressions import EntityRef
+from omnigraph.ir.expressions import AggregateFunc, EntityRef
 from omnigraph.planner.plan import counts_rows
 from omnigraph.semantics.columns.aggregates import count_rows, partial_fold
 from omnigraph.semantics.columns.codes import dense
 from omnigraph.semantics.columns.column import Column, Vector
+from omnigraph.semantics.columns.row_aggregates import WHOLE_ROWS, fold_whole_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,19 @@ def fold_rows(
             # Rows without slots may be more than there is memory for an array of them.
             return Vector(Column.of_cells([rows.count], pa.int64()))
         return count_rows(groups, count)
+    if fold.func in WHOLE_ROWS and fold.operand is not None:
+        values = run.vector(fold.operand, rows)
+        return fold_whole_rows(fold, values, _parameter(fold, rows, run), groups, count)
     return partial_fold_rows(fold, rows, run, groups=groups, count=count).result()
+
+
+def _parameter(fold: Aggregate | BlockAggregate, rows: Bindings, run: PlanRun) -> object:
+    """The keys of the rows, or the share of a percentile."""
+    if fold.parameter is None:
+        return None
+    if fold.func is AggregateFunc.PERCENTILE:
+        return run.constant(fold.parameter)
+    return run.vector(fold.parameter, rows)
 
 
 def partial_fold_rows(

@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["ONE_ROW", "PIECE_ROWS", "Bindings"]
+__all__ = ["ONE_ROW", "PIECE_ROWS", "Bindings", "slot_key"]
 
 _NO_VALUES: Mapping[int, Vector] = {}
 
 # More rows than this are worked on in pieces, so that a deadline is noticed between them.
 PIECE_ROWS = 1 << 20
+
+
+def slot_key(slot: Slot) -> int:
+    """The key of values that a slot holds among computed values: no identity is negative."""
+    return -1 - slot
 
 
 class Bindings:
@@ -55,7 +60,7 @@ class Bindings:
         """Some rows, in this order; ``rows`` may repeat."""
         return Bindings(
             len(rows),
-            {slot: column[rows] for slot, column in self.columns.items()},
+            {slot: _taken(column, rows) for slot, column in self.columns.items()},
             {key: vector.take(rows) for key, vector in self.computed.items()},
         )
 
@@ -90,6 +95,11 @@ class Bindings:
     def computing(self, key: int, values: Vector) -> Bindings:
         """The same rows with the values of one more expression."""
         return Bindings(self.count, self.columns, {**self.computed, key: values})
+
+
+def _taken(column: Ints | None, rows: Ints) -> Ints:
+    """Some rows of a column; None stands for all rows of a scan."""
+    return rows if column is None else column[rows]
 
 
 # The start of a pattern: the one assignment of no slots.

@@ -7,6 +7,8 @@ Modules in reading order:
 * ``cursor``: reads tokens, fails and recovers.
 * ``literals``: numbers, dates and variables.
 * ``values``: operands, functions and aggregates.
+* ``functions``: names of the functions.
+* ``expressions``: operators, calls, casts and ``case``.
 * ``patterns``: blocks, clauses and conditions.
 * ``parser``: a file of queries.
 * ``layout``: a pretty printer of documents.

@@ -16,16 +16,23 @@ __all__ = [
     "Aggregate",
     "AggregateFunc",
     "AliasRef",
+    "Arithmetic",
+    "ArithmeticOp",
     "Assignment",
     "Binding",
     "BlockAggregate",
     "BoolOp",
+    "Case",
+    "Cast",
     "CompareOp",
     "Comparison",
     "Delete",
     "Document",
+    "Duration",
     "Exists",
     "Expr",
+    "FunctionCall",
+    "Index",
     "Insert",
     "InsertVerb",
     "IsNull",
@@ -36,6 +43,7 @@ __all__ = [
     "MatchOp",
     "Membership",
     "Mutation",
+    "Negation",
     "Not",
     "Now",
     "Ordering",
@@ -43,8 +51,11 @@ __all__ = [
     "Projection",
     "PropertyAccess",
     "PropertyName",
+    "Quantifier",
+    "QuantifierKind",
     "Query",
     "Read",
+    "Slice",
     "Statement",
     "TextCall",
     "TextFunc",
@@ -69,11 +80,30 @@ class CompareOp(StrEnum):
 class MatchOp(StrEnum):
     CONTAINS = "contains"
     STARTS_WITH = "starts_with"
+    ENDS_WITH = "ends_with"
+    MATCHES = "matches"
 
 
 class BoolOp(StrEnum):
     AND = "and"
     OR = "or"
+
+
+class ArithmeticOp(StrEnum):
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    MODULO = "%"
+    CONCATENATE = "||"
+
+
+class QuantifierKind(StrEnum):
+    """Tests of the items of a list."""
+
+    ANY = "any"
+    ALL = "all"
+    NONE = "none"
 
 
 class AggregateFunc(StrEnum):
@@ -82,6 +112,12 @@ class AggregateFunc(StrEnum):
     AVG = "avg"
     MIN = "min"
     MAX = "max"
+    COLLECT = "collect"
+    MIN_BY = "min_by"
+    MAX_BY = "max_by"
+    PERCENTILE = "percentile"
+    STDDEV = "stddev"
+    STDDEV_POP = "stddev_pop"
 
 
 class TextFunc(StrEnum):
@@ -157,6 +193,95 @@ class Now:
 
 
 @frozen
+class Duration:
+    """``duration("P1Y2M3DT4H5M6S")``: calendar months, days, and microseconds."""
+
+    months: int
+    days: int
+    micros: int
+    span: Span
+
+
+@frozen
+class Arithmetic:
+    """``a + b``, ``a || b``."""
+
+    op: ArithmeticOp
+    left: Expr
+    right: Expr
+    span: Span
+
+
+@frozen
+class Negation:
+    """``-a``."""
+
+    operand: Expr
+    span: Span
+
+
+@frozen
+class FunctionCall:
+    """``lower($x.name)``."""
+
+    name: str
+    args: tuple[Expr, ...]
+    span: Span
+    name_span: Span
+
+
+@frozen
+class Cast:
+    """``cast(a as I64)``; ``tries``: ``try_cast``, which gives NULL instead of an error."""
+
+    operand: Expr
+    dtype: DataType
+    tries: bool
+    span: Span
+
+
+@frozen
+class Case:
+    """``case when a then b else c end``; with ``operand``, branches compare it for equality."""
+
+    operand: Expr | None
+    branches: tuple[tuple[Expr, Expr], ...]
+    otherwise: Expr | None
+    span: Span
+
+
+@frozen
+class Index:
+    """``a[0]``."""
+
+    items: Expr
+    index: Expr
+    span: Span
+
+
+@frozen
+class Slice:
+    """``a[1..3]``, ``a[1..]``, ``a[..3]``."""
+
+    items: Expr
+    low: Expr | None
+    high: Expr | None
+    span: Span
+
+
+@frozen
+class Quantifier:
+    """``any($x in a where b)``, and with ``all`` and ``none``."""
+
+    kind: QuantifierKind
+    variable: str
+    items: Expr
+    condition: Expr
+    span: Span
+    variable_span: Span
+
+
+@frozen
 class Comparison:
     """``a op b``; ``op`` is a comparison or a string or list match."""
 
@@ -222,6 +347,7 @@ class BlockAggregate:
     operand: Expr | None
     distinct: bool
     span: Span
+    parameter: Expr | None = None
 
 
 @frozen
@@ -238,12 +364,16 @@ class TextCall:
 
 @frozen
 class Aggregate:
-    """``count($x)``, ``count(distinct $x.p)``, ``count(*)`` (operand None), ``sum($x.p)``."""
+    """``count($x)``, ``count(distinct $x.p)``, ``count(*)`` (operand None), ``sum($x.p)``.
+
+    ``parameter`` is the second argument: a key of ``min_by``, the share of ``percentile``.
+    """
 
     func: AggregateFunc
     operand: Expr | None
     distinct: bool
     span: Span
+    parameter: Expr | None = None
 
 
 Expr = (
@@ -254,6 +384,15 @@ Expr = (
     | PropertyName
     | AliasRef
     | Now
+    | Duration
+    | Arithmetic
+    | Negation
+    | FunctionCall
+    | Cast
+    | Case
+    | Index
+    | Slice
+    | Quantifier
     | Comparison
     | Membership
     | IsNull
@@ -380,21 +519,25 @@ class Insert:
 
 @frozen
 class Update:
-    """``where`` speaks of bare property names."""
+    """``where`` and values name properties alone, or by ``variable``: ``update T as $x``."""
 
     type_name: str
     assignments: tuple[Assignment, ...]
     where: Expr
     span: Span
     type_span: Span
+    variable: str | None = None
 
 
 @frozen
 class Delete:
+    """``where`` names properties as that of an update does."""
+
     type_name: str
     where: Expr
     span: Span
     type_span: Span
+    variable: str | None = None
 
 
 Statement = Insert | Update | Delete

@@ -315,7 +315,7 @@ class _QueryParser(PatternParser):
 
     def _projection(self) -> Projection:
         start = self.token
-        expr = self.operand(OperandContext.RESULT)
+        expr = self.condition(OperandContext.RESULT)
         alias = None
         if self.accept("as"):
             remedy = "aliases start with a lower-case letter, and `as` itself is none"
@@ -339,7 +339,7 @@ class _QueryParser(PatternParser):
 
     def _ordering(self) -> Ordering:
         start = self.token
-        expr = self.operand(OperandContext.RESULT)
+        expr = self.condition(OperandContext.RESULT)
         descending = None
         if self.token.text in ("asc", "desc"):
             descending = self.advance().text == "desc"
@@ -350,7 +350,7 @@ class _QueryParser(PatternParser):
             raise self.unexpected(
                 f"a number of rows after `{word}`", f"write `{word} 10`, or pass it: `{word} $n`"
             )
-        return self.operand(OperandContext.VALUE)
+        return self.primary(OperandContext.VALUE)
 
     # --- mutations -----------------------------------------------------------------------------
 
@@ -368,7 +368,7 @@ class _QueryParser(PatternParser):
         match start.text:
             case "insert" | "create" | "replace":
                 type_name = self._changed_type()
-                assignments = self.assignments(allow_null=True)
+                assignments = self.assignments(OperandContext.VALUE)
                 return Insert(
                     InsertVerb(start.text),
                     type_name.text,
@@ -378,18 +378,31 @@ class _QueryParser(PatternParser):
                 )
             case "update":
                 type_name = self._changed_type()
+                variable = self._entity_variable()
                 self.expect("set", self.suggest(["set"]) or "write `update Type set { … } where …`")
-                assignments = self.assignments(allow_null=True)
+                assignments = self.assignments(OperandContext.SET)
                 where = self._where("update Type set { … }")
                 return Update(
-                    type_name.text, assignments, where, self.span_from(start), type_name.span
+                    type_name.text,
+                    assignments,
+                    where,
+                    self.span_from(start),
+                    type_name.span,
+                    variable,
                 )
             case "delete":
                 type_name = self._changed_type()
+                variable = self._entity_variable()
                 where = self._where("delete Type")
-                return Delete(type_name.text, where, self.span_from(start), type_name.span)
+                span = self.span_from(start)
+                return Delete(type_name.text, where, span, type_name.span, variable)
             case _:
                 raise self.unknown_word("a statement or `}`", _STATEMENTS)
+
+    def _entity_variable(self) -> str | None:
+        """``as $x`` after the type of an update or delete."""
+        self.entity_variable = self.variable_name().text[1:] if self.accept("as") else None
+        return self.entity_variable
 
     def _changed_type(self) -> Token:
         self.advance()

@@ -27,25 +27,23 @@ from omnigraph.language.gq.ast import (
     Exists,
     Expr,
     IsNull,
+    ListLiteral,
     Literal,
     Logical,
     MatchItem,
     MatchOp,
     Membership,
     Not,
-    PropertyAccess,
-    TextCall,
-    TextFunc,
     Traversal,
-    Variable,
 )
+from omnigraph.language.gq.expressions import ExpressionParser
 from omnigraph.language.gq.problems import (
     MAX_ASSIGNMENTS,
     MAX_CLAUSES,
     MAX_CONDITIONS,
     SyntaxProblem,
 )
-from omnigraph.language.gq.values import AGGREGATES, OperandContext, ValueParser
+from omnigraph.language.gq.values import AGGREGATES, OperandContext
 from omnigraph.language.lexer import Token, TokenKind
 from omnigraph.runtime.cancellation import checkpoint
 
@@ -62,13 +60,24 @@ _COMPARISONS: dict[str, CompareOp | MatchOp] = {
 _LOGIC = {op.value: op for op in BoolOp}
 # ``and`` binds tighter than ``or``.
 _BINDING_POWER = {BoolOp.OR.value: 1, BoolOp.AND.value: 2}
-_PREDICATES = (TextFunc.SEARCH, TextFunc.FUZZY, TextFunc.MATCH_TEXT)
+# Words that continue a value, so that ``not`` before one of them is a name.
+_AFTER_A_VALUE = frozenset(
+    {"contains", "starts_with", "ends_with", "matches", "in", "is", "and", "or"}
+)
+# Words that may follow a complete clause on its line.
+_AFTER_A_CLAUSE = frozenset(
+    {"return", "exists", "not", "true", "false", "then", "optional", "unwind"}
+)
+# Words that follow a value within parentheses or `case`.
+_AFTER_AN_ENCLOSED_VALUE = frozenset({"as", "when", "then", "else", "end", "where"})
+_SHOWN_OPERATORS = "= != < <= > >= contains starts_with ends_with matches in is"
 _NEVER_EDGES = frozenset({"and", "or", "not"})
-_WORD_OPERATORS = frozenset({"contains", "starts_with", "in"})
-_ENDS_A_CONDITION = frozenset({"}", ")", "and", "or", ""})
+_WORD_OPERATORS = frozenset({"contains", "starts_with", "ends_with", "matches", "in"})
+# After two variables around a word, these make the word an operator: no traversal goes on so.
+_GOES_ON = frozenset({".", "[", "||", "+", "*", "/", "%"})
 
 
-class PatternParser(ValueParser):
+class PatternParser(ExpressionParser):
     """Reads blocks: ``match``, ``exists``, ``not``, ``count`` and their clauses."""
 
     def __init__(self, source: Source, tokens: list[Token]) -> None:
@@ -104,17 +113,23 @@ class PatternParser(ValueParser):
     def _clause(self) -> MatchItem:
         checkpoint()
         if self.token.kind is not TokenKind.VARIABLE:
-            return self.condition(OperandContext.MATCH)
+            return self._condition_clause()
         following = self.ahead()
         if following.text == ":":
             item: Binding | Traversal = self._binding()
         elif self._begins_traversal(following):
             item = self._traversal()
         else:
-            return self.condition(OperandContext.MATCH)
+            return self._condition_clause()
         if self.token.text in _LOGIC:
             raise self._pattern_in_condition(item.span)
         return item
+
+    def _condition_clause(self) -> Expr:
+        condition = self.condition(OperandContext.MATCH)
+        last = condition.operands[-1] if isinstance(condition, Logical) else condition
+        self._require_condition(last)
+        return condition
 
     def _begins_traversal(self, following: Token) -> bool:
         """Whether the current variable starts a traversal, by the rule of the module's head."""
@@ -140,7 +155,7 @@ class PatternParser(ValueParser):
             return right.text not in ("null", "not")
         if word not in _WORD_OPERATORS or right.text == "{":
             return True
-        if right.kind is not TokenKind.VARIABLE or self.ahead(3).text == ".":
+        if right.kind is not TokenKind.VARIABLE or self.ahead(3).text in _GOES_ON:
             return False
         return self.token.text[1:] not in self.param_names and (
             right.text[1:] not in self.param_names
@@ -169,7 +184,7 @@ class PatternParser(ValueParser):
         type_name = self.expect_kind(TokenKind.TYPE_NAME, "a type name", "write `$x: Type`")
         filters: tuple[Assignment, ...] = ()
         if self.token.text == "{":
-            filters = self.assignments(allow_null=False)
+            filters = self.assignments(OperandContext.FILTER)
         return Binding(
             variable.text[1:],
             type_name.text,
@@ -179,28 +194,28 @@ class PatternParser(ValueParser):
             type_name.span,
         )
 
-    def assignments(self, *, allow_null: bool) -> tuple[Assignment, ...]:
+    def assignments(self, place: OperandContext) -> tuple[Assignment, ...]:
         """``{ prop: value, … }``; the opening brace is next."""
         self.expect("{")
         found: list[Assignment] = []
         while self.token.text != "}":
             self.require_at_most(len(found) + 1, MAX_ASSIGNMENTS, "properties in one place")
-            found.append(self._assignment(allow_null=allow_null))
+            found.append(self._assignment(place))
             self.separate("properties")
         self.advance()
         return tuple(found)
 
-    def _assignment(self, *, allow_null: bool) -> Assignment:
+    def _assignment(self, place: OperandContext) -> Assignment:
         prop = self.expect_kind(
             TokenKind.IDENT,
             "a property name",
             "write `{ name: value }`; property names start lower case",
         )
         self.expect(":", f"write `{prop.text}: value`")
-        if allow_null and self.token.text == "null":
+        if place is not OperandContext.FILTER and self.token.text == "null":
             value: Expr = self.null_literal()
         else:
-            value = self.operand(OperandContext.VALUE)
+            value = self.condition(place)
         return Assignment(prop.text, value, self.span_from(prop), prop.span)
 
     def _traversal(self) -> Traversal:
@@ -265,7 +280,7 @@ class PatternParser(ValueParser):
         token = self.token
         if token.kind is not TokenKind.INT:
             raise self.unexpected("a number of hops", "write `{min,max}` with whole numbers")
-        self.operand(OperandContext.VALUE)
+        self.primary(OperandContext.VALUE)
         return int(token.value)
 
     def _target(self, source: Token, edge: Token) -> Token:
@@ -303,27 +318,35 @@ class PatternParser(ValueParser):
         if token.kind is TokenKind.VARIABLE:
             if place is OperandContext.MATCH and self.ahead().text != ".":
                 self._reject_pattern()
-        elif token.text == "(":
-            return self._parenthesised(place)
-        elif token.text == "not":
+        elif token.text == "not" and self._negates():
             return self._negation(place)
-        elif token.text == "exists" and self.ahead().text == "{":
-            self.advance()
-            return Exists(self.block(), negated=False, span=self.span_from(token))
-        left = self._operand_or_block(place)
+        left = self.arithmetic(place)
         return self._compared(left, token, place)
 
-    def _parenthesised(self, place: OperandContext) -> Expr:
-        self.advance()
-        self.deeper()
-        inner = self.condition(place)
-        self.expect(")")
-        self.depth -= 1
-        return inner
+    def _negates(self) -> bool:
+        """Whether ``not`` negates: in a mutation a property may be called so."""
+        following = self.ahead()
+        if following.text in ("(", "{"):
+            return True
+        starts = (TokenKind.VARIABLE, TokenKind.IDENT)
+        return following.kind in starts and following.text not in _AFTER_A_VALUE
+
+    def primary(self, place: OperandContext) -> Expr:
+        """A value without operators, blocks included."""
+        token = self.token
+        if self.ahead().text == "{" and token.kind is TokenKind.IDENT:
+            if token.text == "exists":
+                self.advance()
+                return Exists(self.block(), negated=False, span=self.span_from(token))
+            if func := AGGREGATES.get(token.text):
+                return self._block_aggregate(func)
+        return super().primary(place)
 
     def _reject_pattern(self) -> None:
         """Fails on a binding or a traversal where only a condition can stand."""
         following = self.ahead()
+        if self.enclosed and following.text in _AFTER_AN_ENCLOSED_VALUE:
+            return
         if following.text == ":":
             raise self._pattern_in_condition(self._binding().span)
         if following.text not in _WORD_OPERATORS and self._begins_traversal(following):
@@ -331,12 +354,17 @@ class PatternParser(ValueParser):
 
     def _negation(self, place: OperandContext) -> Expr:
         word = self.advance()
-        if self.token.text == "(":
-            return Not(self._parenthesised(place), self.span_from(word))
-        self.accept("exists")
+        if self.token.text == "exists" and self.ahead().text == "{":
+            self.advance()
         if self.token.text == "{":
             return Exists(self.block(), negated=True, span=self.span_from(word))
-        raise self.unexpected("`(` or `{` after `not`", "write `not (…)` or `not { … }`")
+        # Parentheses count by themselves.
+        bare = self.token.text != "("
+        if bare:
+            self.deeper()
+        operand = self._predicate(place)
+        self.depth -= bare
+        return Not(operand, self.span_from(word))
 
     def _compared(self, left: Expr, start: Token, place: OperandContext) -> Expr:
         """The rest of a predicate whose left operand was read."""
@@ -344,27 +372,31 @@ class PatternParser(ValueParser):
         if op := _COMPARISONS.get(word):
             self.advance()
             self._reject_foreign_operator(word)
-            right = self._operand_or_block(place)
+            right = self.arithmetic(place)
             if self.token.text in _COMPARISONS:
                 raise self.unexpected("the end of the comparison", "write `a < b and b < c`")
             return Comparison(op, left, right, self.span_from(start))
         if word == "in":
             self.advance()
             return Membership(left, self._options(place), self.span_from(start))
+        if word == "not" and self.ahead().text == "in":
+            self.advance()
+            self.advance()
+            among = Membership(left, self._options(place), self.span_from(start))
+            return Not(among, self.span_from(start))
         if word == "is":
             self.advance()
             negated = self.accept("not")
             self.expect("null", "write `is null` or `is not null`; compare values with `=`")
             return IsNull(left, negated, self.span_from(start))
-        if isinstance(left, TextCall) and left.func in _PREDICATES:
-            return left
-        raise self._not_a_condition(left)
+        return left
 
     def _options(self, place: OperandContext) -> Expr:
-        """The right side of ``in``: a list, a list parameter, or a list property."""
-        if self.token.text != "[" and self.token.kind not in (TokenKind.VARIABLE, TokenKind.IDENT):
+        """The right side of ``in``: a list."""
+        kinds = (TokenKind.VARIABLE, TokenKind.IDENT)
+        if self.token.text not in ("[", "(") and self.token.kind not in kinds:
             raise self.unexpected("a list", "write `in [a, b]`, or pass a list: `in $list`")
-        return self.operand(place)
+        return self.arithmetic(place)
 
     def _reject_foreign_operator(self, word: str) -> None:
         pair = word + self.token.text
@@ -373,65 +405,44 @@ class PatternParser(ValueParser):
         if pair == "<>":
             raise self.unexpected("a value", "write `!=` for not equal")
 
-    def _operand_or_block(self, place: OperandContext) -> Expr:
-        func = AGGREGATES.get(self.token.text)
-        if func and self.ahead().text == "{":
-            return self._block_aggregate(func)
-        return self.operand(place)
-
     def _block_aggregate(self, func: AggregateFunc) -> BlockAggregate:
         start = self.advance()
         self.advance()
         block = self.clauses()
         operand: Expr | None = None
+        parameter: Expr | None = None
         distinct = False
         if self.accept("return"):
             distinct = self.accept("distinct")
-            operand = self._folded(func)
+            operand = self.condition(OperandContext.MATCH)
+            parameter = self.aggregate_parameter(func, OperandContext.MATCH)
         elif func is not AggregateFunc.COUNT:
             raise self.unexpected(
                 "`return`", f"say what to fold: `{func} {{ $a buys $b  return $b.price }}`"
             )
         self.expect("}")
-        return BlockAggregate(func, block, operand, distinct, self.span_from(start))
+        return BlockAggregate(func, block, operand, distinct, self.span_from(start), parameter)
 
-    def _folded(self, func: AggregateFunc) -> Expr:
-        start = self.token
-        operand = self.operand(OperandContext.MATCH)
-        if not isinstance(operand, Variable | PropertyAccess):
-            raise self.error(
-                SyntaxProblem.ARGUMENTS,
-                f"`{func}` folds a variable or a property",
-                at=self.span_from(start),
-                remedy="write `return $x.property`",
-            )
-        return operand
-
-    def _not_a_condition(self, left: Expr) -> Unparsed:
-        if self.token.text == "not" and self.ahead().text == "in":
-            return self.unexpected("an operator", "write `not (… in […])`")
+    def _require_condition(self, left: Expr) -> None:
+        """Fails where a clause ends after a value that decides nothing."""
         text = self.source.text[left.span.start : left.span.end]
         shown = text if len(text) <= 40 and "\n" not in text else "…"
-        if self.token.text in _ENDS_A_CONDITION or self.token.kind is TokenKind.VARIABLE:
-            remedy = f"compare it: `{shown} = true`"
-            if isinstance(left, Literal):
-                remedy = "compare it with something, or leave it out"
-            elif isinstance(left, TextCall | BlockAggregate):
-                remedy = f"compare it with a number: `{shown} > 0`"
-            elif self.token.text == ")":
-                remedy = f"parentheses hold whole conditions: `({shown} = true)`"
-            return self.error(
+        token = self.token
+        begins = self.ahead().text in ("(", "{") or token.text in _AFTER_A_CLAUSE
+        if token.kind is TokenKind.IDENT and not self.on_new_line() and not begins:
+            raise self.error(
+                SyntaxProblem.NOT_A_CONDITION,
+                f"expected an operator after `{shown}`, found {self.described()}",
+                remedy=self.suggest(_WORD_OPERATORS) or f"the operators are {_SHOWN_OPERATORS}",
+            )
+        decides = isinstance(left, Literal) and isinstance(left.value, bool)
+        if isinstance(left, Literal | ListLiteral) and not decides:
+            raise self.error(
                 SyntaxProblem.NOT_A_CONDITION,
                 f"`{shown}` alone is not a condition",
                 at=left.span,
-                remedy=remedy,
+                remedy="compare it with something, or leave it out",
             )
-        return self.error(
-            SyntaxProblem.NOT_A_CONDITION,
-            f"expected an operator after `{shown}`, found {self.described()}",
-            remedy=self.suggest(("contains", "starts_with", "in", "is"))
-            or "the operators are = != < <= > >= contains starts_with in is",
-        )
 
 
 def _joined(op: BoolOp, operands: list[Expr], span: Span) -> Logical:

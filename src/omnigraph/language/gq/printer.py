@@ -10,14 +10,22 @@ from omnigraph.datatypes.values import spell_datetime
 from omnigraph.language.gq.ast import (
     Aggregate,
     AliasRef,
+    Arithmetic,
+    ArithmeticOp,
     Assignment,
     Binding,
     BlockAggregate,
+    BoolOp,
+    Case,
+    Cast,
     Comparison,
     Delete,
     Document,
+    Duration,
     Exists,
     Expr,
+    FunctionCall,
+    Index,
     Insert,
     IsNull,
     ListLiteral,
@@ -27,6 +35,7 @@ from omnigraph.language.gq.ast import (
     MatchOp,
     Membership,
     Mutation,
+    Negation,
     Not,
     Now,
     Ordering,
@@ -34,8 +43,10 @@ from omnigraph.language.gq.ast import (
     Projection,
     PropertyAccess,
     PropertyName,
+    Quantifier,
     Query,
     Read,
+    Slice,
     Statement,
     TextCall,
     TextFunc,
@@ -48,7 +59,7 @@ from omnigraph.language.lexer import quote_string
 from omnigraph.language.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["document_layout", "print_expr", "print_queries"]
 
@@ -99,7 +110,7 @@ def _read(read: Read) -> Doc:
         (Mark(read.span.start), "match ", _lines(_clause(item) for item in read.match)),
         (
             "return distinct " if read.distinct else "return ",
-            _lines(_projection(projection) for projection in read.returns),
+            _lines(_projections(read.returns)),
         ),
     ]
     if read.order:
@@ -109,6 +120,25 @@ def _read(read: Read) -> Doc:
         if count is not None:
             parts.append((Mark(count.span.start), f"{word} ", _expr(count)))
     return _joined(parts, HARD)
+
+
+def _projections(projections: tuple[Projection, ...]) -> Iterator[Doc]:
+    """Columns, each on its line; a comma before one whose name would continue the one before."""
+    for projection, following in zip(projections, (*projections[1:], None), strict=True):
+        first = None if following is None else _leaf(following.expr)
+        comma = isinstance(first, AliasRef) and first.name in _OPERATOR_WORDS
+        yield _projection(projection), "," if comma else ""
+
+
+def _leaf(expr: Expr) -> Expr:
+    """The value that an expression begins with."""
+    match expr:
+        case Comparison(_, left) | Membership(left) | IsNull(left):
+            return _leaf(left)
+        case Logical(_, (left, *_)):
+            return _leaf(left)
+        case _:
+            return _first(expr)
 
 
 def _projection(projection: Projection) -> Doc:
@@ -132,10 +162,21 @@ def _statement(statement: Statement) -> Doc:
             return mark, f"{verb} {type_name} ", _assignments(assignments, statement.span)
         case Update(type_name, assignments, where):
             change = Span(statement.span.start, where.span.start)
-            head = (mark, "update ", type_name, " set ", _assignments(assignments, change))
+            head = (
+                mark,
+                "update ",
+                type_name,
+                _named(statement),
+                " set ",
+                _assignments(assignments, change),
+            )
             return head, " where ", _condition(where)
         case Delete(type_name, where):
-            return mark, f"delete {type_name} where ", _condition(where)
+            return mark, f"delete {type_name}{_named(statement)} where ", _condition(where)
+
+
+def _named(statement: Update | Delete) -> str:
+    return "" if statement.variable is None else f" as ${statement.variable}"
 
 
 def _assignments(assignments: tuple[Assignment, ...], span: Span) -> Doc:
@@ -189,15 +230,43 @@ def _block(block: tuple[MatchItem, ...], span: Span, last: Doc | None = None) ->
 
 # --- expressions -------------------------------------------------------------------------------
 
+_OPERATOR_WORDS = frozenset({"and", "or", "not", "in", "is", *(op.value for op in MatchOp)})
+# How tightly an expression binds; a looser operand stands in parentheses.
+_OR, _AND, _NOT, _COMPARED, _JOINED, _SUM, _PRODUCT, _SIGN, _INDEXED, _PRIMARY = range(10)
+_ARITHMETIC = {
+    ArithmeticOp.CONCATENATE: _JOINED,
+    ArithmeticOp.ADD: _SUM,
+    ArithmeticOp.SUBTRACT: _SUM,
+    ArithmeticOp.MULTIPLY: _PRODUCT,
+    ArithmeticOp.DIVIDE: _PRODUCT,
+    ArithmeticOp.MODULO: _PRODUCT,
+}
+
+
+def _tightness(expr: Expr) -> int:
+    match expr:
+        case Logical(op):
+            return _OR if op is BoolOp.OR else _AND
+        case Not():
+            return _NOT
+        case Comparison() | Membership() | IsNull():
+            return _COMPARED
+        case Arithmetic(op):
+            return _ARITHMETIC[op]
+        case Negation():
+            return _SIGN
+        case Literal(int() | float() as number) if number < 0 or str(number)[0] == "-":
+            return _SIGN
+        case Index() | Slice():
+            return _INDEXED
+        case _:
+            return _PRIMARY
+
 
 def _expr(expr: Expr) -> Doc:
     match expr:
-        case Comparison(op, left, right):
-            return _expr(left), f" {op.value} ", _expr(right)
-        case Membership(item, options):
-            return _expr(item), " in ", _expr(options)
-        case IsNull(operand, negated):
-            return _expr(operand), " is not null" if negated else " is null"
+        case Comparison() | Membership() | IsNull():
+            return _test(expr)
         case Logical(op, operands):
             first, *others = (_operand(part) for part in operands)
             return first, Nest(tuple((SPACE, f"{op.value} ", other) for other in others))
@@ -205,12 +274,51 @@ def _expr(expr: Expr) -> Doc:
             return "not (", _condition(operand), ")"
         case Exists(block, negated):
             return "not " if negated else "exists ", _block(block, expr.span)
-        case BlockAggregate(func, block, operand, distinct):
-            what = "return distinct " if distinct else "return "
-            last = None if operand is None else (Mark(operand.span.start), what, _expr(operand))
-            return f"{func.value} ", _block(block, expr.span, last)
+        case BlockAggregate(func, block):
+            return f"{func.value} ", _block(block, expr.span, _folded(expr))
+        case Arithmetic() | Negation() | Index() | Slice():
+            return _operation(expr)
         case _:
             return _value(expr)
+
+
+def _folded(expr: BlockAggregate) -> Doc | None:
+    if expr.operand is None:
+        return None
+    what = "return distinct " if expr.distinct else "return "
+    more: Doc = "" if expr.parameter is None else (", ", _expr(expr.parameter))
+    return Mark(expr.operand.span.start), what, _expr(expr.operand), more
+
+
+def _test(expr: Comparison | Membership | IsNull) -> Doc:
+    match expr:
+        case Comparison(op, left, right):
+            return _within(left, _JOINED), f" {op.value} ", _within(right, _JOINED)
+        case Membership(item, options):
+            return _within(item, _JOINED), " in ", _within(options, _JOINED)
+        case IsNull(operand, negated):
+            return _within(operand, _JOINED), " is not null" if negated else " is null"
+
+
+def _within(expr: Expr, floor: int) -> Doc:
+    """An operand, in parentheses if it binds looser than its place allows."""
+    return _expr(expr) if _tightness(expr) >= floor else ("(", _expr(expr), ")")
+
+
+def _operation(expr: Arithmetic | Negation | Index | Slice) -> Doc:
+    match expr:
+        case Arithmetic(op, left, right):
+            level = _ARITHMETIC[op]
+            return _within(left, level), f" {op.value} ", _within(right, level + 1)
+        case Negation(operand):
+            # Without parentheses a number would take the sign for its own.
+            bare = not isinstance(operand, Literal | Negation) and _tightness(operand) >= _SIGN
+            return ("-", _expr(operand)) if bare else ("-(", _expr(operand), ")")
+        case Index(items, index):
+            return _within(items, _INDEXED), "[", _expr(index), "]"
+        case Slice(items, low, high):
+            ends = ["" if end is None else _expr(end) for end in (low, high)]
+            return _within(items, _INDEXED), "[", ends[0], "..", ends[1], "]"
 
 
 def _operand(expr: Expr) -> Doc:
@@ -220,12 +328,26 @@ def _operand(expr: Expr) -> Doc:
 
 
 def _like_traversal(expr: Expr) -> bool:
-    """Whether the condition, at the start of a clause, would be read as a traversal."""
+    """Whether the condition, at the start of a clause, would be read as something else."""
     match expr:
-        case Comparison(MatchOp(), Variable(), Variable()) | Membership(Variable(), Variable()):
+        case Comparison(MatchOp(), left, right) | Membership(left, right):
+            first, second = _first(left), _first(right)
+            return isinstance(first, Variable) and isinstance(second, Variable)
+        case Variable():
             return True
         case _:
             return False
+
+
+def _first(expr: Expr) -> Expr:
+    """The operand that an expression begins with."""
+    match expr:
+        case Arithmetic(_, left):
+            return _first(left) if _tightness(left) >= _ARITHMETIC[expr.op] else expr
+        case Index(items) | Slice(items):
+            return _first(items) if _tightness(items) >= _INDEXED else expr
+        case _:
+            return expr
 
 
 def _value(expr: Expr) -> Doc:
@@ -244,11 +366,50 @@ def _value(expr: Expr) -> Doc:
             return "now()"
         case TextCall(func, args):
             return _text_call(func, args)
-        case Aggregate(func, operand, distinct):
+        case _:
+            return _call(expr)
+
+
+def _call(expr: Expr) -> Doc:
+    match expr:
+        case Aggregate(func, operand, distinct, _, parameter):
             inner: Doc = "*" if operand is None else _expr(operand)
-            return f"{func.value}(", "distinct " if distinct else "", inner, ")"
+            more: Doc = "" if parameter is None else (", ", _expr(parameter))
+            return f"{func.value}(", "distinct " if distinct else "", inner, more, ")"
+        case FunctionCall(name, args):
+            return _enclosed(f"{name}(", [_item(arg) for arg in args], ")", expr.span)
+        case Cast(operand, dtype, tries):
+            word = "try_cast" if tries else "cast"
+            return f"{word}(", _expr(operand), f" as {spell_type(dtype)})"
+        case Quantifier(kind, variable, items, condition):
+            head = f"{kind.value}(${variable} in "
+            return head, _within(items, _JOINED), " where ", _expr(condition), ")"
+        case Duration():
+            return f'duration("{spell_duration(expr.months, expr.days, expr.micros)}")'
+        case Case():
+            return _case(expr)
         case _:
             raise TypeError(f"not an operand: {type(expr).__name__}")
+
+
+def _case(expr: Case) -> Doc:
+    parts: list[Doc] = ["case" if expr.operand is None else ("case ", _expr(expr.operand))]
+    for tested, result in expr.branches:
+        parts.append(Nest((SPACE, "when ", _expr(tested), " then ", _expr(result))))
+    if expr.otherwise is not None:
+        parts.append(Nest((SPACE, "else ", _expr(expr.otherwise))))
+    return Group((*parts, SPACE, "end"), expr.span)
+
+
+def spell_duration(months: int, days: int, micros: int) -> str:
+    """A duration in ISO 8601; all of its parts have one sign."""
+    sign = "-" if min(months, days, micros) < 0 else ""
+    months, days, micros = abs(months), abs(days), abs(micros)
+    seconds, fraction = divmod(micros, 1_000_000)
+    shown = f"{seconds}.{fraction:06}".rstrip("0").rstrip(".") if fraction else str(seconds)
+    date = "".join(f"{n}{unit}" for n, unit in ((months, "M"), (days, "D")) if n)
+    time = f"T{shown}S" if micros else ""
+    return f"{sign}P{date}{time}" if date or time else "P0D"
 
 
 def _item(expr: Expr) -> Doc:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 __all__ = [
+    "MAX_ARGUMENTS",
     "MAX_ASSIGNMENTS",
     "MAX_CLAUSES",
     "MAX_CONDITIONS",
@@ -29,6 +30,7 @@ MAX_PROJECTIONS = 1_000
 MAX_ASSIGNMENTS = 1_000
 MAX_STATEMENTS = 1_000
 MAX_LIST_ITEMS = 10_000
+MAX_ARGUMENTS = 1_000
 MAX_VECTOR_DIM = 65_536
 # A text with more errors than this is not a query file; the rest is not reported.
 MAX_DIAGNOSTICS = 20

@@ -1,8 +1,10 @@
-"""Operands: literals, variables, properties, functions and aggregates."""
+"""Primary values: literals, variables, properties, lists and search functions."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from omnigraph.language.gq.ast import (
     Aggregate,
@@ -18,10 +20,14 @@ from omnigraph.language.gq.ast import (
     TextFunc,
     Variable,
 )
+from omnigraph.language.gq.functions import FUNCTIONS
 from omnigraph.language.gq.literals import LiteralParser
-from omnigraph.language.gq.problems import MAX_LIST_ITEMS, SyntaxProblem
+from omnigraph.language.gq.problems import SyntaxProblem
 from omnigraph.language.lexer import TokenKind
 from omnigraph.runtime.cancellation import checkpoint
+
+if TYPE_CHECKING:
+    from omnigraph.language.gq.cursor import Unparsed
 
 __all__ = ["AGGREGATES", "TEXT_FUNCTIONS", "OperandContext", "ValueParser"]
 
@@ -30,7 +36,13 @@ TEXT_FUNCTIONS = {func.value: func for func in TextFunc}
 _RANKINGS = (TextFunc.NEAREST, TextFunc.BM25)
 # The functions that take a number after their two arguments, and its name.
 _OPTION_NAMES = {TextFunc.FUZZY: "edits", TextFunc.RRF: "k"}
-_FUNCTIONS = (*TEXT_FUNCTIONS, *AGGREGATES, "now", "date", "datetime")
+_FUNCTIONS = (
+    *TEXT_FUNCTIONS,
+    *AGGREGATES,
+    *("now", "date", "datetime", "duration", "cast", "try_cast", "any", "all", "none"),
+    *FUNCTIONS,
+)
+_SHOWN_FUNCTIONS = 24
 # The words that begin a value: one that is the same in every row, and one in a condition.
 _CONSTANTS = ("now", "date", "datetime", "true", "false")
 _OPENINGS = ("exists", "not", *_FUNCTIONS, "true", "false")
@@ -41,15 +53,50 @@ class OperandContext(StrEnum):
 
     MATCH = "match"
     RESULT = "return"
+    # The value of an inline filter, after which a name follows, never a traversal.
+    FILTER = "filter"
     WHERE = "where"
+    # An assigned value of an update: bare words are properties of the entity.
+    SET = "set"
     VALUE = "value"
 
 
 class ValueParser(LiteralParser):
-    """Reads everything that has a value."""
+    """Reads values that contain no operators of their own."""
 
-    def operand(self, place: OperandContext) -> Expr:
-        """One operand of a comparison, one result column, or one assigned value."""
+    # The variable of the entity that an update or delete changes.
+    entity_variable: str | None = None
+
+    @abstractmethod
+    def condition(self, place: OperandContext, floor: int = 0) -> Expr:
+        """Any expression."""
+
+    @abstractmethod
+    def function(self, place: OperandContext) -> Expr:
+        """A call of a function that has no syntax of its own."""
+
+    @abstractmethod
+    def aggregate(self, func: AggregateFunc, place: OperandContext) -> Aggregate:
+        """An aggregate over rows of the result."""
+
+    @abstractmethod
+    def begins_case(self) -> bool:
+        """Whether the word ``case`` begins an expression."""
+
+    @abstractmethod
+    def case(self, place: OperandContext) -> Expr:
+        """``case … end``."""
+
+    @abstractmethod
+    def parenthesised(self, place: OperandContext) -> Expr:
+        """``( … )``."""
+
+    @abstractmethod
+    def list_items(self, place: OperandContext) -> tuple[Expr, ...]:
+        """The items of a list."""
+
+    def primary(self, place: OperandContext) -> Expr:
+        """A value without operators."""
         checkpoint()
         match self.token.kind:
             case TokenKind.VARIABLE:
@@ -64,14 +111,16 @@ class ValueParser(LiteralParser):
             case TokenKind.FLOAT:
                 return self.float_literal()
             case _:
-                return self._punctuated()
+                return self._punctuated(place)
 
-    def _punctuated(self) -> Expr:
+    def _punctuated(self, place: OperandContext) -> Expr:
         match self.token.text:
             case "-":
                 return self.negative_literal()
             case "[":
-                return self._list()
+                return self._list(place)
+            case "(":
+                return self.parenthesised(place)
             case "$":
                 raise self.bad_variable()
             case _:
@@ -85,12 +134,15 @@ class ValueParser(LiteralParser):
         name = self.variable_name()
         if self.token.text != ".":
             return Variable(name.text[1:], name.span)
-        if place is OperandContext.WHERE:
+        if place in (OperandContext.WHERE, OperandContext.SET) and (
+            name.text[1:] != self.entity_variable
+        ):
             raise self.error(
                 SyntaxProblem.MISPLACED,
                 f"`where` tests the changed type and knows no `{name.text}`",
                 at=name,
-                remedy="write the property alone: `where name = $name`",
+                remedy="write the property alone: `where name = $name`, or name the entity: "
+                "`update Type as $x …`, `delete Type as $x …`",
             )
         if place is OperandContext.VALUE:
             raise self.error(
@@ -121,19 +173,15 @@ class ValueParser(LiteralParser):
                 "`null` is not equal to anything, not even to itself",
                 remedy="test with `is null` or `is not null`; assign `null` in `insert` and `set`",
             )
-        if following == "{" and place is OperandContext.RESULT:
-            raise self.error(
-                SyntaxProblem.MISPLACED,
-                f"`{token.text} {{ … }}` stands in `match`, not in `return` or `order`",
-                remedy="fold over the result with `count(…)`, or filter with the block in `match`",
-            )
+        if token.text == "case" and self.begins_case():
+            return self.case(place)
         return self._bare_word(place)
 
     def _bare_word(self, place: OperandContext) -> Expr:
         word = self.token.text
         if place is OperandContext.RESULT and word != "as":
             return AliasRef(word, self.advance().span)
-        if place is OperandContext.WHERE:
+        if place in (OperandContext.WHERE, OperandContext.SET):
             return PropertyName(word, self.advance().span)
         other = (
             f"`${word}` for a parameter"
@@ -147,34 +195,11 @@ class ValueParser(LiteralParser):
             or f'write {other}, `"{word}"` for a string',
         )
 
-    def _list(self) -> ListLiteral:
+    def _list(self, place: OperandContext) -> ListLiteral:
         opening = self.advance()
-        items: list[Expr] = []
-        while self.token.text != "]":
-            if self.token.text == "[":
-                raise self.error(
-                    SyntaxProblem.UNEXPECTED,
-                    "lists do not nest",
-                    remedy="write one flat list: `[1, 2]`",
-                )
-            self.require_at_most(len(items) + 1, MAX_LIST_ITEMS, "items in a list")
-            items.append(self._list_item())
-            if not self.accept(","):
-                break
+        items = self.list_items(place)
         self.expect("]", "items of a list are separated by commas")
-        return ListLiteral(tuple(items), self.span_from(opening))
-
-    def _list_item(self) -> Expr:
-        start = self.token
-        item = self.operand(OperandContext.VALUE)
-        if not isinstance(item, Literal | Variable):
-            raise self.error(
-                SyntaxProblem.MISPLACED,
-                "items of a list are literals and parameters",
-                at=self.span_from(start),
-                remedy="pass the value as a parameter",
-            )
-        return item
+        return ListLiteral(items, self.span_from(opening))
 
     # --- calls ---------------------------------------------------------------------------------
 
@@ -183,7 +208,7 @@ class ValueParser(LiteralParser):
         if func := TEXT_FUNCTIONS.get(name):
             return self._text_call(func, place)
         if aggregate := AGGREGATES.get(name):
-            return self._aggregate(aggregate, place)
+            return self.aggregate(aggregate, place)
         match name:
             case "now":
                 start = self.advance()
@@ -194,12 +219,19 @@ class ValueParser(LiteralParser):
                 return self.date_literal()
             case "datetime":
                 return self.datetime_literal()
+            case "duration":
+                return self.duration_literal()
             case _:
-                raise self.error(
-                    SyntaxProblem.UNKNOWN_WORD,
-                    f"there is no function `{name}`",
-                    remedy=self.suggest(_FUNCTIONS) or f"the functions are {', '.join(_FUNCTIONS)}",
-                )
+                return self.function(place)
+
+    def unknown_function(self) -> Unparsed:
+        """The current word is called, and no function has the name."""
+        shown = ", ".join(_FUNCTIONS[:_SHOWN_FUNCTIONS])
+        return self.error(
+            SyntaxProblem.UNKNOWN_WORD,
+            f"there is no function `{self.token.text}`",
+            remedy=self.suggest(_FUNCTIONS) or f"the functions are {shown} and others",
+        )
 
     def _text_call(self, func: TextFunc, place: OperandContext) -> TextCall:
         start = self.advance()
@@ -222,7 +254,7 @@ class ValueParser(LiteralParser):
 
     def _text_target(self, func: TextFunc, place: OperandContext) -> Expr:
         start = self.token
-        target = self.operand(place)
+        target = self.primary(place)
         if not isinstance(target, PropertyAccess | PropertyName):
             raise self.error(
                 SyntaxProblem.ARGUMENTS,
@@ -233,16 +265,7 @@ class ValueParser(LiteralParser):
         return target
 
     def _text_query(self, place: OperandContext) -> Expr:
-        start = self.token
-        query = self.operand(place)
-        if not isinstance(query, Literal | ListLiteral | Variable | PropertyAccess):
-            raise self.error(
-                SyntaxProblem.ARGUMENTS,
-                "what is searched for is a literal, a parameter or a property",
-                at=self.span_from(start),
-                remedy="pass it as a parameter",
-            )
-        return query
+        return self.condition(place)
 
     def _ranking(self, func: TextFunc, place: OperandContext) -> Expr:
         ranking = TEXT_FUNCTIONS.get(self.token.text)
@@ -272,7 +295,7 @@ class ValueParser(LiteralParser):
             self.advance()
             self.advance()
         start = self.token
-        option = self.operand(OperandContext.VALUE)
+        option = self.primary(OperandContext.VALUE)
         if not isinstance(option, Literal | Variable):
             raise self.error(
                 SyntaxProblem.ARGUMENTS,
@@ -281,30 +304,3 @@ class ValueParser(LiteralParser):
                 remedy=f"write `{name}=2`, for example",
             )
         return option
-
-    def _aggregate(self, func: AggregateFunc, place: OperandContext) -> Aggregate:
-        start = self.advance()
-        if place is not OperandContext.RESULT:
-            raise self.error(
-                SyntaxProblem.MISPLACED,
-                f"`{func}(…)` folds the result and stands in `return` or `order`",
-                at=start,
-                remedy=f"fold over a pattern with `{func} {{ … }}`",
-            )
-        self.advance()
-        if func is AggregateFunc.COUNT and self.accept("*"):
-            self.expect(")")
-            return Aggregate(func, None, distinct=False, span=self.span_from(start))
-        distinct = self.accept("distinct")
-        operand_start = self.token
-        operand = self.operand(place)
-        if not isinstance(operand, Variable | PropertyAccess):
-            raise self.error(
-                SyntaxProblem.ARGUMENTS,
-                f"`{func}` folds a variable or a property",
-                at=self.span_from(operand_start),
-                remedy=f"write `{func}($x.property)`"
-                + (", or `count(*)` for rows" if func is AggregateFunc.COUNT else ""),
-            )
-        self.expect(")")
-        return Aggregate(func, operand, distinct=distinct, span=self.span_from(start))

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from omnigraph.ir.expressions import BlockAggregate, RankFusion
+from omnigraph.ir.expressions import AggregateFunc, BlockAggregate, RankFusion
 from omnigraph.ir.walk import nodes, slots_read
 from omnigraph.planner.plan import (
     Apply,
@@ -38,6 +38,13 @@ if TYPE_CHECKING:
 __all__ = ["factorise"]
 
 _Slots = frozenset["Slot"]
+# Aggregates that factorised rows are not enough for.
+_WHOLE_ROWS = frozenset(
+    {
+        *(AggregateFunc.COLLECT, AggregateFunc.MIN_BY, AggregateFunc.MAX_BY),
+        *(AggregateFunc.PERCENTILE, AggregateFunc.STDDEV, AggregateFunc.STDDEV_POP),
+    }
+)
 
 
 def factorise(plan: Plan, _: PlannerStatistics) -> Plan:
@@ -51,7 +58,8 @@ def _factorised(node: Node) -> Node:
             return _factorised_group(node)
         case Apply(expr=BlockAggregate() as expr, inner=inner):
             parts = _linked(_components(inner), [slots_read((expr.operand,))])
-            return node if len(parts) == 1 else replace(node, inner=_product(parts))
+            whole = len(parts) == 1 or expr.func in _WHOLE_ROWS
+            return node if whole else replace(node, inner=_product(parts))
         case Sort(below) | Limit(below) | Return(below):
             return replace(node, rows=min(node.rows, below.rows))
         case _:
@@ -61,6 +69,8 @@ def _factorised(node: Node) -> Node:
 def _factorised_group(group: Group) -> Group:
     above, below = _values_above(group.input)
     parts = _components(below)
+    if any(fold.func in _WHOLE_ROWS for fold in group.folds):
+        return group
     if len(parts) == 1 or any(map(_has_fusion, above)):
         # A fusion ranks all rows of the product.
         return group

@@ -46,6 +46,12 @@ if TYPE_CHECKING:
 __all__ = ["prune_slots"]
 
 _Slots = frozenset["Slot"]
+_EXTREMES = (
+    AggregateFunc.MIN,
+    AggregateFunc.MAX,
+    AggregateFunc.MIN_BY,
+    AggregateFunc.MAX_BY,
+)
 
 
 def prune_slots(plan: Plan, _: PlannerStatistics) -> Plan:
@@ -203,9 +209,9 @@ def _counted(node: Node) -> Node:
     return node
 
 
-def _values_read(fold: Aggregate | BlockAggregate) -> Expr | None:
-    """The expression whose values an aggregate reads; None if it only counts rows."""
-    return None if counts_rows(fold) else fold.operand
+def _values_read(fold: Aggregate | BlockAggregate) -> tuple[Expr | None, ...]:
+    """The expressions whose values an aggregate reads; none if it only counts rows."""
+    return () if counts_rows(fold) else (fold.operand, fold.parameter)
 
 
 def _depends_on_repeats(fold: Aggregate | BlockAggregate, slots: _Slots) -> bool:
@@ -217,4 +223,4 @@ def _depends_on_repeats(fold: Aggregate | BlockAggregate, slots: _Slots) -> bool
 
 
 def _ignores_repeats(fold: Aggregate | BlockAggregate) -> bool:
-    return fold.distinct or fold.func in (AggregateFunc.MIN, AggregateFunc.MAX)
+    return fold.distinct or fold.func in _EXTREMES

@@ -8,4 +8,5 @@ Modules in reading order:
 * ``comparison``: comparisons and membership.
 * ``multiplicities``: exact products of row counts.
 * ``aggregates``: count, sum, avg, min and max of groups.
+* ``row_aggregates``: collected lists, extremes by a key, percentiles, deviations.
 """

@@ -40,7 +40,14 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["PartialFold", "count_rows", "fold_groups", "partial_fold"]
+__all__ = [
+    "PartialFold",
+    "count_rows",
+    "distinct_values",
+    "exact_sums",
+    "fold_groups",
+    "partial_fold",
+]
 
 _EXACT = 2**53
 _LIMB_BITS = 22
@@ -84,7 +91,7 @@ def partial_fold(
         present = np.flatnonzero(~nulls)
         values, groups = values.take(present), groups[present]
     if fold.distinct:
-        chosen = _distinct(values, groups)
+        chosen = distinct_values(values, groups)
         values, groups = values.take(chosen), groups[chosen]
     match fold.func:
         case AggregateFunc.COUNT:
@@ -95,6 +102,8 @@ def partial_fold(
             return _Fixed(_extremes(values, groups, count, largest=largest))
         case AggregateFunc.SUM | AggregateFunc.AVG:
             return _totals(fold, values, groups, count)
+        case _:
+            raise InvariantBroken(10, f"{fold.func} is an aggregate of whole rows")
 
 
 @frozen
@@ -154,7 +163,8 @@ def _within(total: float, dtype: DataType) -> float:
     return total
 
 
-def _distinct(values: Vector, groups: Ints) -> Ints:
+def distinct_values(values: Vector, groups: Ints) -> Ints:
+    """The places of one value of each kind in each group."""
     codes, size = dense(values.ordered().codes)
     first: Ints = np.unique(groups * size + codes, return_index=True)[1]
     return first
@@ -192,6 +202,11 @@ def _totals(
         rounded[1](each, size) if size else None for each, size in zip(found, sizes, strict=True)
     ]
     return _Fixed(Vector(Column(pa.array(cells, arrow_type(fold.dtype)))))
+
+
+def exact_sums(values: Floats, groups: Ints, count: int) -> list[float]:
+    """The sum of the floats of each group, rounded once."""
+    return [_sum(parts, 1) for parts in _float_parts(values, groups, count)]
 
 
 def _sum(parts: Sequence[float], times: int) -> float:

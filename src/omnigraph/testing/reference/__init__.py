@@ -8,7 +8,8 @@ Modules in reading order:
 
 * ``graph``: the rows of a graph, and the entities that variables are bound to.
 * ``values``: order, equality and three-valued logic of values.
-* ``aggregates``: count, sum, avg, min and max of a list of values.
+* ``aggregates``: aggregates of a list of values.
+* ``functions``: functions of values.
 * ``words``: tokens, text predicates and BM25.
 * ``scope``: the surroundings of an expression: parameters, time, graph.
 * ``expressions``: a table from the class of a node to the function that evaluates it.

@@ -8,6 +8,9 @@ from omnigraph.ir.expressions import (
     Aggregate,
     And,
     BlockAggregate,
+    Call,
+    Case,
+    Coalesce,
     Compare,
     CompareOp,
     Const,
@@ -22,12 +25,16 @@ from omnigraph.ir.expressions import (
     Or,
     ParamRef,
     PropertyRef,
+    Quantified,
+    Quantifier,
     StringMatch,
     StringOp,
     TextFunc,
     TextMatch,
+    ValueRef,
 )
-from omnigraph.testing.reference.aggregates import aggregate
+from omnigraph.testing.reference.aggregates import aggregate, aggregate_with
+from omnigraph.testing.reference.functions import call, matches_whole, widen
 from omnigraph.testing.reference.graph import Refused
 from omnigraph.testing.reference.values import (
     conjunction,
@@ -80,7 +87,15 @@ def fold(expr: Aggregate | BlockAggregate, rows: Sequence[Binding], scope: Scope
     if expr.operand is None:
         return len(rows)
     values = [value(expr.operand, row, scope) for row in rows]
-    return aggregate(expr.func, values, distinct=expr.distinct)
+    if expr.parameter is None:
+        return aggregate(expr.func, values, distinct=expr.distinct)
+    parameters = [value(expr.parameter, row, scope) for row in rows]
+    return aggregate_with(expr.func, values, parameters, distinct=expr.distinct)
+
+
+@evaluates(Aggregate)
+def _aggregate(expr: Aggregate, _row: Binding, scope: Scope) -> Any:
+    return fold(expr, scope.group, scope)
 
 
 # --- operands ----------------------------------------------------------------------------------
@@ -114,6 +129,47 @@ def _entity(expr: EntityRef, row: Binding, _scope: Scope) -> Any:
 @evaluates(MakeList)
 def _list(expr: MakeList, row: Binding, scope: Scope) -> Any:
     return [value(item, row, scope) for item in expr.items]
+
+
+@evaluates(ValueRef)
+def _slot_value(expr: ValueRef, row: Binding, _scope: Scope) -> Any:
+    return row[expr.slot]
+
+
+@evaluates(Call)
+def _call(expr: Call, row: Binding, scope: Scope) -> Any:
+    return call(expr.func, expr.dtype, [value(arg, row, scope) for arg in expr.args])
+
+
+@evaluates(Case)
+def _case(expr: Case, row: Binding, scope: Scope) -> Any:
+    for tested, result in expr.branches:
+        if value(tested, row, scope) is True:
+            return widen(value(result, row, scope), expr.dtype)
+    if expr.otherwise is None:
+        return None
+    return widen(value(expr.otherwise, row, scope), expr.dtype)
+
+
+@evaluates(Coalesce)
+def _coalesce(expr: Coalesce, row: Binding, scope: Scope) -> Any:
+    for arg in expr.args:
+        found = value(arg, row, scope)
+        if found is not None:
+            return widen(found, expr.dtype)
+    return None
+
+
+@evaluates(Quantified)
+def _quantified(expr: Quantified, row: Binding, scope: Scope) -> Any:
+    items = value(expr.items, row, scope)
+    if items is None:
+        return None
+    truths = [value(expr.condition, {**row, expr.item.slot: item}, scope) for item in items]
+    if expr.kind is Quantifier.ALL:
+        return conjunction(truths)
+    found = disjunction(truths)
+    return found if expr.kind is Quantifier.ANY else negation(found)
 
 
 # --- logic -------------------------------------------------------------------------------------
@@ -181,6 +237,10 @@ def _string_match(expr: StringMatch, row: Binding, scope: Scope) -> Any:
     text, part = value(expr.haystack, row, scope), value(expr.needle, row, scope)
     if text is None or part is None:
         return None
+    if expr.op is StringOp.MATCHES:
+        return matches_whole(text, part)
+    if expr.op is StringOp.ENDS_WITH:
+        return len(part) <= len(text) and text[len(text) - len(part) :] == part
     starts = [at for at in range(len(text) + 1) if text[at : at + len(part)] == part]
     return 0 in starts if expr.op is StringOp.STARTS_WITH else starts != []
 

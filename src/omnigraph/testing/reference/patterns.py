@@ -10,7 +10,14 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import EdgeType, TypeId
-from omnigraph.ir.expressions import BlockAggregate, EntityRef, Exists, PropertyRef
+from omnigraph.ir.expressions import (
+    BlockAggregate,
+    EntityRef,
+    Exists,
+    PropertyRef,
+    Quantified,
+    ValueRef,
+)
 from omnigraph.testing.reference.expressions import bind_blocks, value
 from omnigraph.testing.reference.hops import reachable
 
@@ -115,10 +122,12 @@ def slots_of(node: Any) -> set[int]:
     mentioned: set[int] = set()
     introduced: set[int] = set()
     for each in tree(node):
-        if isinstance(each, PropertyRef | EntityRef):
+        if isinstance(each, PropertyRef | EntityRef | ValueRef):
             mentioned.add(each.slot)
         elif isinstance(each, Exists | BlockAggregate):
             introduced |= {slot.slot for slot in each.block.slots}
+        elif isinstance(each, Quantified):
+            introduced.add(each.item.slot)
         elif hasattr(each, "edge_type"):
             mentioned |= {each.source, each.target}
             mentioned |= set() if each.edge_slot is None else {each.edge_slot}

@@ -17,7 +17,7 @@ from omnigraph.ir.expressions import (
     TextMatch,
 )
 from omnigraph.ir.queries import EntitySlot
-from omnigraph.testing.reference.expressions import fold, max_edits, value
+from omnigraph.testing.reference.expressions import max_edits, value
 from omnigraph.testing.reference.graph import Entity, Refused
 from omnigraph.testing.reference.patterns import binding_table, slots_of, tree
 from omnigraph.testing.reference.ranking import is_ranked, query_vector, row_ids
@@ -71,8 +71,7 @@ class _Group:
 
 
 def _value(expr: Expr, group: _Group, scope: Scope) -> Any:
-    if isinstance(expr, Aggregate):
-        return fold(expr, group.rows, scope)
+    scope.group = group.rows
     return value(expr, group.rows[0] if group.rows else {}, scope)
 
 
@@ -132,10 +131,10 @@ def _retrieved(ir: ReadIR, rows: Sequence[Binding], scope: Scope) -> list[Bindin
 
 def _grouped(ir: ReadIR, rows: Sequence[Binding], scope: Scope) -> list[_Group]:
     exprs = [each.expr for each in ir.returns]
-    aggregated = any(isinstance(expr, Aggregate) for expr in exprs)
+    aggregated = any(map(_aggregates, exprs))
     if not aggregated and not ir.distinct:
         return [_Group([row]) for row in rows]
-    keys = [expr for expr in exprs if not isinstance(expr, Aggregate) and slots_of(expr)]
+    keys = [expr for expr in exprs if not _aggregates(expr) and slots_of(expr)]
     if aggregated and not keys:
         return [_Group(rows)]
     keyed = [([value(key, row, scope) for key in keys], row) for row in rows]
@@ -148,6 +147,10 @@ def _grouped(ir: ReadIR, rows: Sequence[Binding], scope: Scope) -> list[_Group]:
         else:
             groups.append((key_values, [row]))
     return [_Group(found) for _, found in groups]
+
+
+def _aggregates(expr: Expr) -> bool:
+    return any(isinstance(node, Aggregate) for node in tree(expr))
 
 
 def _ordered(ir: ReadIR, groups: list[_Group], scope: Scope) -> list[_Group]:

@@ -30,5 +30,7 @@ class Scope:
     embed: Embed | None = None
     # The rows that a rank fusion ranks: those of the query, once they are known.
     ranked: Sequence[Binding] | None = None
+    # The rows that aggregates of the result range over.
+    group: Sequence[Binding] = ()
     # Values that are expensive and constant within the evaluation, by what they belong to.
     memo: dict[Any, Any] = field(default_factory=dict)
