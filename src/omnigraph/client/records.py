@@ -31,39 +31,52 @@ def ndjson_of(source: Any, *, format: str | None, catalog: Catalog | None = None
     They are held in memory, since a repetition sends them again; the size limit of a server keeps
     them small.
     """
-    if isinstance(source, str | Path):
-        return _of_path(Path(source), format)
-    if isinstance(source, bytes | bytearray):
-        return bytes(source)
-    if hasattr(source, "read"):
-        data = source.read()
-        return data.encode() if isinstance(data, str) else bytes(data)
+    if _is_file(source):
+        return _of_file(source, format)
     if isinstance(source, Mapping):
         return b"".join(_of_type(name, part, catalog) for name, part in source.items())
     if _is_table(source):
         return _lines(_rows(source))
     if isinstance(source, Iterable):
-        parts = list(source)
-        if parts and all(isinstance(part, str | Path) for part in parts):
-            return b"".join(_of_path(Path(part), format) for part in parts)
-        return _lines(parts)
+        return b"".join(
+            _of_file(part, format) if _is_file(part) else _lines([part]) for part in source
+        )
     raise _refused(f"a {type(source).__name__}")
 
 
-def _of_path(path: Path, format: str | None) -> bytes:  # noqa: A002
-    kind = format or path.suffix.lstrip(".").lower()
+def _is_file(source: Any) -> bool:
+    return isinstance(source, str | Path | bytes | bytearray) or hasattr(source, "read")
+
+
+def _of_file(source: Any, format: str | None) -> bytes:  # noqa: A002
+    if isinstance(source, str | Path):
+        path = Path(source)
+        _require_lines(path.name, format or path.suffix.lstrip(".").lower())
+        data = _read(path)
+    else:
+        _require_lines("the input", format or "ndjson")
+        found: str | bytes = source.read() if hasattr(source, "read") else source
+        data = found.encode() if isinstance(found, str) else bytes(found)
+    return data if data.endswith(b"\n") or not data else data + b"\n"
+
+
+def _require_lines(name: str, kind: str) -> None:
     if kind not in _LINES:
-        raise _refused(f"{path.name}, which is not JSON lines,")
+        raise _refused(f"{name}, which is not JSON lines,")
+
+
+def _read(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise InvalidInput(
             "file.unreadable", f"cannot read {path}:  {error.strerror or error}"
         ) from error
-    return data if data.endswith(b"\n") or not data else data + b"\n"
 
 
 def _of_type(name: str, part: Any, catalog: Catalog | None) -> bytes:
+    if _is_file(part):
+        raise _refused(f"a file of {name} in a mapping")
     entity = catalog.entity(name) if catalog is not None else None
     rows = _rows(part) if _is_table(part) else list(part)
     if not isinstance(entity, EdgeType):

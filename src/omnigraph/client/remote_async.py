@@ -8,6 +8,7 @@ from omnigraph.api.commits import Commit, WriterKind, commit_id_of
 from omnigraph.api.names import MAIN
 from omnigraph.api.schemas import DesiredSchema, SchemaResult
 from omnigraph.api.targets import Target, target_text
+from omnigraph.api.writes import parse_mode
 from omnigraph.client import decoding as answers
 from omnigraph.client import history_decoding as histories
 from omnigraph.client.graph_selection import list_graphs
@@ -144,7 +145,7 @@ class AsyncRemoteGraph(AsyncRemoteGraphAt):
             "/load/ndjson",
             branch=branch,
             from_=from_,
-            mode=mode,
+            mode=parse_mode(mode).value,
             type=type,
             message=message,
             if_commit=if_commit,

@@ -234,6 +234,37 @@ def test_loads_take_what_the_facade_takes(remote: RemoteGraph, tmp_path: Path, k
     assert remote.at("in").query(ALL).rows()[-1]["p.born"] == dt.date(1906, 12, 9)
 
 
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (b"name,score\neve,3\n", {"type": "Person", "format": "csv"}),
+        (io.BytesIO(b"name,score\neve,3\n"), {"type": "Person", "format": "csv"}),
+        ({"Person": "people.csv"}, {}),
+    ],
+)
+def test_a_load_that_is_no_json_is_refused(
+    remote: RemoteGraph, source: Any, options: dict[str, Any]
+) -> None:
+    with pytest.raises(errors.InvalidInput) as refused:
+        remote.load(source, mode="append", **options)
+    assert refused.value.code == "load.bad_source"
+
+
+def test_a_list_of_byte_strings_is_a_list_of_files(graph: Graph, remote: RemoteGraph) -> None:
+    files = [f'{{"type": "Person", "data": {{"name": "{name}"}}}}'.encode() for name in "xy"]
+    here = graph.load(files, mode="append", dry_run=True)
+    assert remote.load(files, mode="append", dry_run=True).total_entities == here.total_entities
+
+
+def test_a_wrong_mode_has_the_error_of_the_embedded_graph(
+    graph: Graph, remote: RemoteGraph
+) -> None:
+    for each in (graph, remote):
+        with pytest.raises(errors.InvalidInput) as refused:
+            each.load([], mode="upsert")
+        assert refused.value.code == "load.bad_mode"
+
+
 def test_an_export_streams_to_a_file_and_loads_again(
     graph: Graph, remote: RemoteGraph, tmp_path: Path
 ) -> None:
