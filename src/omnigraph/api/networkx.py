@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import Catalog, EdgeType, EntityKind, EntityType
 from omnigraph.errors import NotFound, Unsupported
-from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.language.diagnostics import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -60,7 +60,7 @@ def _require(catalog: Catalog, kind: EntityKind | None, name: str) -> EntityType
         raise NotFound(
             "entities.unknown_type",
             f"the schema has no {kind.value if kind else ''}{' ' if kind else ''}type {name!r}",
-            remedy=did_you_mean(name, known) or f"there are {', '.join(known[:20])}",
+            remedy=suggest(name, known),
         )
     return found
 

@@ -17,7 +17,7 @@ from omnigraph.api.entities import ExportRequest, ExportResult, _unwritable, ope
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.export.json_lines import json_lines, json_values
-from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.language.diagnostics import suggest
 from omnigraph.runtime.cancellation import check_cancelled
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def choose_types(catalog: Catalog, names: Sequence[str]) -> list[EntityType]:
             raise NotFound(
                 "export.unknown_type",
                 f"the schema has no type {name!r}",
-                remedy=did_you_mean(name, known) or f"there are {', '.join(known[:20])}",
+                remedy=suggest(name, known),
             )
         chosen.add(entity.id)
     return [entity for entity in everything if entity.id in chosen]

@@ -8,7 +8,7 @@ from omnigraph.api.changes import ChangeOp
 from omnigraph.catalog.model import EntityKind
 from omnigraph.changes.model import ChangeFilter
 from omnigraph.errors import InvalidInput
-from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.language.diagnostics import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -58,5 +58,5 @@ def _type_id(name: object, catalogs: Sequence[Catalog]) -> TypeId:
     raise InvalidInput(
         "changes.unknown_type",
         f"the schema has no type {name!r:.100}",
-        remedy=did_you_mean(str(name), names) or f"there are {', '.join(names[:20])}",
+        remedy=suggest(str(name), names),
     )

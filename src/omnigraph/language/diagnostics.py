@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from omnigraph.errors import InvalidInput
     from omnigraph.language.source import Source, Span
 
-__all__ = ["MAX_REPORTED", "Diagnostic", "Severity", "did_you_mean", "failure", "render"]
+__all__ = ["MAX_REPORTED", "Diagnostic", "Severity", "did_you_mean", "failure", "render", "suggest"]
 
 # A text with more errors than this is better read than listed.
 MAX_REPORTED = 50
@@ -23,6 +23,7 @@ _LINE_SHOWN_MAX = 160
 # Comparing words is slow: nobody mistypes a text, and nobody reads a guess out of thousands.
 _SUGGESTED_CHARS_MAX = 255
 _SUGGESTED_FROM_MAX = 1_000
+_LISTED_MAX = 20
 # They turn the direction of writing: what follows them is not what it seems.
 _DIRECTIONS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -131,3 +132,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 
     close = difflib.get_close_matches(word.casefold(), list(by_folded), n=1, cutoff=0.6)
     return f"did you mean `{by_folded[close[0]]}`?" if close else None
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """A remedy that names the closest known word, or else the first known words."""
+    names = list(known)
+    return did_you_mean(word, names) or f"there are {', '.join(names[:_LISTED_MAX])}"

@@ -6,7 +6,8 @@ record is regular (``json_schemas``, ``line_templates``, ``convert``), and other
 record (``json_decoder``, ``envelopes``, ``record_parser``), which defines the semantics. Tables
 come through ``formats``, ``csv_lines``, ``tables`` and ``cells``. The results are ``batches``:
 typed rows with the ids from ``identity``. ``deduplicate`` keeps one record per id; ``writer``
-validates the load against a snapshot and stages it. ``inference`` drafts a schema for files.
+validates the load against a snapshot and stages it; ``result`` describes it. ``inference`` drafts a
+schema for files.
 """
 
 from omnigraph.loading.load import load

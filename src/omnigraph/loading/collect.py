@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from omnigraph.api.writes import Progress
 from omnigraph.errors import InvalidInput
-from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.language.diagnostics import suggest
 from omnigraph.loading import formats
 from omnigraph.loading.batches import CollectedInput, RecordPosition, find_large, record_too_large
 from omnigraph.loading.byte_streams import CorruptStream, open_stream, stream_name
@@ -125,7 +125,7 @@ class _Collector:
             raise InvalidInput(
                 "load.unknown_type",
                 f"the schema has no type {name!r}",
-                remedy=did_you_mean(str(name), known) or f"there are {', '.join(known[:20])}",
+                remedy=suggest(str(name), known),
             )
         self.collected.name(entity)
         return entity

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.catalog.model import ENDPOINTS, EdgeType, NodeType
 from omnigraph.frozen import frozen
-from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.language.diagnostics import did_you_mean, suggest
 from omnigraph.loading.json_decoder import JsonProblem
 
 if TYPE_CHECKING:
@@ -131,5 +131,5 @@ def _unknown_type(head: str, name: str, catalog: Catalog) -> str:
         return f'{other.name} is a node: write {{"type": "{other.name}"}}'
     known = catalog.edges if head == "edge" else catalog.nodes
     names = [entity.name for entity in known]
-    hint = did_you_mean(name, names) or f"there are {', '.join(names[:20])}"
+    hint = suggest(name, names)
     return f"the schema has no type {name[:60]!r}; {hint}"

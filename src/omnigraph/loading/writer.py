@@ -8,12 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.api.commits import Counts, WriterKind
-from omnigraph.api.writes import LoadResult, Mode, TypeCount
-from omnigraph.catalog.model import ID, EntityKind
+from omnigraph.api.writes import LoadResult, Mode
+from omnigraph.catalog.model import ID
 from omnigraph.changeset.cascade import cascade
 from omnigraph.changeset.staging import count_changes, stage_changes
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.errors import Conflict
 from omnigraph.frozen import frozen
 from omnigraph.integrity.changes import ChangeSet, TypeChange
 from omnigraph.integrity.evaluate import evaluate_changes
@@ -21,6 +20,7 @@ from omnigraph.integrity.lookup import is_among, locate
 from omnigraph.integrity.upsert import complete_rows
 from omnigraph.integrity.violations import Report, redact_hidden
 from omnigraph.loading.deduplicate import deduplicate
+from omnigraph.loading.result import build_result, require_same_schema
 from omnigraph.ports.tables import ROW_ADDRESS
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class LoadWriter:
         """Validate the load against a snapshot and raise all violations. Writes nothing."""
         if self._validated is not None and self._validated.commit == snapshot.commit_id:
             return self._validated
-        self._require_schema(snapshot)
+        require_same_schema(snapshot, self._schema)
         deletes = self._deletes(snapshot)
         changes = self._changes(snapshot, deletes)
         report = Report()
@@ -115,7 +115,7 @@ class LoadWriter:
         """Validate and count; write nothing, not even a data file."""
         validated = self.validate(snapshot)
         counts = count_changes(validated.changes, validated.evaluation, snapshot)
-        return self._result(counts, dry_run=True)
+        return self._result(counts)
 
     def result(self, commit: Commit | None, *, created: bool = False) -> LoadResult:
         return self._result(commit.counts if commit else Counts(), commit, created=created)
@@ -126,25 +126,15 @@ class LoadWriter:
         commit: Commit | None = None,
         *,
         created: bool = False,
-        dry_run: bool = False,
     ) -> LoadResult:
-        loaded: dict[EntityKind, list[TypeCount]] = {kind: [] for kind in EntityKind}
-        for deduplicated in self._deduplicated.values():
-            entity = deduplicated.entity
-            loaded[entity.kind].append(TypeCount(entity.name, deduplicated.rows.num_rows))
-        request = self._request
-        return LoadResult(
-            branch=request.branch,
-            mode=request.mode,
-            base_branch=request.from_,
-            branch_created=created,
-            nodes=tuple(loaded[EntityKind.NODE]),
-            edges=tuple(loaded[EntityKind.EDGE]),
-            superseded=sum(deduplicated.superseded for deduplicated in self._deduplicated.values()),
-            deleted=counts.nodes_deleted + counts.edges_deleted,
-            actor=request.actor,
-            commit=commit,
-            dry_run=dry_run,
+        deduplicated = self._deduplicated.values()
+        return build_result(
+            self._request,
+            ((each.entity, each.rows.num_rows) for each in deduplicated),
+            counts,
+            commit,
+            superseded=sum(each.superseded for each in deduplicated),
+            created=created,
         )
 
     # --- the change ---
@@ -186,14 +176,6 @@ class LoadWriter:
                 nothing = TypeChange(entity, Mode.MERGE, table_schema(entity).empty_table())
                 by_type[key] = nothing.deleting(gone)
         return ChangeSet(by_type, partial=bool(self._collected.report))
-
-    def _require_schema(self, snapshot: Snapshot) -> None:
-        if snapshot.manifest.commit.schema != self._schema:
-            raise Conflict(
-                "load.schema_moved",
-                "the schema of the branch changed while the input was read",
-                remedy="load again",
-            )
 
 
 def _either(

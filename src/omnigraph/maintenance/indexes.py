@@ -14,7 +14,7 @@ from omnigraph.errors import NotFound
 from omnigraph.executor.search.segments import offsets_of
 from omnigraph.executor.search.text_lengths import FragmentTextLengths, read_notes, write_notes
 from omnigraph.executor.search.vector_column import count_indexable
-from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.language.diagnostics import suggest
 from omnigraph.maintenance.index_plan import DeclaredIndex, IndexStep, declared_indexes, plan_step
 from omnigraph.ports.indexes import IndexKind, NewSegment
 from omnigraph.runtime.cancellation import check_cancelled
@@ -171,7 +171,7 @@ def _chosen(view: WriteSnapshot, names: frozenset[str] | None) -> list[EntityTyp
             raise NotFound(
                 "index.unknown_type",
                 f"the schema has no type {name!r}",
-                remedy=did_you_mean(name, sorted(known)) or f"there are {', '.join(sorted(known))}",
+                remedy=suggest(name, sorted(known)),
             )
     return [entity for entity in everything if names is None or entity.name in names]
 

@@ -110,7 +110,7 @@ class TypeMerge:
             other.decide(entity_id, Resolved(row))
         return other
 
-    # --- what is read ----------------------------------------------------------------------------
+    # --- states -----------------------------------------------------------------------------------
 
     @cached_property
     def changed(self) -> Differences:
@@ -163,7 +163,7 @@ class TypeMerge:
             self._load_others(missing.filter(at.is_null()))
         return {key: self._loaded[key] for key in wanted}
 
-    # --- what is decided -------------------------------------------------------------------------
+    # --- decisions --------------------------------------------------------------------------------
 
     def decide(self, entity_id: str, decision: Take | Resolved) -> bool:
         """Set the decision about an entity; return False if it is already set."""

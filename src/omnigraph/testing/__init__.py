@@ -13,5 +13,5 @@ Modules by subject:
   ``histories``, ``guided_fuzz``: generated inputs.
 - ``engine_parity``: loads in process and by Spark, compared.
 - ``verify``: the invariants, checked on disk.
-- ``syntax``, ``examples``, ``error_page``: support of single tests and pages.
+- ``golden_cases``, ``syntax``, ``examples``, ``error_page``: support of single tests and pages.
 """

@@ -7,7 +7,6 @@ deliberate change run ``UPDATE_GOLDEN=1 pytest <this file>`` and read the differ
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ from omnigraph.catalog.steps import (
 from omnigraph.datatypes.types import ListType, Scalar, ScalarType
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
+from omnigraph.testing.golden_cases import read_cases, update_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,22 +44,13 @@ CORPUS = Path(__file__).parents[2] / "corpus" / "pg"
 GOLDEN = CORPUS / "plans.golden"
 
 
-def read_cases() -> dict[str, tuple[str, str]]:
-    cases = {}
-    for section in GOLDEN.read_text(encoding="utf-8").split("=== ")[1:]:
-        name, rest = section.split("\n", 1)
-        text, expected = rest.split("\n---\n")
-        cases[name] = (text, expected.strip())
-    return cases
-
-
 def read(text: str, previous: Catalog | None = None) -> Catalog:
     source = Source(text, "schema.pg")
     return build_catalog(parse_schema(source), source, previous=previous)
 
 
 BASE = read((CORPUS / "plans.base.pg").read_text(encoding="utf-8"))
-CASES = read_cases()
+CASES = read_cases(GOLDEN)
 
 
 def plan_to(text: str) -> MigrationPlan:
@@ -68,13 +59,7 @@ def plan_to(text: str) -> MigrationPlan:
 
 @pytest.fixture(scope="module", autouse=True)
 def golden_file() -> None:
-    """Writes the file anew on demand; the tests compare with what was read before."""
-    if os.environ.get("UPDATE_GOLDEN"):
-        sections = [
-            f"=== {name}\n{text}\n---\n{render_plan(plan_to(text))}\n"
-            for name, (text, _) in CASES.items()
-        ]
-        GOLDEN.write_text("\n".join(sections), encoding="utf-8")
+    update_cases(GOLDEN, lambda text: render_plan(plan_to(text)))
 
 
 @pytest.mark.parametrize("name", CASES)

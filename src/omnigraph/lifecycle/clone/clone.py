@@ -168,7 +168,7 @@ class _Clone:
                     f"the copy of table {path} has {rows} rows instead of {pin.rows}",
                 )
 
-    # --- manifests and what hangs on them ---
+    # --- manifests and their dependencies ---
 
     def _copy_manifests(self, found: Inventory) -> None:
         for schema in sorted(found.schemas):

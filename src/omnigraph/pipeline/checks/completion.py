@@ -32,6 +32,7 @@ from omnigraph.pipeline.scratch.row_chunks import (
     RECORD,
     TypeChunk,
     key_table,
+    read_column,
     read_scratch,
     write_scratch,
 )
@@ -132,7 +133,7 @@ def _complete(location: GraphLocation, prefix: str, part: _PartialChunk) -> dict
         read_scratch(location, part.chunk.keys),
     )
     records = keys.column(RECORD).to_numpy()
-    effective = ~np.isin(records, _column(location, part.excluded, RECORD))
+    effective = ~np.isin(records, read_column(location, part.excluded, RECORD))
     positions = np.flatnonzero(effective)
     whole, lacking = _complete_rows(
         location, part, rows.filter(pa.array(effective)), records[effective]
@@ -204,7 +205,7 @@ def _inherit_stored(
     location: GraphLocation, part: _PartialChunk, rows: pa.Table, absent: Mapping[str, np.ndarray]
 ) -> tuple[pa.Table, np.ndarray]:
     """Give rows the stored values that they do not name; also which rows exist."""
-    addresses = _column(location, part.located, "address").astype(np.uint64)
+    addresses = read_column(location, part.located, "address").astype(np.uint64)
     located = pa.table({ROW_ADDRESS: addresses})
     names = list(dict.fromkeys([ID.column, *absent]))
     stored = read_stored(location.tables.open(part.pin), located, names)
@@ -274,11 +275,6 @@ def _merge(rows: pa.Table, whole: pa.Table, positions: np.ndarray) -> pa.Table:
     at = np.arange(rows.num_rows)
     at[positions] = rows.num_rows + np.arange(len(positions))
     return pa.concat_tables([rows, whole.select(rows.column_names)]).take(pa.array(at))
-
-
-def _column(location: GraphLocation, keys: tuple[str, ...], name: str) -> np.ndarray:
-    found = [read_scratch(location, key).column(name).to_numpy() for key in keys]
-    return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
 def _read_lacking(location: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:

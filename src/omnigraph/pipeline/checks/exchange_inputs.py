@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.pipeline.checks.exchange import ExchangeInput
-from omnigraph.pipeline.scratch.row_chunks import RECORD, comparable_column, read_scratch
+from omnigraph.pipeline.scratch.row_chunks import comparable_column, read_effective, read_scratch
 from omnigraph.pipeline.spark.batching import batched_by_weight
 from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
 
@@ -69,13 +68,7 @@ def stored_inputs(name: str, stored: StoredRows, columns: Columns) -> list[Excha
 def _read_keys(
     key: str, columns: Columns, excluded: tuple[str, ...], location: GraphLocation
 ) -> Iterator[pa.Table]:
-    rows = read_scratch(location, key)
-    if excluded:
-        gone = np.concatenate(
-            [read_scratch(location, file).column(RECORD).to_numpy() for file in excluded]
-        )
-        rows = rows.filter(pa.array(~np.isin(rows.column(RECORD).to_numpy(), gone)))
-    yield _project(rows, columns)
+    yield _project(read_effective(location, key, excluded), columns)
 
 
 def _read_branch(

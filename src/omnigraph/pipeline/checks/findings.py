@@ -33,6 +33,7 @@ __all__ = [
     "existing_id_findings",
     "finding_rows",
     "input_order",
+    "read_by_type",
 ]
 
 # The rule that each kind of finding violates.
@@ -137,10 +138,15 @@ def finding_rows(kind: str, t: int, count: int, **columns: Any) -> Iterator[pa.R
     yield from pa.Table.from_arrays(arrays, schema=_SCHEMA).combine_chunks().to_batches()
 
 
-def _read_located(location: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
+def read_by_type(location: GraphLocation, key: str) -> Iterator[tuple[int, pa.Table]]:
+    """Read a scratch file in parts of one type each."""
     rows = read_scratch(location, key)
     for t in pc.unique(rows.column("t")).to_pylist():
-        found = rows.filter(pc.equal(rows.column("t"), t))
+        yield t, rows.filter(pc.equal(rows.column("t"), t))
+
+
+def _read_located(location: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
+    for t, found in read_by_type(location, key):
         columns = {"id": found.column("id"), RECORD: found.column(RECORD)}
         yield from finding_rows("exists", t, found.num_rows, **columns)
 

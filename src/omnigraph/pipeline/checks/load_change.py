@@ -29,9 +29,10 @@ from omnigraph.pipeline.checks.findings import (
     Findings,
     collect_findings,
     finding_rows,
+    read_by_type,
 )
 from omnigraph.pipeline.scratch.job_context import StoredRows
-from omnigraph.pipeline.scratch.row_chunks import RECORD, read_scratch
+from omnigraph.pipeline.scratch.row_chunks import RECORD
 from omnigraph.pipeline.spark.tasks import map_tasks
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class LoadChange:
         rejected = StoredRows(self.rejected.files + bad.files)
         return LoadChange(self.context, self._read, self.snapshot, self.mode, rejected)
 
-    # --- what came in ---
+    # --- the input ---
 
     @property
     def entities(self) -> Iterable[EntityType]:
@@ -168,7 +169,7 @@ class LoadChange:
             return []
         return branch_inputs(name, self.snapshot.table(type_id), columns, semi_join=semi_join)
 
-    # --- which records count, and what the branch has of them ---
+    # --- resolution ---
 
     def resolve(self) -> frozenset[TypeId]:
         """Find repeats, existing ids and deletions; return the types read."""
@@ -333,9 +334,7 @@ def _find_going(_: GraphLocation, tables: Tables) -> Iterator[pa.RecordBatch]:
 
 
 def _read_repeats(location: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:
-    rows = read_scratch(location, key)
-    for t in pc.unique(rows.column("t")).to_pylist():
-        found = rows.filter(pc.equal(rows.column("t"), t))
+    for t, found in read_by_type(location, key):
         columns = {"id": found.column("id"), "number": found.column("last")}
         yield from finding_rows("repeat", t, found.num_rows, record=found.column(RECORD), **columns)
 

@@ -20,7 +20,7 @@ from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
 from omnigraph.integrity.unnamed import UNNAMED
 from omnigraph.pipeline.scratch.job_context import StoredRows
-from omnigraph.pipeline.scratch.row_chunks import RECORD, read_scratch
+from omnigraph.pipeline.scratch.row_chunks import RECORD, read_column, read_scratch
 from omnigraph.pipeline.scratch.violation_rows import VIOLATIONS, encode_value
 from omnigraph.pipeline.spark.tasks import map_tasks
 
@@ -100,15 +100,10 @@ def _read_named(
 def _read_loaded(location: GraphLocation, suspects: _BadRecordFiles) -> Iterator[pa.RecordBatch]:
     """Return, once each, the records among the suspects that the load contains."""
     records = read_scratch(location, suspects.keys).column(RECORD).to_numpy()
-    named = np.isin(records, _records(location, suspects.named))
-    fresh = ~np.isin(records, _records(location, suspects.known))
+    named = np.isin(records, read_column(location, suspects.named, RECORD))
+    fresh = ~np.isin(records, read_column(location, suspects.known, RECORD))
     bad = records[named & fresh]
     yield from _bad(np.full(len(bad), suspects.t), bad)
-
-
-def _records(location: GraphLocation, keys: tuple[str, ...]) -> np.ndarray:
-    found = [read_scratch(location, key).column(RECORD).to_numpy() for key in keys]
-    return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
 def _bad(types: np.ndarray, records: np.ndarray) -> Iterator[pa.RecordBatch]:
@@ -146,7 +141,7 @@ def write_bad_records(directory: str, change: LoadChange) -> None:
         number = change.number(entity)
         writer = None
         for chunk, part in read_input.rows(entity.id):
-            bad = _records(location, change.rejected.keys_of(number, chunk))
+            bad = read_column(location, change.rejected.keys_of(number, chunk), RECORD)
             if not len(bad):
                 continue
             records = read_scratch(location, part.keys).column(RECORD).to_numpy()

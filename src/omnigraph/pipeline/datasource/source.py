@@ -30,7 +30,7 @@ from omnigraph.api.queries import QueryRequest
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.executor.output import Output
 from omnigraph.graph.open import open_graph
-from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.language.diagnostics import suggest
 from omnigraph.pipeline.datasource.conditions import parse_where
 from omnigraph.pipeline.datasource.partitions import plan_partitions
 from omnigraph.pipeline.datasource.sink import GraphWriter
@@ -168,7 +168,7 @@ class GraphSource(DataSource):
                 raise NotFound(
                     "source.unknown_column",
                     f"there is no column {name!r}",
-                    remedy=did_you_mean(name, names) or f"there are {', '.join(names)}",
+                    remedy=suggest(name, names),
                 )
         return chosen
 
@@ -180,7 +180,7 @@ class GraphSource(DataSource):
             raise NotFound(
                 "source.unknown_column",
                 f"{entity.name} has no column {unknown[0]!r}",
-                remedy=did_you_mean(unknown[0], columns) or f"there are {', '.join(columns)}",
+                remedy=suggest(unknown[0], columns),
             )
         engine, where = graph.gate.export(self._target), self.options.get("where")
         snapshot = engine.snapshot(self._target)

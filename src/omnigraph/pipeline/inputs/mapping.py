@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
-from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.language.diagnostics import suggest
 from omnigraph.pipeline.inputs.located_yaml import location_prefix, parse_yaml
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class _Node:
     def only(self, *known: str) -> _Node:
         for key in self._body:
             if key not in known:
-                hint = did_you_mean(str(key), known) or f"there are {', '.join(known)}"
+                hint = suggest(str(key), known)
                 place = location_prefix(key) or self._near
                 raise _wrong(f"{place}{self._where}", f"has no key {str(key)!r}", hint)
         return self

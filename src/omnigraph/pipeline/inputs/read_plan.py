@@ -10,7 +10,7 @@ from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import ID
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.frozen import frozen
-from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.language.diagnostics import suggest
 from omnigraph.loading.tables import check_columns
 from omnigraph.pipeline.inputs.located_yaml import location_prefix
 from omnigraph.pipeline.inputs.mapping import Mapping as MappingFile
@@ -76,7 +76,7 @@ def _named(catalog: Catalog, name: str) -> EntityType:
         raise InvalidInput(
             "load.unknown_type",
             f"the schema has no type {name!r}",
-            remedy=did_you_mean(name, known) or f"there are {', '.join(known[:20])}",
+            remedy=suggest(name, known),
         )
     return entity
 

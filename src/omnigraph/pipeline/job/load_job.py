@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.api.commits import Counts, WriterKind
-from omnigraph.api.writes import LoadResult, Mode, TypeCount
+from omnigraph.api.writes import LoadResult, Mode
 from omnigraph.catalog.model import EntityKind
 from omnigraph.datatypes.arrow import table_schema
-from omnigraph.errors import Conflict
 from omnigraph.frozen import frozen
 from omnigraph.integrity.evaluate import IDS_NAMED_MAX, ids_exist
+from omnigraph.loading.result import build_result, require_same_schema
 from omnigraph.pipeline.checks.completion import complete_chunks
 from omnigraph.pipeline.checks.existence import check_existence
 from omnigraph.pipeline.checks.findings import Findings, existing_id_findings
@@ -141,7 +141,7 @@ class LoadJob:
         """Validate the load against a snapshot and raise all violations. Publishes nothing."""
         if self._validated is not None and self._validated.commit == snapshot.commit_id:
             return self._validated
-        self._require_schema(snapshot)
+        require_same_schema(snapshot, self._schema)
         if self._validated is not None:
             with self._stages.running("rebase"):
                 rebased = rebase(self._validated.change, snapshot, self._validated.reads)
@@ -162,12 +162,12 @@ class LoadJob:
         change = self.validate(snapshot).change
         types = [snapshot.catalog.types[key] for key in snapshot.catalog.types]
         changed = [entity for entity in types if change.is_changed(entity.id)]
-        return self._result(self._counts(change, changed), dry_run=True)
+        return self._result(self._counts(change, changed))
 
     def result(self, commit: Commit | None, *, created: bool = False) -> LoadResult:
         return self._result(commit.counts if commit else Counts(), commit, created=created)
 
-    # --- judging ---
+    # --- validation ---
 
     def _find(self, change: LoadChange) -> tuple[Findings, frozenset[TypeId]]:
         """Find violations between records; return them and the types read."""
@@ -247,14 +247,6 @@ class LoadJob:
                 rows = pa.concat_tables(files).sort_by(RECORD).slice(0, IDS_NAMED_MAX)
                 raise ids_exist(entity, rows.column("id").to_pylist())
 
-    def _require_schema(self, snapshot: Snapshot) -> None:
-        if snapshot.manifest.commit.schema != self._schema:
-            raise Conflict(
-                "load.schema_moved",
-                "the schema of the branch changed while the input was read",
-                remedy="load again",
-            )
-
     # --- staging ---
 
     def _stage(self, change: LoadChange, changed: list[EntityType]) -> tuple[TableEffect, ...]:
@@ -330,24 +322,16 @@ class LoadJob:
         commit: Commit | None = None,
         *,
         created: bool = False,
-        dry_run: bool = False,
     ) -> LoadResult:
-        loaded: dict[EntityKind, list[TypeCount]] = {kind: [] for kind in EntityKind}
         change = self._validated.change if self._validated is not None else None
-        for entity in self._read_input.entities.values():
-            count = change.count(entity.id) if change is not None else 0
-            loaded[entity.kind].append(TypeCount(entity.name, count))
-        request = self._request
-        return LoadResult(
-            branch=request.branch,
-            mode=request.mode,
-            base_branch=request.from_,
-            branch_created=created,
-            nodes=tuple(loaded[EntityKind.NODE]),
-            edges=tuple(loaded[EntityKind.EDGE]),
+        return build_result(
+            self._request,
+            (
+                (entity, change.count(entity.id) if change is not None else 0)
+                for entity in self._read_input.entities.values()
+            ),
+            counts,
+            commit,
             superseded=change.superseded if change is not None else 0,
-            deleted=counts.nodes_deleted + counts.edges_deleted,
-            actor=request.actor,
-            commit=commit,
-            dry_run=dry_run,
+            created=created,
         )

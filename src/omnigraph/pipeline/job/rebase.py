@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,6 +27,7 @@ from omnigraph.pipeline.scratch.row_chunks import (
     chunk_of,
     key_properties,
     key_table,
+    read_effective,
     read_scratch,
     write_scratch,
 )
@@ -112,7 +112,7 @@ def rebase(
     return rebased
 
 
-# --- what differs ------------------------------------------------------------------------------
+# --- differences -------------------------------------------------------------------------------
 
 
 def _difference(
@@ -155,7 +155,7 @@ def _read(table: Table, rows: RowSet, entity: EntityType) -> pa.Table:
     return found.append_column(IDENTITY, read.column(ROW_ID).cast(pa.int64()))
 
 
-# --- whether it concerns the load --------------------------------------------------------------
+# --- overlaps with the load --------------------------------------------------------------------
 
 
 @frozen
@@ -242,12 +242,7 @@ def _run_checks(
 ) -> Iterator[pa.RecordBatch]:
     """On an executor: return the records of one chunk that a check matches."""
     t, key, excluded, checks = item
-    rows = read_scratch(location, key)
-    if excluded:
-        void = np.concatenate(
-            [read_scratch(location, file).column(RECORD).to_numpy() for file in excluded]
-        )
-        rows = rows.filter(pa.array(~np.isin(rows.column(RECORD).to_numpy(), void)))
+    rows = read_effective(location, key, excluded)
     for check in checks:
         texts = key_text(rows, check.columns)
         overlaps = rows.filter(pc.is_in(texts, value_set=check.texts, skip_nulls=True))
@@ -261,7 +256,7 @@ def _run_checks(
         ).to_batches()
 
 
-# --- where replaced rows are now ---------------------------------------------------------------
+# --- addresses of replaced rows ----------------------------------------------------------------
 
 
 def _relocate(

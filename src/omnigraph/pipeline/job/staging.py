@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from omnigraph.frozen import frozen
 from omnigraph.integrity.unnamed import UNNAMED
-from omnigraph.pipeline.scratch.row_chunks import RECORD, read_scratch
+from omnigraph.pipeline.scratch.row_chunks import RECORD, read_column, read_scratch
 from omnigraph.pipeline.spark.tasks import decode_result, encode_result, map_tasks, run_tasks
 from omnigraph.ports.tables import Staged
 
@@ -130,22 +130,18 @@ def _read(location: GraphLocation, source: StagingSource) -> tuple[pa.Table, pa.
         return rows, rows.slice(0, 0), nothing
     records = read_scratch(location, source.chunk.keys).column(RECORD).to_numpy()
     if source.excluded:
-        keep = ~np.isin(records, _column(location, source.excluded, RECORD))
+        keep = ~np.isin(records, read_column(location, source.excluded, RECORD))
         rows, records = rows.filter(pa.array(keep)), records[keep]
     if not source.located:
         return rows, rows.slice(0, 0), nothing
-    located = _column(location, source.located, RECORD)
+    located = read_column(location, source.located, RECORD)
     # Both in record order, so that the n-th row replaces the n-th row id.
     order = np.argsort(located, kind="stable")
-    row_ids = _column(location, source.located, "row_id")[order].astype(np.uint64)
+    row_ids = read_column(location, source.located, "row_id")[order].astype(np.uint64)
     exists = np.isin(records, located)
     ascending = np.argsort(records[exists], kind="stable")
     replaced = rows.filter(pa.array(exists)).take(pa.array(ascending))
     return rows.filter(pa.array(~exists)), replaced, row_ids
-
-
-def _column(location: GraphLocation, keys: tuple[str, ...], name: str) -> np.ndarray:
-    return np.concatenate([read_scratch(location, key).column(name).to_numpy() for key in keys])
 
 
 def _read_addresses(location: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:

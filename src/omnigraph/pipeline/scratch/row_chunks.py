@@ -21,6 +21,8 @@ from omnigraph.frozen import frozen
 from omnigraph.integrity.lookup import comparable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from omnigraph.catalog.model import EntityType, Property
     from omnigraph.pipeline.spark.graph_location import GraphLocation
 
@@ -38,6 +40,8 @@ __all__ = [
     "key_properties",
     "key_table",
     "positions_of",
+    "read_column",
+    "read_effective",
     "read_scratch",
     "record_of",
     "write_scratch",
@@ -158,6 +162,21 @@ def write_scratch(location: GraphLocation, key: str, rows: pa.Table) -> None:
 def read_scratch(location: GraphLocation, key: str) -> pa.Table:
     """Read a scratch file."""
     return pa.ipc.open_file(pa.py_buffer(location.objects.get(key))).read_all()
+
+
+def read_column(location: GraphLocation, keys: Iterable[str], name: str) -> np.ndarray:
+    """Read one column of integers of several scratch files."""
+    found = [read_scratch(location, key).column(name).to_numpy() for key in keys]
+    return np.concatenate(found) if found else np.empty(0, np.int64)
+
+
+def read_effective(location: GraphLocation, key: str, excluded: tuple[str, ...]) -> pa.Table:
+    """Read a scratch file without the records that other files list."""
+    rows = read_scratch(location, key)
+    if not excluded:
+        return rows
+    records = rows.column(RECORD).to_numpy()
+    return rows.filter(pa.array(~np.isin(records, read_column(location, excluded, RECORD))))
 
 
 # --- keys --------------------------------------------------------------------------------------

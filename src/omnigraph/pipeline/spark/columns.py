@@ -23,7 +23,7 @@ import pyarrow as pa
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.datatypes.arrow import arrow_type
 from omnigraph.errors import InvalidInput, NotFound
-from omnigraph.language.diagnostics import did_you_mean
+from omnigraph.language.diagnostics import suggest
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog, EntityType, Property
@@ -100,6 +100,6 @@ def find_entity(catalog: Catalog, name: str | None) -> EntityType:
         raise NotFound(
             "source.unknown_type",
             f"the schema has no type {name!r}",
-            remedy=did_you_mean(name, known) or f"there are {', '.join(known[:20])}",
+            remedy=suggest(name, known),
         )
     return entity

@@ -6,7 +6,6 @@ run ``UPDATE_GOLDEN=1 pytest <this file>`` and read the difference.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -15,17 +14,9 @@ from omnigraph.errors import SyntaxFailure
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.pg.problems import SchemaSyntaxProblem
 from omnigraph.language.source import Source
+from omnigraph.testing.golden_cases import read_cases, update_cases
 
 GOLDEN = Path(__file__).parents[3] / "corpus" / "pg" / "errors.golden"
-
-
-def read_cases() -> dict[str, tuple[str, str]]:
-    cases = {}
-    for section in GOLDEN.read_text(encoding="utf-8").split("=== ")[1:]:
-        name, rest = section.split("\n", 1)
-        text, expected = rest.split("\n---\n")
-        cases[name] = (text, expected.strip())
-    return cases
 
 
 def failure_of(text: str) -> SyntaxFailure:
@@ -34,18 +25,12 @@ def failure_of(text: str) -> SyntaxFailure:
     return caught.value
 
 
-CASES = read_cases()
+CASES = read_cases(GOLDEN)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def golden_file() -> None:
-    """Writes the file anew on demand; the tests compare with what was read before."""
-    if os.environ.get("UPDATE_GOLDEN"):
-        sections = [
-            f"=== {name}\n{text}\n---\n{failure_of(text).message}\n"
-            for name, (text, _) in CASES.items()
-        ]
-        GOLDEN.write_text("\n".join(sections), encoding="utf-8")
+    update_cases(GOLDEN, lambda text: failure_of(text).message)
 
 
 @pytest.mark.parametrize("name", CASES)
