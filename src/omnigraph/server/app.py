@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 from starlette.responses import Response
 
-from omnigraph.errors import InvalidInput
+from omnigraph.errors import InvalidInput, LimitExceeded
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.server.admission import Admission
@@ -259,7 +259,8 @@ class Server:
 
     def _told(self, error: Exception, exchange: Exchange) -> Response:
         problem = problem_of(error)
-        if problem.status >= 500 and not isinstance(error, HttpProblem):
+        # A passed deadline is the caller's, and the request line of the log has it.
+        if problem.status >= 500 and not isinstance(error, HttpProblem | LimitExceeded):
             _log.error(
                 "request failed",
                 exc_info=error,

@@ -251,9 +251,21 @@ class BoundedProtocol(HttpToolsProtocol):
                 "send the body as one chunked stream or with a Content-Length",
             )
             return
+        upgrade = self.parser.should_upgrade()
+        if upgrade and self._has_body():
+            self._refuse(
+                400,
+                "request.upgrade",
+                "a request to upgrade the connection cannot have a body",
+                "send the request without an Upgrade header",
+            )
+            return
         self._overhead = 0
         self._take_host_of_target()
         super().on_headers_complete()
+        if upgrade:
+            # The parser ignores what follows.
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         if not self._refused:
@@ -294,6 +306,12 @@ class BoundedProtocol(HttpToolsProtocol):
             return True
         chunked = len(codings) == 1 and codings[0].strip().lower() == b"chunked"
         return chunked and self.parser.get_http_version() == "1.1"
+
+    def _has_body(self) -> bool:
+        return any(
+            name == b"transfer-encoding" or (name == b"content-length" and value.strip(b" \t0"))
+            for name, value in self.headers
+        )
 
     def _take_host_of_target(self) -> None:
         """The authority of an absolute target replaces the Host header (RFC 9112, 3.2.2)."""

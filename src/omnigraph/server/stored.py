@@ -7,6 +7,7 @@ broken and stays listed: invoking it fails like any invalid query, and a later s
 from __future__ import annotations
 
 import logging
+import re
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.compiler import compile_document
@@ -179,6 +180,8 @@ def _read_file(
 
 
 _SETTINGS: dict[str, type] = {"expose": bool, "tool_name": str}
+# Names that every client of tools accepts.
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
 def _read_settings(path: Path) -> dict[str, dict[str, Any]]:
@@ -188,18 +191,21 @@ def _read_settings(path: Path) -> dict[str, dict[str, Any]]:
         found = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidInput("queries.bad_settings", f"cannot read {path}: {error}") from error
-    fits = isinstance(found, dict) and all(
-        isinstance(said, dict)
-        and all(isinstance(value, _SETTINGS.get(key, type(None))) for key, value in said.items())
-        for said in found.values()
-    )
-    if not fits:
+    if not isinstance(found, dict) or not all(map(_is_setting, found.values())):
         raise InvalidInput(
             "queries.bad_settings",
             f"{path} is invalid",
             remedy='write {"query_name": {"expose": false, "tool_name": "…"}}',
         )
     return dict(found)
+
+
+def _is_setting(found: object) -> bool:
+    return (
+        isinstance(found, dict)
+        and all(isinstance(value, _SETTINGS.get(key, type(None))) for key, value in found.items())
+        and _TOOL_NAME.fullmatch(found.get("tool_name", "x")) is not None
+    )
 
 
 def _param_to_json(spec: ParamSpec) -> dict[str, Any]:

@@ -187,6 +187,45 @@ def test_the_plain_chunked_coding_is_understood_in_every_case(open_server: httpx
         assert answer.startswith(b"HTTP/1.1 200 "), answer
 
 
+UPGRADE = b"Connection: Upgrade\r\nUpgrade: h2c\r\n"
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [b"Content-Length: 2\r\n\r\n{}", b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"],
+)
+def test_a_request_to_upgrade_does_not_lose_its_body(
+    open_server: httpx.Client, framing: bytes
+) -> None:
+    head = b"POST /graphs/people/queries/hidden HTTP/1.1\r\nHost: localhost\r\n"
+    head += b"Content-Type: application/json\r\n"
+    _, answer = exchange(open_server, [head + UPGRADE + framing + HEALTH])
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["reason"] == "request.upgrade"
+
+
+def test_a_connection_ends_after_a_request_to_upgrade(open_server: httpx.Client) -> None:
+    head = HEALTH.replace(b"\r\n\r\n", b"\r\n" + UPGRADE + b"\r\n")
+    _, answer = exchange(open_server, [head + HEALTH])
+    assert answer.count(b"HTTP/1.1 200 ") == 1
+    assert b"connection: close" in answer
+
+
+def test_a_passed_deadline_is_no_error_of_the_server(
+    open_server: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = "".join(f'{{"type": "Person", "data": {{"name": "p{i}"}}}}\n' for i in range(500))
+    open_server.post(f"{G}/load/ndjson?mode=merge", content=names, headers=NDJSON)
+    terms = " ".join(f"$p{i}: Person" for i in range(4))
+    terms += " ".join(f" $p{i}.name < $p{i + 1}.name" for i in range(3))
+    text = f"query q() {{ match {{ {terms} }} return {{ count($p0) as n }} }}"
+    body = {"query": text, "budget": {"seconds": 0.2}}
+    with caplog.at_level("WARNING", "omnigraph.server"):
+        answer = open_server.post(f"{G}/query", json=body)
+    assert (answer.status_code, answer.json()["reason"]) == (504, "query.time_limit")
+    assert not caplog.records
+
+
 def established(client: httpx.Client) -> int:
     """Connections that the server holds; the kernel takes over what it aborts."""
     port = f":{client.base_url.port:04X}"

@@ -147,6 +147,8 @@ def test_a_mutation_is_gated_twice(serve: Serve, queries: Path) -> None:
         ("a.gq", "query person() { match { $p: Person } return { $p.name } }", "queries.duplicate"),
         ("queries.json", "{", "queries.bad_settings"),
         ("queries.json", '{"person": {"expose": 1}}', "queries.bad_settings"),
+        ("queries.json", '{"person": {"tool_name": "../x"}}', "queries.bad_settings"),
+        ("queries.json", '{"person": {"tool_name": ""}}', "queries.bad_settings"),
         ("queries.json", '{"nope": {"expose": true}}', "queries.unknown"),
     ],
 )
