@@ -273,7 +273,7 @@ class _Names:
 
 
 def _add(engine: Engine, names: list[str]) -> None:
-    engine.attempts.run(WriteRequest("main"), Add({"Person": names}))
+    engine.transactions.run(WriteRequest("main"), Add({"Person": names}))
 
 
 def _mutate(engine: Engine, names: list[str]) -> None:

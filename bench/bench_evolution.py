@@ -51,7 +51,7 @@ def run() -> Iterator[Table]:
     with tempfile.TemporaryDirectory() as directory:
         template = Path(directory) / "template"
         engine = new_engine(template, schema=SCHEMA.format(age="I32", more=""))
-        engine.attempts.run(WriteRequest("main"), _Fill())
+        engine.transactions.run(WriteRequest("main"), _Fill())
         yield _changes(template, Path(directory))
         yield _clones(EmbeddedGraph(engine), template, Path(directory))
 

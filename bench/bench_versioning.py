@@ -115,7 +115,7 @@ class _Age:
 
 def _million(home: Path) -> Engine:
     engine = new_engine(home, schema=SCHEMA)
-    engine.attempts.run(WriteRequest("main"), _Append("Person", _people(ROWS)))
+    engine.transactions.run(WriteRequest("main"), _Append("Person", _people(ROWS)))
     return engine
 
 
@@ -150,9 +150,9 @@ def _differences(engine: Engine, home: Path) -> Table:
     bare = _indexed_copy(engine, home / "read")
     wanted = pa.array(_some(FEW, 1))
     before = engine.snapshot().commit_id
-    engine.attempts.run(WriteRequest("main"), _Age(_some(FEW, 1), 200))
+    engine.transactions.run(WriteRequest("main"), _Age(_some(FEW, 1), 200))
     few = engine.snapshot().commit_id
-    engine.attempts.run(WriteRequest("main"), _Age(_some(CHANGED, 2), 201))
+    engine.transactions.run(WriteRequest("main"), _Age(_some(CHANGED, 2), 201))
     graph = EmbeddedGraph(engine)
 
     def differ(one: str, other: str) -> int:
@@ -179,9 +179,9 @@ def _differences(engine: Engine, home: Path) -> Table:
 def _merges(engine: Engine, home: Path) -> Table:
     branch_off(engine, "many")
     names = _some(CHANGED, 3)
-    engine.attempts.run(WriteRequest("many"), _Age(names, 300))
+    engine.transactions.run(WriteRequest("many"), _Age(names, 300))
     branch_off(engine, "apart")
-    engine.attempts.run(WriteRequest("apart"), _Age(_some(10, 4), 400))
+    engine.transactions.run(WriteRequest("apart"), _Age(_some(10, 4), 400))
     branch_off(engine, "elsewhere")
     EmbeddedGraph(engine).mutate('query q() { insert Place { name: "x" } }', branch="elsewhere")
     bare = _Upserts(engine, home / "upsert", names)
@@ -230,8 +230,8 @@ class _Upserts:
 
 def _branches(home: Path) -> Table:
     engine = new_engine(home / "social", schema=SCHEMA)
-    engine.attempts.run(WriteRequest("main"), _Append("Person", _people(PEOPLE)))
-    engine.attempts.run(WriteRequest("main"), _Append("Knows", _friendships()))
+    engine.transactions.run(WriteRequest("main"), _Append("Person", _people(PEOPLE)))
+    engine.transactions.run(WriteRequest("main"), _Append("Knows", _friendships()))
     graph, git = EmbeddedGraph(engine), _Git(home / "git")
     # As a graph of this size is kept: its keys are indexed.
     graph.ensure_indices(types=["Person"], force=True)

@@ -202,7 +202,7 @@ def test_what_another_branch_does_to_the_columns_does_not_touch_this_one(
 ) -> None:
     path = tmp_path / "graph"
     engine = new_engine(path, schema=LETTERS)
-    engine.attempts.run(WriteRequest("main"), AddLetters("a"))
+    engine.transactions.run(WriteRequest("main"), AddLetters("a"))
     create_branch(engine.root, engine.heads, "dev", engine.resolver.resolve("main"))
     left, right = columns_of(engine)
     table = path / table_of(engine, of="Letter").pin.path
@@ -214,10 +214,10 @@ def test_what_another_branch_does_to_the_columns_does_not_touch_this_one(
         on_the_other_branch()
     else:
         faults.arm(moment, on_the_other_branch)
-    engine.attempts.run(WriteRequest("main"), AddLetters("b"))
+    engine.transactions.run(WriteRequest("main"), AddLetters("b"))
     faults.clear()
     engine = open_engine(path)
-    engine.attempts.run(WriteRequest("dev"), AddLetters("c"))
+    engine.transactions.run(WriteRequest("dev"), AddLetters("c"))
     for branch, names in (("main", "ab"), ("dev", "ac")):
         found = table_of(engine, branch, of="Letter").scan(["id", left, right]).to_pylist()
         assert sorted(tuple(row.values()) for row in found) == [
@@ -230,7 +230,7 @@ def test_rows_staged_for_another_schema_are_refused(tmp_path: Path) -> None:
     """Should staged rows ever meet a base with other columns, the commit is refused."""
     path = tmp_path / "graph"
     engine = new_engine(path, schema=LETTERS)
-    engine.attempts.run(WriteRequest("main"), AddLetters("a"))
+    engine.transactions.run(WriteRequest("main"), AddLetters("a"))
     left, right = columns_of(engine)
     table = table_of(engine, of="Letter")
     staged = table.stage_append(table.scan())

@@ -504,8 +504,13 @@ def test_every_migration_step_has_a_scenario() -> None:
 def test_every_phase_boundary_of_the_attempt_has_a_fault_point() -> None:
     """Between two calls of the attempt that may leave something behind, a point is reached."""
     unguarded = []
-    attempts = attempt.WriteTransactions
-    for function in (attempts._once, attempts._commit, attempts._settle, advance_tables):
+    transactions = attempt.WriteTransactions
+    for function in (
+        transactions._once,
+        transactions._commit,
+        transactions._settle,
+        advance_tables,
+    ):
         steps = [call for call in calls_in_order(function) if call in PHASES or call == "reach"]
         for before, after in pairwise(steps):
             if "reach" not in (before, after) and before != "advance_tables":

@@ -38,7 +38,7 @@ def test_a_long_job_is_announced_while_it_stages_and_leaves_nothing(tmp_path: Pa
     engine = new_engine(tmp_path / "g")
     seen: list[list[tuple[bool, bool]]] = []
     job = Job(["one"], lambda: seen.append(_pending(engine)))
-    manifest = engine.attempts.run_long(WriteRequest("main"), job)
+    manifest = engine.transactions.run_long(WriteRequest("main"), job)
     assert manifest is not None
     assert seen == [[(True, False)]]
     assert _pending(engine) == []
@@ -47,13 +47,13 @@ def test_a_long_job_is_announced_while_it_stages_and_leaves_nothing(tmp_path: Pa
 
 def test_a_long_job_that_finds_nothing_to_do_or_fails_withdraws(tmp_path: Path) -> None:
     engine = new_engine(tmp_path / "g")
-    assert engine.attempts.run_long(WriteRequest("main"), Add({"Person": []})) is None
+    assert engine.transactions.run_long(WriteRequest("main"), Add({"Person": []})) is None
 
     def fail() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        engine.attempts.run_long(WriteRequest("main"), Job(["one"], fail))
+        engine.transactions.run_long(WriteRequest("main"), Job(["one"], fail))
     assert _pending(engine) == []
     assert ids_of(engine) == []
 
@@ -67,7 +67,7 @@ def test_a_long_job_is_prepared_again_on_a_moved_head(tmp_path: Path) -> None:
         if len(rounds) < 3:
             add(other, [f"other{len(rounds)}"])
 
-    engine.attempts.run_long(WriteRequest("main"), Job(["one"], meanwhile))
+    engine.transactions.run_long(WriteRequest("main"), Job(["one"], meanwhile))
     assert len(rounds) == 3
     assert ids_of(engine) == ["one", "other1", "other2"]
 
@@ -80,7 +80,7 @@ def test_a_living_long_job_is_left_alone_by_others_however_long_it_takes(tmp_pat
             other.root.clock.sleep(0.1)
             assert other.recovery.sweep() == []
 
-    engine.attempts.run_long(WriteRequest("main"), Job(["one"], outlive_every_term))
+    engine.transactions.run_long(WriteRequest("main"), Job(["one"], outlive_every_term))
     assert ids_of(other) == ["one"]
 
 
@@ -92,6 +92,6 @@ def test_a_long_job_that_was_given_up_for_dead_has_no_effect(tmp_path: Path) -> 
             engine.recovery.intents.remove(operation)
 
     with pytest.raises(OperationVoid, match="taken for dead"):
-        engine.attempts.run_long(WriteRequest("main"), Job(["one"], bury))
+        engine.transactions.run_long(WriteRequest("main"), Job(["one"], bury))
     assert ids_of(engine) == []
     assert len(history(engine)) == 1

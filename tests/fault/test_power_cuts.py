@@ -78,7 +78,7 @@ def test_no_acknowledged_operation_is_lost_whenever_the_power_goes(
             lambda: branch(engine, "dev"),
             lambda: add(engine, ["c"], branch="dev"),
             lambda: add(engine, ["d"]),
-            lambda: engine.attempts.run(
+            lambda: engine.transactions.run(
                 WriteRequest("main"), Add({"Person": ["e"], "Place": ["f"]})
             ),
             lambda: remove(engine, ["a"]),
@@ -112,7 +112,7 @@ def test_power_that_goes_in_the_middle_of_a_write_leaves_all_of_it_or_nothing(
         branch(engine, "dev")
         add(engine, ["side"], branch="dev")
         faults.arm(point, lambda: reboot(disk, tmp_path, seed))
-        engine.attempts.run(WriteRequest("main"), Add({"Person": ["x"], "Place": ["y"]}))
+        engine.transactions.run(WriteRequest("main"), Add({"Person": ["x"], "Place": ["y"]}))
         after = open_engine(tmp_path / f"after-{seed}" / "graph")
         people, places = ids_of(after), ids_of(after, of="Place")
         assert (people, places) in ((["old"], []), (["old", "x"], ["y"]))

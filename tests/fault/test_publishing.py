@@ -37,7 +37,7 @@ def path(tmp_path: Path) -> Path:
     engine = new_engine(tmp_path / "graph")
     add(engine, ["old"])
     # What interrupts a write here is another write of the same thread.
-    engine.attempts.locks.enabled = False
+    engine.transactions.locks.enabled = False
     return tmp_path / "graph"
 
 
@@ -50,7 +50,7 @@ def _no_faults() -> Iterator[None]:
 def bystander(path: Path) -> Engine:
     """Somebody else, who does not wait for the lease that the interrupted writer holds."""
     engine = open_engine(path)
-    engine.attempts.lease.enabled = False
+    engine.transactions.lease.enabled = False
     return engine
 
 
@@ -264,7 +264,7 @@ def test_a_commit_that_others_rolled_forward_before_the_branch_was_deleted_is_a_
         lose_reply()
 
     writer = with_tables(path, swaps(overtake, after=True))
-    manifest = writer.attempts.run(WriteRequest("dev"), Add({"Person": ["new"]}))
+    manifest = writer.transactions.run(WriteRequest("dev"), Add({"Person": ["new"]}))
     assert manifest is not None
     assert ids_of(writer, "main") == ["old"]
     require_whole(open_engine(path))
@@ -295,5 +295,5 @@ def test_nothing_to_do_makes_no_commit(path: Path) -> None:
     """INV-4: a change without effect is none."""
     engine = open_engine(path)
     before = history(engine)
-    assert engine.attempts.run(WriteRequest("main"), Add({"Person": []})) is None
+    assert engine.transactions.run(WriteRequest("main"), Add({"Person": []})) is None
     assert history(engine) == before

@@ -83,7 +83,7 @@ def test_a_deletion_that_loses_against_a_write_deletes_what_was_written(path: Pa
     """The write was acknowledged before the branch went: both happened, in this order."""
     other = open_engine(path)
     branch(other, "dev")
-    other.attempts.locks.enabled = False
+    other.transactions.locks.enabled = False
     late = Interruption("swap", lambda: add(other, ["x"], branch="dev"), prefix="__manifest")
     deleter = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
     delete_branch(deleter.root, deleter.heads, "dev")
@@ -107,8 +107,8 @@ def test_threads_of_one_process_write_without_losing_anything(guarded: bool, pat
     """Eight threads, two branches, one engine: every acknowledged entity is there."""
     engine = open_engine(path)
     branch(engine, "dev")
-    engine.attempts.locks.enabled = guarded
-    engine.attempts.lease.enabled = guarded
+    engine.transactions.locks.enabled = guarded
+    engine.transactions.lease.enabled = guarded
     acknowledged: dict[str, list[str]] = {"main": ["old"], "dev": ["old"]}
     unexpected: list[Exception] = []
 
@@ -157,7 +157,7 @@ def test_a_writer_that_never_pauses_does_not_starve_a_slow_one(
     for _ in range(5):
         quick.next()
     slow = Slow({"Person": ["slow"]})
-    engine.attempts.run(WriteRequest("main"), slow)
+    engine.transactions.run(WriteRequest("main"), slow)
     assert slow.rounds > 1, "it was overtaken"
     assert quick.is_alive(), "and got through all the same"
     quick.kill()

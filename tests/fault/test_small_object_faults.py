@@ -54,7 +54,7 @@ def faulty_engine(path: Path) -> tuple[Engine, FaultyObjects]:
         return made[0]
 
     engine = open_engine(path, wrap_objects=wrap)
-    engine.attempts.lease.enabled = False
+    engine.transactions.lease.enabled = False
     return engine, made[0]
 
 
@@ -111,7 +111,7 @@ def test_a_listing_that_fails_stops_a_write_and_an_open_loudly(path: Path) -> No
 
 def test_a_lease_that_cannot_be_had_stops_nobody(path: Path) -> None:
     engine, objects = faulty_engine(path)
-    engine.attempts.lease.enabled = True
+    engine.transactions.lease.enabled = True
     for verb in (ObjectVerb.PUT, ObjectVerb.GET, ObjectVerb.DELETE):
         objects.add(Fault(verb, 1, When.BEFORE, layout.WRITE_LEASE, lasting=True))
     add(engine, ["new"])
@@ -126,7 +126,7 @@ def test_a_stamp_that_cannot_be_read_after_the_confirmation_leaves_the_outcome_o
     objects.add(Fault(ObjectVerb.GET, 1, When.BEFORE, layout.STAMP, lasting=True))
     with pytest.raises(OutcomeUnknown) as told:
         add(engine, ["perhaps"])
-    objects.heal()
+    objects.clear()
     (row,) = engine.recovery.sweep()
     assert row.operation_id == told.value.details["commit_id"]
     assert ids_of(engine) == ["old", "perhaps"]

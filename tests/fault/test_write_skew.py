@@ -60,16 +60,16 @@ def test_of_two_processes_that_read_what_the_other_writes_exactly_one_wins_each_
 def test_a_table_that_was_read_and_has_moved_is_named_by_the_conflict(tmp_path: Path) -> None:
     path = tmp_path / "graph"
     engine = new_engine(path)
-    engine.attempts.locks.enabled = False
+    engine.transactions.locks.enabled = False
     other = open_engine(path)
-    other.attempts.lease.enabled = False
+    other.transactions.lease.enabled = False
     place = engine.snapshot().catalog.node("Place")
     assert place is not None
     before = engine.resolver.resolve("main").pins[place.id].version
     late = Interruption("swap", lambda: add(other, ["x"], to="Place"), prefix="__manifest")
     writer = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
     with pytest.raises(PinChanged) as told:
-        writer.attempts.run(
+        writer.transactions.run(
             WriteRequest("main"), Add({"Person": ["y"]}, reads=["Place"], reprepares=False)
         )
     moved = open_engine(path).resolver.resolve("main").pins[place.id].version
@@ -83,12 +83,12 @@ def test_a_table_that_was_read_and_has_moved_is_named_by_the_conflict(tmp_path: 
 def test_an_untouched_table_may_move_under_a_writer(tmp_path: Path) -> None:
     path = tmp_path / "graph"
     engine = new_engine(path)
-    engine.attempts.locks.enabled = False
+    engine.transactions.locks.enabled = False
     other = open_engine(path)
-    other.attempts.lease.enabled = False
+    other.transactions.lease.enabled = False
     late = Interruption("swap", lambda: add(other, ["x"], to="Place"), prefix="__manifest")
     writer = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
-    writer.attempts.run(WriteRequest("main"), Add({"Person": ["y"]}, reprepares=False))
+    writer.transactions.run(WriteRequest("main"), Add({"Person": ["y"]}, reprepares=False))
     assert late.done
     assert (ids_of(engine), ids_of(engine, of="Place")) == (["y"], ["x"])
     require_whole(engine)

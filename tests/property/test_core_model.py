@@ -79,9 +79,9 @@ class VersionedGraph(RuleBasedStateMachine):
         branch = self.branches.get(name)
         if branch is None:
             with pytest.raises(NotFound):
-                self.engine.attempts.run(WriteRequest(name), Add(fresh))
+                self.engine.transactions.run(WriteRequest(name), Add(fresh))
             return
-        manifest = self.engine.attempts.run(WriteRequest(name), Add(fresh))
+        manifest = self.engine.transactions.run(WriteRequest(name), Add(fresh))
         assert manifest is not None
         state = {kind: ids | set(fresh.get(kind, ())) for kind, ids in branch.state.items()}
         branch.commits.append((manifest.commit.id, state))
@@ -93,7 +93,7 @@ class VersionedGraph(RuleBasedStateMachine):
             return
         people = sorted(branch.state["Person"])
         gone = data.draw(st.sets(st.sampled_from([*people, "nobody"]), max_size=3))
-        manifest = self.engine.attempts.run(WriteRequest(name), Remove("Person", gone))
+        manifest = self.engine.transactions.run(WriteRequest(name), Remove("Person", gone))
         left = branch.state["Person"] - gone
         assert (manifest is None) == (left == branch.state["Person"]), "no effect, no commit"
         if manifest is not None:
@@ -106,7 +106,7 @@ class VersionedGraph(RuleBasedStateMachine):
             return
         before = branch.commits[-2][0]
         with pytest.raises(Conflict):
-            self.engine.attempts.run(
+            self.engine.transactions.run(
                 WriteRequest(name, if_commit=before), Add({"Person": sorted(keys)})
             )
 

@@ -359,7 +359,7 @@ def insert_rows(draw: Callable[..., Any], model: Model, graph: EmbeddedGraph, br
         else:
             del found.rows[key]
     if new:
-        graph._engine.attempts.run(WriteRequest(branch), Insert(name, new))
+        graph._engine.transactions.run(WriteRequest(branch), Insert(name, new))
 
 
 def shown(graph: EmbeddedGraph, target: str) -> dict[str, dict[str, dict[str, Any]]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 __all__ = [
-    "DISAGREEMENTS",
+    "ENTITY_CONFLICTS",
     "NO_CHOICES",
     "Choice",
     "Choices",
@@ -45,7 +45,7 @@ class ConflictKind(StrEnum):
 
 
 # Conflicts about the existence or the values of one entity; the others concern constraints.
-DISAGREEMENTS = frozenset(
+ENTITY_CONFLICTS = frozenset(
     {
         ConflictKind.DIVERGENT_INSERT,
         ConflictKind.DIVERGENT_UPDATE,
@@ -90,12 +90,12 @@ class EntityConflict:
         return ("ours", "theirs") if self.kind in _BETWEEN_SIDES else ("ours", "theirs", "value")
 
     @property
-    def place(self) -> str:
+    def identity(self) -> str:
         """The identity of the conflict, independent of the states of the two sides.
 
         Conflicts about an entity have one per entity, violations of constraints one per violation.
         """
-        if self.kind in DISAGREEMENTS:
+        if self.kind in ENTITY_CONFLICTS:
             return _digest("entity", self.entity.id, self.id)
         return _digest(self.kind.value, self.entity.id, self.id, self.other, self.properties)
 
@@ -107,7 +107,7 @@ class EntityConflict:
         one of the two states changes.
         """
         content = (self.kind.value, self.properties, self.base, self.ours, self.theirs)
-        return f"{self.place}-{_digest(*content, self.witness)}"
+        return f"{self.identity}-{_digest(*content, self.witness)}"
 
 
 def _digest(*parts: Any) -> str:
@@ -194,7 +194,7 @@ class Choices:
         strange = [name for name in self.by_id if name not in known]
         if not strange:
             return
-        places = {conflict.place for conflict in conflicts}
+        places = {conflict.identity for conflict in conflicts}
         stale = [name for name in strange if name.partition("-")[0] in places]
         if stale:
             raise StaleConflict(

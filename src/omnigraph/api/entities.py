@@ -12,7 +12,7 @@ from omnigraph.catalog.model import (
 )
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
-from omnigraph.runtime.files import open_whole
+from omnigraph.runtime.files import open_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ __all__ = [
     "BlobRequest",
     "ExportRequest",
     "ExportResult",
-    "opened",
+    "open_output",
 ]
 
 
@@ -126,7 +126,7 @@ class ExportResult:
 
 
 @contextmanager
-def opened(out: Any) -> Iterator[BinaryIO]:
+def open_output(out: Any) -> Iterator[BinaryIO]:
     """Open the destination of an export: a path, which appears when it is complete, or an open
     file.
     """
@@ -134,7 +134,7 @@ def opened(out: Any) -> Iterator[BinaryIO]:
         yield out
         return
     try:
-        with open_whole(out) as file:
+        with open_atomically(out) as file:
             yield file
     except OSError as error:
         raise _unwritable(out, error) from error

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "build_networkx",
-    "wanted_types",
+    "select_types",
 ]
 
 
@@ -29,7 +29,7 @@ def build_networkx(
     types of their endpoints.
     """
     graph = _networkx().MultiDiGraph()
-    wanted = wanted_types(catalog, names)
+    wanted = select_types(catalog, names)
     for node in (each for each in wanted if not isinstance(each, EdgeType)):
         for row in rows_of(node):
             graph.add_node((node.name, row.pop("id")), type=node.name, **row)
@@ -41,7 +41,7 @@ def build_networkx(
     return graph
 
 
-def wanted_types(catalog: Catalog, names: Sequence[str]) -> list[EntityType]:
+def select_types(catalog: Catalog, names: Sequence[str]) -> list[EntityType]:
     """Return the named types and the node types of their endpoints; all types without names."""
     everything = list(catalog.types.values())
     if not names:

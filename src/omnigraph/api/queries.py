@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from omnigraph.runtime.ids import CommitId
 
 __all__ = [
-    "Explained",
+    "ExplainedOperator",
     "Explanation",
     "QueryRequest",
     "format_count",
@@ -45,7 +45,7 @@ class QueryRequest:
 
 
 @frozen
-class Explained:
+class ExplainedOperator:
     """One operator. ``notes`` are facts by name; ``measured`` holds the measurements of a run."""
 
     operator: str
@@ -53,7 +53,7 @@ class Explained:
     estimated_rows: float
     notes: Mapping[str, Any] = field(default_factory=dict)
     measured: Mapping[str, float] | None = None
-    inputs: tuple[Explained, ...] = ()
+    inputs: tuple[ExplainedOperator, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -76,7 +76,7 @@ class Explanation:
     query_name: str
     commit_id: CommitId
     target: ReadTarget
-    plan: Explained
+    plan: ExplainedOperator
     result: QueryResult | None = None
     seconds: float | None = None
     # The use of the shared cache after the profiled run.
@@ -102,12 +102,12 @@ class Explanation:
         return body
 
 
-def render(explained: Explained) -> str:
+def render(explained: ExplainedOperator) -> str:
     """Render the tree as text, one line per operator with its notes below."""
     return "\n".join(_lines(explained, "", ""))
 
 
-def _lines(node: Explained, lead: str, rest: str) -> Iterator[str]:
+def _lines(node: ExplainedOperator, lead: str, rest: str) -> Iterator[str]:
     yield f"{lead}{node.operator} {node.title}".rstrip() + f"   {_rows(node)}"
     indent = f"{rest}{'│ ' if node.inputs else '  '}"
     for name, note in node.notes.items():
@@ -121,7 +121,7 @@ def _lines(node: Explained, lead: str, rest: str) -> Iterator[str]:
         )
 
 
-def _rows(node: Explained) -> str:
+def _rows(node: ExplainedOperator) -> str:
     expected = f"~{format_count(node.estimated_rows)}"
     if node.measured is None:
         return f"({expected} rows)"

@@ -13,7 +13,7 @@ from omnigraph.api.commit_listing import CommitPage
 from omnigraph.api.commits import Commit, CommitRef, Counts, WriterKind
 from omnigraph.api.merges import ResetResult
 from omnigraph.api.names import BranchName
-from omnigraph.api.queries import Explained, Explanation
+from omnigraph.api.queries import ExplainedOperator, Explanation
 from omnigraph.api.refs import BranchInfo, BranchRef, DamagedRef, TagRef
 from omnigraph.api.results import ReadTarget
 from omnigraph.api.status import PendingIntent, Status
@@ -228,17 +228,17 @@ def explanation_of(body: Mapping[str, Any]) -> RemoteExplanation:
         body["query_name"],
         body["graph_commit_id"],
         ReadTarget(**body["target"]),
-        _explained(body["plan"]),
+        _explained_operator(body["plan"]),
         seconds=body.get("seconds"),
         body=body,
     )
 
 
-def _explained(body: Mapping[str, Any]) -> Explained:
+def _explained_operator(body: Mapping[str, Any]) -> ExplainedOperator:
     said = dict(body)
-    below = tuple(map(_explained, said.pop("inputs", ())))
+    below = tuple(map(_explained_operator, said.pop("inputs", ())))
     measured = said.pop("measured", None)
-    return Explained(
+    return ExplainedOperator(
         said.pop("operator"),
         said.pop("title"),
         said.pop("estimated_rows"),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from omnigraph.api.arrow_stream import read_stream
-from omnigraph.api.entities import Blob, ExportResult, opened
+from omnigraph.api.entities import Blob, ExportResult, open_output
 from omnigraph.api.names import MAIN
-from omnigraph.api.networkx import build_networkx, wanted_types
+from omnigraph.api.networkx import build_networkx, select_types
 from omnigraph.api.schemas import DesiredSchema
 from omnigraph.api.targets import Target, is_branch_target, target_text
 from omnigraph.catalog.backfill import match_backfill
@@ -42,7 +42,7 @@ __all__ = ["AsyncRemoteGraphAt"]
 
 
 @frozen
-class _Held:
+class _BufferedBlob:
     """A blob that is held in memory."""
 
     data: bytes
@@ -93,7 +93,7 @@ class AsyncRemoteGraphAt(Requester):
         commit = (await self._get("/snapshot", **target_body(self._target)))["graph_commit_id"]
         catalog = await AsyncRemoteGraphAt(self._connection, commit).catalog()
         tables: dict[str, pa.Table] = {}
-        for entity in wanted_types(catalog, types):
+        for entity in select_types(catalog, types):
             tables[entity.name] = await self._table(commit, entity.kind, entity.name)
 
         def rows(entity: EntityType) -> list[dict[str, Any]]:
@@ -120,7 +120,7 @@ class AsyncRemoteGraphAt(Requester):
         answer = await self._send(said.into(held.write))
         held.seek(0)
         tag = answer.headers["etag"].strip('"')
-        return Blob(_Held(held.read(), tag), answer.headers["omnigraph-graph-commit"])
+        return Blob(_BufferedBlob(held.read(), tag), answer.headers["omnigraph-graph-commit"])
 
     async def query(
         self,
@@ -216,7 +216,7 @@ class AsyncRemoteGraphAt(Requester):
         found = await self.snapshot()
         commit = found["graph_commit_id"]
         body = {"snapshot": commit, "type_names": list(types) or None}
-        with opened(out) as file:
+        with open_output(out) as file:
             await self._send(post("/export", body, repeatable=True, sink=file.write))
         counts = tuple(
             (EntityKind(each["entity_kind"]), each["type_name"], each["entity_count"])

@@ -73,9 +73,9 @@ def _pairs(query: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     for key, value in query.items():
         values = value if isinstance(value, list | tuple) else [value]
-        found += [(key.rstrip("_"), _spelled(each)) for each in values if each is not None]
+        found += [(key.rstrip("_"), _to_text(each)) for each in values if each is not None]
     return tuple(found)
 
 
-def _spelled(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -18,8 +18,8 @@ __all__ = ["RetryPolicy", "lost_reply", "unreachable"]
 ATTEMPTS_MAX = 5
 _WAIT_SECONDS = 0.1
 # Refused before any effect, so a retry is always safe.
-_NOT_BEGUN = frozenset({"server.busy", "server.stopping", "admission.actor_limit"})
-_PASSING = frozenset({502, 503, 504})
+_WITHOUT_EFFECT = frozenset({"server.busy", "server.stopping", "admission.actor_limit"})
+_TRANSIENT = frozenset({502, 503, 504})
 
 
 @dataclass(slots=True)
@@ -52,8 +52,8 @@ class RetryPolicy:
 
     def after_refusal(self, status: int, code: str, headers: Mapping[str, str]) -> float | None:
         """Return the backoff after a refusal; None: the refusal is final."""
-        begun = code not in _NOT_BEGUN
-        if begun and not (self.request.repeatable and status in _PASSING):
+        begun = code not in _WITHOUT_EFFECT
+        if begun and not (self.request.repeatable and status in _TRANSIENT):
             return None
         if code in ("query.time_limit", "request.deadline"):
             return None

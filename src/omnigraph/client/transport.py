@@ -92,7 +92,7 @@ class Transport(ABC):
         policy = RetryPolicy.begin(request, timeout)
         while True:
             try:
-                outcome = await self._attempt(httpx_arguments(address, policy), policy)
+                outcome = await self._send_once(httpx_arguments(address, policy), policy)
             except httpx.HTTPError as error:
                 outcome = _pause_after(policy, address.uri, error)
             if isinstance(outcome, HttpResponse):
@@ -107,7 +107,7 @@ class Transport(ABC):
     async def _sleep(self, seconds: float) -> None: ...
 
     @abstractmethod
-    async def _attempt(
+    async def _send_once(
         self, arguments: dict[str, Any], policy: RetryPolicy
     ) -> HttpResponse | float:
         """Send a request once: return a response, or the seconds until the next attempt."""
@@ -125,7 +125,7 @@ class AsyncTransport(Transport):
     async def _sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-    async def _attempt(
+    async def _send_once(
         self, arguments: dict[str, Any], policy: RetryPolicy
     ) -> HttpResponse | float:
         _require_open(self._http)
@@ -152,7 +152,7 @@ class BlockingTransport(Transport):
     async def _sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
-    async def _attempt(
+    async def _send_once(
         self, arguments: dict[str, Any], policy: RetryPolicy
     ) -> HttpResponse | float:
         _require_open(self._http)

@@ -46,7 +46,7 @@ def apply_schema(engine: Engine, request: SchemaRequest) -> SchemaResult:
         plan = writer.dry_run_result(engine.snapshot(request.branch))
         return _result(engine, request, plan, head, None)
     with engine.running.during("schema", request.branch, request.actor):
-        manifest = engine.attempts.run(
+        manifest = engine.transactions.run(
             WriteRequest(request.branch, request.actor, request.message, request.if_commit), writer
         )
     head = manifest or engine.heads.of_branch(request.branch)[1]

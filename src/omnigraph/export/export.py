@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
-from omnigraph.api.entities import ExportRequest, ExportResult, _unwritable, opened
+from omnigraph.api.entities import ExportRequest, ExportResult, _unwritable, open_output
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.export.json_lines import json_lines, json_values
@@ -49,7 +49,7 @@ def export(engine: Engine, request: ExportRequest) -> ExportResult:
     snapshot = engine.snapshot(request.target)
     entities = choose_types(snapshot.catalog, request.types)
     if request.format == "ndjson":
-        with opened(request.out) as file:
+        with open_output(request.out) as file:
             for entity in entities:
                 write_rows(snapshot.table(entity.id), entity, file, request.format)
     else:
@@ -92,7 +92,7 @@ def _write_tables(
     single = len(entities) == 1
     is_path = isinstance(request.out, str | Path)
     if single and not (is_path and Path(request.out).is_dir()):
-        with opened(request.out) as file:
+        with open_output(request.out) as file:
             write_rows(snapshot.table(entities[0].id), entities[0], file, request.format)
         return
     if not is_path:
@@ -113,7 +113,7 @@ def _write_tables(
     except OSError as error:
         raise _unwritable(directory, error) from error
     for entity in entities:
-        with opened(directory / f"{entity.name}.{request.format}") as file:
+        with open_output(directory / f"{entity.name}.{request.format}") as file:
             write_rows(snapshot.table(entity.id), entity, file, request.format)
 
 

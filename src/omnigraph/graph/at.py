@@ -42,14 +42,14 @@ class EmbeddedGraphAt:
         self._engine = engine
         self._target = target
         self._actor = actor
-        self._gate = Authorizer(engine, guard.acting_as(actor))
+        self._authorizer = Authorizer(engine, guard.acting_as(actor))
 
     def __repr__(self) -> str:
         return f"<GraphAt {self._target} of {self._engine.root.objects.uri}>"
 
     def _read(self) -> Engine:
         """Authorise a read of the target, and return the engine for it."""
-        return self._gate.read(self._target)
+        return self._authorizer.read(self._target)
 
     def query(
         self,
@@ -137,9 +137,9 @@ class EmbeddedGraphAt:
         return self._actor
 
     @property
-    def gate(self) -> Authorizer:
+    def authorizer(self) -> Authorizer:
         """The authorizer, for packages above that perform an operation in another way."""
-        return self._gate
+        return self._authorizer
 
     @property
     def engine(self) -> Engine:
@@ -202,7 +202,7 @@ class EmbeddedGraphAt:
         """Return all nodes of a type as one Arrow table: ``id``, then the properties."""
         from omnigraph.export.entities import entity_table
 
-        engine = self._gate.export(self._target)
+        engine = self._authorizer.export(self._target)
         return entity_table(engine, self._target, EntityKind.NODE, type)
 
     def edges(self, type: str) -> pa.Table:  # noqa: A002 - the words of the graph
@@ -211,7 +211,7 @@ class EmbeddedGraphAt:
         """
         from omnigraph.export.entities import entity_table
 
-        engine = self._gate.export(self._target)
+        engine = self._authorizer.export(self._target)
         return entity_table(engine, self._target, EntityKind.EDGE, type)
 
     def to_networkx(self, *types: str) -> nx.MultiDiGraph:
@@ -221,7 +221,7 @@ class EmbeddedGraphAt:
         """
         from omnigraph.export.entities import to_networkx
 
-        return to_networkx(self._gate.export(self._target), self._target, types)
+        return to_networkx(self._authorizer.export(self._target), self._target, types)
 
     def export(
         self,
@@ -238,6 +238,6 @@ class EmbeddedGraphAt:
         from omnigraph.api.entities import ExportRequest
         from omnigraph.export.export import export
 
-        engine = self._gate.export(self._target)
+        engine = self._authorizer.export(self._target)
         with engine.running.during("export", self._target, self._actor):
             return export(engine, ExportRequest(out, self._target, types, format))

@@ -47,26 +47,26 @@ class Authorizer:
 
     def read(self, *targets: str) -> Engine:
         """Authorise reads of targets, and return the engine with the actor's view."""
-        return self._engine if self._open else self._look(Action.READ, targets)
+        return self._engine if self._open else self._authorized_engine(Action.READ, targets)
 
     def read_names(self) -> Engine:
         """Authorise reads that concern no branch: the names of branches and tags, the status."""
         if self._open:
             return self._engine
         self._guard.require(Action.READ)
-        return self._seen(Action.READ, (None,))
+        return self._restricted_engine(Action.READ, (None,))
 
     def export(self, *targets: str) -> Engine:
         """Authorise exports of whole types of targets."""
-        return self._engine if self._open else self._look(Action.EXPORT, targets)
+        return self._engine if self._open else self._authorized_engine(Action.EXPORT, targets)
 
-    def _look(self, action: Action, targets: Iterable[str]) -> Engine:
+    def _authorized_engine(self, action: Action, targets: Iterable[str]) -> Engine:
         branches = tuple(dict.fromkeys(map(self.branch_of, targets)))
         for branch in branches:
             self._guard.require(action, branch=branch)
-        return self._seen(action, branches)
+        return self._restricted_engine(action, branches)
 
-    def _seen(self, action: Action, branches: tuple[str | None, ...]) -> Engine:
+    def _restricted_engine(self, action: Action, branches: tuple[str | None, ...]) -> Engine:
         """Return the engine with the actor's view of all of these branches."""
         policy = self._guard.policy
         if policy is None or not policy.bundle.filters_reads:
@@ -84,16 +84,20 @@ class Authorizer:
             lambda catalog: reduce_catalog(catalog, sees_type, sees_property),
         )
 
-    def seen_to_change(self, branch: str) -> Engine:
+    def engine_for_change(self, branch: str) -> Engine:
         """Return the engine that compiles a change: hidden properties are unknown to it."""
-        return self._engine if self._open else self._seen(Action.READ, (parse_branch_name(branch),))
+        return (
+            self._engine
+            if self._open
+            else self._restricted_engine(Action.READ, (parse_branch_name(branch),))
+        )
 
     def sees_all(self, target: str) -> bool:
         """Whether the actor sees everything at a target."""
         if self._open:
             return True
         schema = self._engine.resolver.resolve(target).commit.schema
-        seen = self._seen(Action.READ, (self.branch_of(target),)).root.catalog(schema)
+        seen = self._restricted_engine(Action.READ, (self.branch_of(target),)).root.catalog(schema)
         return seen is self._engine.root.catalog(schema)
 
     def require_whole(self, action: Action, *targets: str) -> None:

@@ -23,8 +23,8 @@ __all__ = ["Changes"]
 class Changes:
     """The changes of a graph, commit by commit."""
 
-    def __init__(self, gate: Authorizer) -> None:
-        self._gate = gate
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
 
     def of_commit(
         self,
@@ -42,7 +42,7 @@ class Changes:
 
         commit_id = commit_id_of(commit_id)
         request = CommitChangesRequest(commit_id, limit, page_token, kinds, types, ops)
-        return commit_changes(self._gate.read(commit_id), request)
+        return commit_changes(self._authorizer.read(commit_id), request)
 
     def all_of_commit(self, commit_id: str | Commit) -> Iterator[EntityChange]:
         """Iterate over the changes of one commit, page after page."""
@@ -73,7 +73,7 @@ class Changes:
         from omnigraph.history.feed import poll
 
         request = PollRequest(branch, cursor, start, page_token, limit, commits, kinds, types, ops)
-        return poll(self._gate.read(branch), request)
+        return poll(self._authorizer.read(branch), request)
 
     def baseline(
         self,
@@ -88,4 +88,4 @@ class Changes:
         from omnigraph.history.baseline import take_baseline
 
         request = BaselineRequest(branch, kinds, types, ops)
-        return take_baseline(self._gate.export(branch), request)
+        return take_baseline(self._authorizer.export(branch), request)

@@ -44,22 +44,22 @@ class EmbeddedGraph(EmbeddedGraphAt):
         self, engine: Engine, *, actor: str | None = None, guard: ActorPolicy = OPEN
     ) -> None:
         super().__init__(engine, MAIN, actor=actor, guard=guard)
-        gate = self._gate
-        self.branches = Branches(engine, actor, gate)
-        self.tags = Tags(engine, actor, gate)
-        self.commits = Commits(gate)
-        self.changes = Changes(gate)
-        self.recoveries = Recoveries(engine, gate)
-        self.operations = Operations(engine, gate)
+        authorizer = self._authorizer
+        self.branches = Branches(engine, actor, authorizer)
+        self.tags = Tags(engine, actor, authorizer)
+        self.commits = Commits(authorizer)
+        self.changes = Changes(authorizer)
+        self.recoveries = Recoveries(engine, authorizer)
+        self.operations = Operations(engine, authorizer)
 
     def acting_as(self, actor: str) -> EmbeddedGraph:
         """Return the same open graph for another actor. Cheap enough for one per request."""
-        return EmbeddedGraph(self._engine, actor=actor, guard=self._gate.guard)
+        return EmbeddedGraph(self._engine, actor=actor, guard=self._authorizer.guard)
 
     @property
     def guard(self) -> ActorPolicy:
         """The policy guard, for callers that check authorisation earlier."""
-        return self._gate.guard
+        return self._authorizer.guard
 
     def __enter__(self) -> Self:
         return self
@@ -87,8 +87,10 @@ class EmbeddedGraph(EmbeddedGraphAt):
         ``datetime``, which is main at that time.
         """
         target = target_text(target)
-        self._gate.read(target).resolver.resolve(target)
-        return EmbeddedGraphAt(self._engine, target, actor=self._actor, guard=self._gate.guard)
+        self._authorizer.read(target).resolver.resolve(target)
+        return EmbeddedGraphAt(
+            self._engine, target, actor=self._actor, guard=self._authorizer.guard
+        )
 
     @property
     def budget(self) -> Budget:
@@ -122,8 +124,8 @@ class EmbeddedGraph(EmbeddedGraphAt):
         from omnigraph.api.writes import MutationRequest
         from omnigraph.mutation.mutate import run_mutation
 
-        gate = self._gate.acting_as(actor)
-        gate.change(branch)
+        authorizer = self._authorizer.acting_as(actor)
+        authorizer.change(branch)
         request = MutationRequest(
             text,
             params or {},
@@ -136,13 +138,13 @@ class EmbeddedGraph(EmbeddedGraphAt):
             dry_run,
             source_name,
         )
-        seen = gate.seen_to_change(branch)
+        seen = authorizer.engine_for_change(branch)
         with hidden_types_redacted(self._engine, seen, branch):
             return run_mutation(
                 self._engine,
                 request,
                 seen=seen,
-                allow=lambda types: gate.change(branch, types=types),
+                allow=lambda types: authorizer.change(branch, types=types),
             )
 
     def load(
@@ -174,8 +176,8 @@ class EmbeddedGraph(EmbeddedGraphAt):
         from omnigraph.api.writes import LoadRequest, parse_mode
         from omnigraph.loading import load
 
-        gate = self._gate.acting_as(actor)
-        gate.load(branch, from_, mode)
+        authorizer = self._authorizer.acting_as(actor)
+        authorizer.load(branch, from_, mode)
         request = LoadRequest(
             source,
             parse_mode(mode),
@@ -190,12 +192,12 @@ class EmbeddedGraph(EmbeddedGraphAt):
             dry_run,
             progress,
         )
-        seen = gate.seen_to_change(branch)
+        seen = authorizer.engine_for_change(branch)
         with hidden_types_redacted(self._engine, seen, branch):
             return load(
                 self._engine,
                 request,
-                lambda types: gate.change(branch, types=types),
+                lambda types: authorizer.change(branch, types=types),
                 seen=seen,
             )
 
@@ -222,7 +224,7 @@ class EmbeddedGraph(EmbeddedGraphAt):
         from omnigraph.api.schemas import DesiredSchema, SchemaRequest
         from omnigraph.evolution.apply import apply_schema
 
-        self._gate.acting_as(actor).apply_schema(branch)
+        self._authorizer.acting_as(actor).apply_schema(branch)
         wanted = DesiredSchema(schema, source_name, allow_data_loss, backfill or {})
         request = SchemaRequest(
             wanted, branch, actor or self._actor, message, if_commit, dry_run=dry_run
@@ -243,7 +245,9 @@ class EmbeddedGraph(EmbeddedGraphAt):
         from omnigraph.history.diff import diff
 
         before, after = target_text(before), target_text(after)
-        return diff(self._gate.read(before, after), DiffRequest(before, after, kinds, types, ops))
+        return diff(
+            self._authorizer.read(before, after), DiffRequest(before, after, kinds, types, ops)
+        )
 
     def blame(
         self,
@@ -258,7 +262,7 @@ class EmbeddedGraph(EmbeddedGraphAt):
         from omnigraph.history.blame import blame
 
         target = target_text(target)
-        return blame(self._gate.read(target), BlameRequest(type, id, target, limit))
+        return blame(self._authorizer.read(target), BlameRequest(type, id, target, limit))
 
     def merge(
         self,
@@ -283,8 +287,8 @@ class EmbeddedGraph(EmbeddedGraphAt):
         from omnigraph.merging.merge import merge_branches
         from omnigraph.merging.resolutions import parse_choices
 
-        gate = self._gate.acting_as(actor)
-        gate.merge(source, into, preview=preview, delete_branch=delete_branch)
+        authorizer = self._authorizer.acting_as(actor)
+        authorizer.merge(source, into, preview=preview, delete_branch=delete_branch)
         request = MergeRequest(
             source,
             into,
@@ -348,7 +352,7 @@ class EmbeddedGraph(EmbeddedGraphAt):
         from omnigraph.merging.resolutions import parse_choices
 
         commit_id = commit_id_of(commit_id)
-        self._gate.acting_as(actor).change_from(commit_id, branch)
+        self._authorizer.acting_as(actor).change_from(commit_id, branch)
         choices = parse_choices(*decisions)
         return PickRequest(commit_id, branch, choices, actor=actor or self._actor, **how)
 
@@ -367,12 +371,12 @@ class EmbeddedGraph(EmbeddedGraphAt):
         """
         from omnigraph.maintenance.indexes import ensure_indices
 
-        self._gate.acting_as(actor).administer()
+        self._authorizer.acting_as(actor).administer()
         return ensure_indices(self._engine, branch, types=types, force=force, actor=actor)
 
     def refresh(self) -> Sequence[AuditRow]:
         """Recover unfinished writes of other processes, and list them."""
-        self._gate.administer()
+        self._authorizer.administer()
         self._engine.root.require_writable()
         return self._engine.recovery.sweep()
 
@@ -380,7 +384,7 @@ class EmbeddedGraph(EmbeddedGraphAt):
         """Return the identity, size, heads and problems of the graph."""
         from omnigraph.session.status import describe_status
 
-        return describe_status(self._gate.read_names())
+        return describe_status(self._authorizer.read_names())
 
     def close(self) -> None:
         """Save caches that are cheaper to keep than to rebuild. Idempotent."""

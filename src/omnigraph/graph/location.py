@@ -9,10 +9,10 @@ from pathlib import Path
 from omnigraph.errors import InvalidInput
 from omnigraph.versioning import layout
 
-__all__ = ["parse_place", "require_outside_graphs"]
+__all__ = ["parse_location", "require_outside_graphs"]
 
 
-def parse_place(uri: object, storage_options: object = None) -> str:
+def parse_location(uri: object, storage_options: object = None) -> str:
     """Return a path or URI as text; rejects None, which would become a directory's name."""
     place = os.fspath(uri) if isinstance(uri, os.PathLike) else uri
     if not isinstance(place, str):

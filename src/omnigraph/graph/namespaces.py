@@ -26,17 +26,17 @@ __all__ = ["Branches", "Commits", "Operations", "Recoveries", "Tags"]
 class Branches:
     """The branches of a graph."""
 
-    def __init__(self, engine: Engine, actor: str | None, gate: Authorizer) -> None:
+    def __init__(self, engine: Engine, actor: str | None, authorizer: Authorizer) -> None:
         self._engine = engine
         self._actor = actor
-        self._gate = gate
+        self._authorizer = authorizer
 
     def create(self, name: str, *, source: Target = MAIN) -> BranchRef:
         """Create a branch from ``source``: a branch, a commit, a tag or a point in time."""
         from omnigraph.versioning.branches import create_branch
 
         source = target_text(source)
-        self._gate.create_branch(source, name)
+        self._authorizer.create_branch(source, name)
         self._engine.recovery.sweep()
         manifest = self._engine.resolver.resolve(source)
         return create_branch(self._engine.root, self._engine.heads, name, manifest)
@@ -45,14 +45,14 @@ class Branches:
         """List the open branches with their heads; ``damaged`` holds the unreadable ones."""
         from omnigraph.versioning.branches import list_branches
 
-        engine = self._gate.read_names()
+        engine = self._authorizer.read_names()
         return list_branches(engine.root, engine.heads)
 
     def delete(self, name: str, *, actor: str | None = None, force: bool = False) -> None:
         """Delete a branch; ``force`` allows it while branches forked from it are open."""
         from omnigraph.versioning.branches import delete_branch
 
-        self._gate.acting_as(actor).delete_branch(name)
+        self._authorizer.acting_as(actor).delete_branch(name)
         self._engine.recovery.sweep()
         delete_branch(
             self._engine.root,
@@ -76,7 +76,7 @@ class Branches:
         from omnigraph.merging.reset import reset_branch
 
         to = target_text(to)
-        self._gate.acting_as(actor).change_from(to, name)
+        self._authorizer.acting_as(actor).change_from(to, name)
         request = ResetRequest(name, to, actor or self._actor, message, if_commit)
         return reset_branch(self._engine, request)
 
@@ -84,37 +84,37 @@ class Branches:
 class Tags:
     """Permanent names of commits."""
 
-    def __init__(self, engine: Engine, actor: str | None, gate: Authorizer) -> None:
+    def __init__(self, engine: Engine, actor: str | None, authorizer: Authorizer) -> None:
         self._engine = engine
         self._actor = actor
-        self._gate = gate
+        self._authorizer = authorizer
 
     def create(self, name: str, *, at: Target = MAIN, actor: str | None = None) -> TagRef:
         """Give the commit of a target a permanent name."""
         from omnigraph.versioning.tags import create_tag
 
         at = target_text(at)
-        self._gate.acting_as(actor).create_tag(at, name)
+        self._authorizer.acting_as(actor).create_tag(at, name)
         manifest = self._engine.resolver.resolve(at)
         return create_tag(self._engine.root, name, manifest, actor=actor or self._actor)
 
     def list(self) -> RefList[TagRef]:
         """List the tags with their commits, by name; ``damaged`` holds the unreadable ones."""
-        return self._gate.read_names().root.refs.tags()
+        return self._authorizer.read_names().root.refs.tags()
 
     def delete(self, name: str) -> None:
         """Delete a tag; its commit remains."""
         from omnigraph.versioning.tags import delete_tag
 
-        self._gate.delete_tag(name)
+        self._authorizer.delete_tag(name)
         delete_tag(self._engine.root, name)
 
 
 class Commits:
     """The history of a graph."""
 
-    def __init__(self, gate: Authorizer) -> None:
-        self._gate = gate
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
 
     def list(self, wanted: CommitFilter | None = None) -> CommitPage:
         """List commits, newest first."""
@@ -122,58 +122,58 @@ class Commits:
         from omnigraph.history.commits import list_commits
 
         wanted = wanted or CommitFilter()
-        return list_commits(self._gate.read(target_text(wanted.target)), wanted)
+        return list_commits(self._authorizer.read(target_text(wanted.target)), wanted)
 
     def graph(self, *, limit: int = 100) -> CommitGraph:
         """Return the last commits of all branches with their parents; a notebook draws them."""
         from omnigraph.history.commits import commit_graph
 
-        return commit_graph(self._gate.read_names(), limit)
+        return commit_graph(self._authorizer.read_names(), limit)
 
     def show(self, commit_id: str | Commit) -> Commit:
         """Return one commit: parents, actor, time, message."""
         wanted = commit_id_of(commit_id)
-        return self._gate.read(wanted).lineage.get(wanted)
+        return self._authorizer.read(wanted).lineage.get(wanted)
 
     def is_ancestor(self, older: str | Commit, newer: str | Commit) -> bool:
         """Whether a commit is reachable from another one; every commit is reachable from itself."""
         ids = commit_id_of(older), commit_id_of(newer)
-        return self._gate.read(*ids).lineage.is_ancestor(*ids)
+        return self._authorizer.read(*ids).lineage.is_ancestor(*ids)
 
     def merge_base(self, left: str | Commit, right: str | Commit) -> Commit | None:
         """Return the newest common ancestor of two commits, the base of a merge."""
         ids = commit_id_of(left), commit_id_of(right)
-        return self._gate.read(*ids).lineage.merge_base(*ids)
+        return self._authorizer.read(*ids).lineage.merge_base(*ids)
 
 
 class Recoveries:
     """The audit of recovery, and unfinished writes."""
 
-    def __init__(self, engine: Engine, gate: Authorizer) -> None:
+    def __init__(self, engine: Engine, authorizer: Authorizer) -> None:
         self._engine = engine
-        self._gate = gate
+        self._authorizer = authorizer
 
     def list(self) -> Sequence[AuditRow]:
         """List the recovered operations, oldest first."""
-        self._gate.administer()
+        self._authorizer.administer()
         return self._engine.recovery.audit.rows()
 
     def pending(self) -> Sequence[PendingIntent]:
         """List unfinished writes: running ones, and those that recovery leaves to the operator."""
-        self._gate.administer()
+        self._authorizer.administer()
         return self._engine.recovery.pending()
 
 
 class Operations:
     """The running queries, exports and writes of this open graph."""
 
-    def __init__(self, engine: Engine, gate: Authorizer) -> None:
+    def __init__(self, engine: Engine, authorizer: Authorizer) -> None:
         self._engine = engine
-        self._gate = gate
+        self._authorizer = authorizer
 
     def list(self) -> Sequence[RunningOperation]:
         """List the running operations, oldest first."""
-        self._gate.administer()
+        self._authorizer.administer()
         return self._engine.running.list()
 
     def cancel(self, operation_id: str) -> RunningOperation:
@@ -182,5 +182,5 @@ class Operations:
         A query fails with ``query.cancelled``. A write fails with ``operation.cancelled`` and has
         no effect; a commit that is being published is completed.
         """
-        self._gate.administer()
+        self._authorizer.administer()
         return self._engine.running.cancel(operation_id)

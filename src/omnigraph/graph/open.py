@@ -15,7 +15,7 @@ from omnigraph.api.names import MAIN
 from omnigraph.errors import InvalidInput
 from omnigraph.graph.authorize import Authorizer
 from omnigraph.graph.facade import EmbeddedGraph
-from omnigraph.graph.location import parse_place, require_outside_graphs
+from omnigraph.graph.location import parse_location, require_outside_graphs
 from omnigraph.policy.actions import Action
 from omnigraph.policy.guard import OPEN, ActorPolicy, Policy
 from omnigraph.runtime.clock import SYSTEM_CLOCK
@@ -79,7 +79,7 @@ def init_graph(
             remedy='choose "power" or "process"',
         )
     arm_from_environment()
-    place = parse_place(uri, storage_options)
+    place = parse_location(uri, storage_options)
     catalog = _read_schema(schema)
     stamp = Stamp(new_ulid(), FORMAT, SYSTEM_CLOCK.now_micros(), Settings(durability=durability))
     root = _root(place, stamp, storage_options, limits)
@@ -110,7 +110,7 @@ def open_graph(
     have acknowledged.
     """
     arm_from_environment()
-    place = parse_place(uri, storage_options)
+    place = parse_location(uri, storage_options)
     stamp = read_stamp(open_objects(place, storage_options))
     if not read_only:
         durable = stamp.settings.durability == "power"
@@ -146,7 +146,7 @@ def clone_graph(
 
     arm_from_environment()
     options = storage_options if target_storage_options is None else target_storage_options
-    there, here = parse_place(source, storage_options), parse_place(target, options)
+    there, here = parse_location(source, storage_options), parse_location(target, options)
     files = open_objects(there, storage_options)
     # Later runs treat copied files as complete, so they are synced at every durability level.
     copied = open_objects(here, options, durable=True)

@@ -26,7 +26,7 @@ from omnigraph.loading.json_schemas import JsonSchemas
 from omnigraph.loading.record_parser import type_records
 from omnigraph.loading.tables import check_columns, type_rows
 from omnigraph.runtime.cancellation import check_cancelled
-from omnigraph.session.idempotency import spelled
+from omnigraph.session.idempotency import encode_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -274,7 +274,7 @@ class _Collector:
 
     def _note(self, record: Any) -> None:
         if self.digest is not None:
-            self.digest.update(spelled(record))
+            self.digest.update(encode_value(record))
 
     def _report_progress(self, of_this_file: int) -> None:
         check_cancelled()

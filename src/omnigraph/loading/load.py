@@ -145,7 +145,7 @@ def commit_load(
         digest,
         base.snapshot.commit_id if digest is not None else None,
     )
-    attempt = engine.attempts.run_long if long else engine.attempts.run
+    attempt = engine.transactions.run_long if long else engine.transactions.run
     try:
         if base.missing:
             return _load_onto_new_branch(engine, order, writer, base, attempt)

@@ -86,7 +86,7 @@ def ensure_indices(
     chosen = None if types is None else frozenset(types)
     writer = _IndexWriter(engine, chosen, kinds, force=force)
     with engine.running.during("ensure_indices", branch, actor or MAINTENANCE):
-        manifest = engine.attempts.run(WriteRequest(branch, actor or MAINTENANCE), writer)
+        manifest = engine.transactions.run(WriteRequest(branch, actor or MAINTENANCE), writer)
     return EnsureResult(branch, manifest.commit if manifest else None, tuple(writer.outcomes))
 
 

@@ -57,7 +57,7 @@ def _run(engine: Engine, request: PickRequest, kind: WriterKind) -> PickResult:
         return writer.preview()
     message = request.message or f"{_VERBS[kind]} {commit.id}"
     with engine.running.during(kind.value, request.branch, request.actor, name=commit.id):
-        manifest = engine.attempts.run(
+        manifest = engine.transactions.run(
             WriteRequest(request.branch, request.actor, message, request.if_commit), writer
         )
     return writer.result(manifest)

@@ -39,7 +39,7 @@ def merge_branches(engine: Engine, request: MergeRequest) -> MergeResult:
     if request.preview:
         return writer.preview()
     with engine.running.during("merge", request.target, request.actor, name=request.source):
-        manifest = engine.attempts.run(
+        manifest = engine.transactions.run(
             WriteRequest(request.target, request.actor, request.message, request.if_commit), writer
         )
     result = writer.result(manifest)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.api.conflicts import (
-    DISAGREEMENTS,
+    ENTITY_CONFLICTS,
     Choices,
     ConflictKind,
     EntityConflict,
@@ -187,11 +187,11 @@ class MergePlan:
         """Apply choices; return whether any had an effect.
 
         Disagreements about entities come first: resolving them may remove a violation."""
-        first = [self._apply(each, choices) for each in found if each.kind in DISAGREEMENTS]
+        first = [self._apply(each, choices) for each in found if each.kind in ENTITY_CONFLICTS]
         if True in first:
             return True
         return True in [
-            self._apply(each, choices) for each in found if each.kind not in DISAGREEMENTS
+            self._apply(each, choices) for each in found if each.kind not in ENTITY_CONFLICTS
         ]
 
     def _apply(self, conflict: EntityConflict, choices: Choices) -> bool:

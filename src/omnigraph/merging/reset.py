@@ -24,7 +24,7 @@ def reset_branch(engine: Engine, request: ResetRequest) -> ResetResult:
     wanted = engine.resolver.resolve(request.to)
     message = request.message or f"Reset to {wanted.commit.id}"
     with engine.running.during("reset", request.branch, request.actor, name=request.to):
-        manifest = engine.attempts.run(
+        manifest = engine.transactions.run(
             WriteRequest(request.branch, request.actor, message, request.if_commit),
             _ResetWriter(engine, wanted),
         )

@@ -65,12 +65,12 @@ def _commit(engine: Engine, request: MutationRequest, writer: _MutationWriter) -
         request.idempotency_key,
     )
     if request.idempotency_key is None:
-        manifest = engine.attempts.run(order, writer)
+        manifest = engine.transactions.run(order, writer)
         return writer.result(manifest.commit if manifest else None)
     commit = run_once(
         engine,
         replace(order, request_digest=_digest(request)),
-        lambda order: engine.attempts.run(order, writer),
+        lambda order: engine.transactions.run(order, writer),
     )
     return writer.result(commit)
 

@@ -90,11 +90,9 @@ def load(
     ``source`` is anything that ``graph.load`` accepts, Spark data frames by type (``{"Person":
     people, "Knows": edges}``), or a mapping (``read_mapping``); paths may be patterns and
     directories. ``engine`` is ``local``, ``spark`` or ``auto``: Spark for data frames, mappings,
-    large files, and whenever ``spark`` is a session or the options to start one. ``watch`` receives
-    every stage of a Spark job, ``progress`` the progress in this process.
-
-    ``on_error`` is ``fail`` or, on Spark, ``quarantine``: good records are loaded, bad ones go to
-    the directory ``report`` beside ``violations.parquet``, which ``fail`` writes as well.
+    large files, and if ``spark`` is given. ``watch`` receives the stages of a Spark job,
+    ``progress`` the progress in this process. ``on_error`` is ``fail`` or, on Spark,
+    ``quarantine``: valid records are loaded, invalid ones go to the directory ``report``.
     """
     errors = _error_handling(on_error, report)
     wanted = _is_named(spark, engine) or report is not None
@@ -115,8 +113,8 @@ def load(
             progress=progress,
         )
     embedded = _require_embedded(graph)
-    gate = embedded.gate.acting_as(actor)
-    gate.load(branch, from_, mode, whole=True)
+    authorizer = embedded.authorizer.acting_as(actor)
+    authorizer.load(branch, from_, mode, whole=True)
     request = LoadRequest(
         source,
         parse_mode(mode),
@@ -131,7 +129,9 @@ def load(
         dry_run,
     )
     options = SparkLoadOptions(
-        watch=watch, error_handling=errors, allow=lambda types: gate.change(branch, types=types)
+        watch=watch,
+        error_handling=errors,
+        allow=lambda types: authorizer.change(branch, types=types),
     )
     return load_on_spark(lambda: _session(spark), embedded.engine, request, options)
 
@@ -156,7 +156,7 @@ def export(
     if choose_for_export(engine, out, rows, named=_is_named(spark, engine)) is EngineName.LOCAL:
         return graph.export(out, format=format, types=types)
     embedded = _require_embedded(graph)
-    seen = embedded.gate.export(embedded.target)
+    seen = embedded.authorizer.export(embedded.target)
     request = ExportRequest(out, embedded.target, types, format)
     with embedded.engine.running.during("export", embedded.target, embedded.actor):
         return export_on_spark(lambda: _session(spark), seen, request, watch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from omnigraph.api.queries import Explained, format_count
+from omnigraph.api.queries import ExplainedOperator, format_count
 from omnigraph.catalog.model import PropertyId
 from omnigraph.ir.expressions import Score, TextMatch
 from omnigraph.ir.printer import Speller
@@ -34,7 +34,7 @@ _BY_DISTANCE = "by distance: each destination once per source, at its shortest d
 
 def explain(
     plan: Plan, facts: PlannerStatistics, choice: AccessChoice, memory: Memory
-) -> Explained:
+) -> ExplainedOperator:
     """The plan as it would run now."""
     slots = [each for each in nodes(plan.ir) if isinstance(each, EntitySlot)]
     explainer = _Explainer(plan, facts, choice, memory, Speller(slots, facts.catalog))
@@ -42,8 +42,8 @@ def explain(
 
 
 def with_measures(
-    explained: Explained, node: Node, measured: Callable[[Node], Mapping[str, float] | None]
-) -> Explained:
+    explained: ExplainedOperator, node: Node, measured: Callable[[Node], Mapping[str, float] | None]
+) -> ExplainedOperator:
     """An explained plan with the measurements of each operator."""
     below = zip(explained.inputs, inputs(node), strict=True)
     return replace(
@@ -68,10 +68,10 @@ class _Explainer:
         self._memory = memory
         self._spell = spell
 
-    def explain(self, node: Node) -> Explained:
+    def explain(self, node: Node) -> ExplainedOperator:
         title, notes = self._describe(node)
         below = tuple(self.explain(each) for each in inputs(node))
-        return Explained(type(node).__name__, title, node.rows, notes, inputs=below)
+        return ExplainedOperator(type(node).__name__, title, node.rows, notes, inputs=below)
 
     def _describe(self, node: Node) -> tuple[str, dict[str, Any]]:
         match node:

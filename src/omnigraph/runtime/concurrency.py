@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["alongside"]
+__all__ = ["concurrently"]
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ os.register_at_fork(after_in_child=_idle.clear)
 
 
 @contextmanager
-def alongside(action: Callable[[], T], *, apart: bool = True) -> Iterator[Callable[[], T]]:
+def concurrently(action: Callable[[], T], *, apart: bool = True) -> Iterator[Callable[[], T]]:
     """Run an action concurrently with the context.
 
     The yielded function waits for the action, and returns its result or raises its error; the
@@ -57,7 +57,7 @@ def alongside(action: Callable[[], T], *, apart: bool = True) -> Iterator[Callab
             return results[0]
 
     running.acquire()
-    _hand_over(run)
+    _submit(run)
     try:
         yield wait
     finally:
@@ -65,14 +65,14 @@ def alongside(action: Callable[[], T], *, apart: bool = True) -> Iterator[Callab
             pass
 
 
-def _hand_over(run: Callable[[], None]) -> None:
+def _submit(run: Callable[[], None]) -> None:
     """Run the action in an idle thread, or in a new one."""
     try:
         inbox = _idle.pop()
     except IndexError:
         inbox = SimpleQueue()
         worker = threading.Thread(
-            target=_work, args=(inbox,), name="omnigraph-alongside", daemon=True
+            target=_work, args=(inbox,), name="omnigraph-concurrent", daemon=True
         )
         try:
             worker.start()

@@ -11,14 +11,14 @@ from omnigraph.runtime.ids import new_ulid
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["is_stream", "open_whole"]
+__all__ = ["is_stream", "open_atomically"]
 
 # The part of the name that a temporary file keeps; file systems allow 255 bytes.
 _NAME_KEPT = 50
 
 
 @contextmanager
-def open_whole(path: str | Path) -> Iterator[BinaryIO]:
+def open_atomically(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file to write, which appears under its name when it is complete.
 
     A symbolic link is kept, and its target is replaced. A pipe or device is written to directly.

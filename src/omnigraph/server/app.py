@@ -114,7 +114,7 @@ class Server:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await self._answer(scope, receive, send)
+            await self._handle(scope, receive, send)
         elif scope["type"] == "lifespan":
             await self._live(receive, send)
         else:
@@ -166,17 +166,17 @@ class Server:
 
     # --- one request ---------------------------------------------------------------------------
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = SYSTEM_CLOCK.monotonic()
         exchange = Exchange(self.service, scope, receive)
-        exchange.request_id = _given_id(exchange) or f"{self._mark}-{next(self._numbers):x}"
+        exchange.request_id = _request_id_of(exchange) or f"{self._mark}-{next(self._numbers):x}"
         status = 499
         self.service.metrics.begin()
         try:
             try:
                 response = await self._respond(exchange)
             except Exception as error:  # noqa: BLE001 - the last place that can tell anybody
-                response = self._told(error, exchange)
+                response = self._problem_response(error, exchange)
             status = response.status_code
             response.raw_headers.append((b"x-request-id", exchange.request_id.encode()))
             if exchange.actor is not None:
@@ -187,9 +187,9 @@ class Server:
             if exchange.body_read or not exchange.has_body:
                 await response(scope, receive, send)
             else:
-                await _answer_early(response, receive, send)
+                await _respond_early(response, receive, send)
         finally:
-            self._note(exchange, status, SYSTEM_CLOCK.monotonic() - started)
+            self._record_request(exchange, status, SYSTEM_CLOCK.monotonic() - started)
 
     async def _respond(self, exchange: Exchange) -> Response:
         scope = exchange.scope
@@ -208,7 +208,7 @@ class Server:
         if found.is_of_graph:
             self._find_graph(exchange)
         exchange.note_deadline()
-        _require_sense(exchange, found)
+        _require_supported_headers(exchange, found)
         exchange.query = decode_query(found, scope["query_string"])
         if found.body is not None:
             exchange.body = await decode_body(found, exchange)
@@ -257,7 +257,7 @@ class Server:
 
     # --- completion ----------------------------------------------------------------------------
 
-    def _told(self, error: Exception, exchange: Exchange) -> Response:
+    def _problem_response(self, error: Exception, exchange: Exchange) -> Response:
         problem = problem_of(error)
         # A passed deadline is the caller's, and the request line of the log has it.
         if problem.status >= 500 and not isinstance(error, HttpProblem | LimitExceeded):
@@ -269,7 +269,7 @@ class Server:
         body = msgspec.json.encode(problem.body(exchange.request_id), enc_hook=str)
         return JsonResponse(body, problem.status, problem.headers)
 
-    def _note(self, exchange: Exchange, status: int, seconds: float) -> None:
+    def _record_request(self, exchange: Exchange, status: int, seconds: float) -> None:
         name = exchange.operation_id
         self.service.metrics.end(name, status, seconds)
         if not _log.isEnabledFor(logging.INFO):
@@ -295,7 +295,7 @@ def _escaped(actor: str) -> bytes:
     return quote(actor, safe=" @").encode("ascii")
 
 
-def _given_id(exchange: Exchange) -> str | None:
+def _request_id_of(exchange: Exchange) -> str | None:
     """Return the request id of the caller, if it is safe in a log and a header."""
     given = exchange.headers.get(b"x-request-id", ())
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
@@ -315,7 +315,7 @@ def _require_host(exchange: Exchange) -> None:
         raise HttpProblem(400, "request.host_missing", "the request has no Host header")
 
 
-def _require_sense(exchange: Exchange, found: ApiOperation) -> None:
+def _require_supported_headers(exchange: Exchange, found: ApiOperation) -> None:
     """Refuse a precondition that the operation does not support, instead of ignoring it."""
     for header, reason in ((IF_COMMIT, "if_commit"), (IDEMPOTENCY_KEY, "idempotency")):
         given = exchange.header(header.name)
@@ -337,7 +337,7 @@ async def _require_no_body(exchange: Exchange) -> None:
         raise HttpProblem(400, "request.unexpected_body", "this operation does not accept a body")
 
 
-async def _answer_early(response: Response, receive: Receive, send: Send) -> None:
+async def _respond_early(response: Response, receive: Receive, send: Send) -> None:
     """Respond before the body has arrived.
 
     An immediate close would reset the connection and discard the response, so the client gets a

@@ -26,7 +26,7 @@ __all__ = ["BoundedProtocol", "bounded_protocol"]
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 2**20
 # The parser cannot be stopped within a slice, so a slice holds few requests.
-_PIECE_BYTES = 4 * 2**10
+_SLICE_BYTES = 4 * 2**10
 _STATUS_LINES = {400: "400 Bad Request", 431: "431 Request Header Fields Too Large"}
 
 
@@ -87,7 +87,7 @@ class BoundedProtocol(HttpToolsProtocol):
         limit = self.limits.header_bytes_max
         rest = memoryview(self._backlog + data if self._backlog else data)
         while rest and not self._is_done() and not self._is_full():
-            size = min(limit - self._overhead, _PIECE_BYTES)
+            size = min(limit - self._overhead, _SLICE_BYTES)
             piece, rest = rest[:size], rest[size:]
             self._overhead += len(piece)
             super().data_received(bytes(piece))
@@ -287,12 +287,12 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         if self._backlog and not self._is_full():
             # Not from within the response: the parser may begin the next one.
-            self.loop.call_soon(self._go_on)
+            self.loop.call_soon(self._resume_parsing)
         # A pipelined request has its headers already.
         if self.cycle.response_complete:
             self._wait()
 
-    def _go_on(self) -> None:
+    def _resume_parsing(self) -> None:
         """Parse the backlog."""
         if self._backlog and not self._is_done():
             self.data_received(b"")

@@ -39,7 +39,7 @@ async def decode_body(operation: ApiOperation, exchange: Exchange) -> Any:
     try:
         return _decode(operation.body, data)
     except msgspec.ValidationError as error:
-        raise _misfit("body", error) from None
+        raise _invalid("body", error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = "the nesting is too deep" if isinstance(error, RecursionError) else str(error)
         raise HttpProblem(
@@ -88,7 +88,7 @@ def decode_query(operation: ApiOperation, raw: bytes) -> Any:
     try:
         return msgspec.convert(said, operation.query, strict=False)
     except msgspec.ValidationError as error:
-        raise _misfit("query string", error) from None
+        raise _invalid("query string", error) from None
 
 
 def _parameters(raw: bytes) -> dict[str, list[str]]:
@@ -127,7 +127,7 @@ def _lists(kind: type[msgspec.Struct]) -> frozenset[str]:
     )
 
 
-def _misfit(where: str, error: msgspec.ValidationError) -> HttpProblem:
+def _invalid(where: str, error: msgspec.ValidationError) -> HttpProblem:
     return HttpProblem(
         400,
         "request.invalid",

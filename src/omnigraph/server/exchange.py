@@ -219,21 +219,21 @@ class Exchange:
         if asked is not None:
             budget = replace(
                 budget,
-                rows=_least(budget.rows, asked.rows),
-                seconds=_least(budget.seconds, asked.seconds),
-                memory_bytes=_least(budget.memory_bytes, asked.memory_bytes),
+                rows=_tighter(budget.rows, asked.rows),
+                seconds=_tighter(budget.seconds, asked.seconds),
+                memory_bytes=_tighter(budget.memory_bytes, asked.memory_bytes),
             )
         if self.deadline is None:
             return budget
         left = max(self.deadline - SYSTEM_CLOCK.monotonic(), 0.001)
-        return replace(budget, seconds=_least(budget.seconds, left))
+        return replace(budget, seconds=_tighter(budget.seconds, left))
 
     async def read(
         self, work: Callable[[EmbeddedGraph], Any], *, media_type: str = JsonResponse.media_type
     ) -> Response:
         """Respond with the result of a read, which is cancelled when the client disconnects."""
         future = self.service.pools.reads.start(lambda: self._checked(work))
-        watch = _Watch(self)
+        watch = _DisconnectWatch(self)
         try:
             return JsonResponse(await asyncio.shield(future), media_type=media_type)
         except asyncio.CancelledError:
@@ -296,14 +296,14 @@ class Exchange:
         return found if isinstance(found, bytes) else msgspec.json.encode(found)
 
 
-def _least(limit: N | None, other: N | None) -> N | None:
+def _tighter(limit: N | None, other: N | None) -> N | None:
     """Return the tighter of two limits; None is no limit."""
     if limit is None or other is None:
         return other if limit is None else limit
     return min(limit, other)
 
 
-class _Watch:
+class _DisconnectWatch:
     """Watches, once a read has run for a while, whether the client is still connected."""
 
     __slots__ = ("_exchange", "_looking", "_timer")

@@ -17,7 +17,7 @@ from omnigraph.runtime.clock import format_micros
 
 __all__ = ["JsonLines", "start_logs"]
 
-_TOLD = (
+_FIELDS = (
     "request_id",
     "actor",
     "graph",
@@ -45,7 +45,7 @@ class JsonLines(logging.Formatter):
             "event": record.getMessage(),
         }
         said = record.__dict__
-        for name in _TOLD:
+        for name in _FIELDS:
             value = said.get(name)
             if value is not None:
                 line[name] = value

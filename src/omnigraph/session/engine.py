@@ -45,7 +45,7 @@ class Engine:
         self.recovery = Recovery(root, self.heads, self.lineage)
         # The visibility of the actor; writers validate against the whole graph.
         self._whole = root
-        self._attempts: WriteTransactions | None = None
+        self._transactions: WriteTransactions | None = None
         self.compiled = CompileCache()
         self.prepared = PreparedQueries(self.compiled)
         self.running = RunningOperations()
@@ -60,18 +60,20 @@ class Engine:
         self._seen: LruCache[Hashable, Engine] = LruCache(128)
 
     @property
-    def attempts(self) -> WriteTransactions:
+    def transactions(self) -> WriteTransactions:
         """Runs write transactions.
 
         Imported and created for the first write, so that readers do not wait.
         """
-        if self._attempts is None:
+        if self._transactions is None:
             from omnigraph.writer.attempt import WriteTransactions  # noqa: PLC0415
 
             # Two threads may both create one; their shared state is keyed by location, not by
             # object.
-            self._attempts = WriteTransactions(self._whole, self.heads, self.lineage, self.recovery)
-        return self._attempts
+            self._transactions = WriteTransactions(
+                self._whole, self.heads, self.lineage, self.recovery
+            )
+        return self._transactions
 
     def seen_through(self, who: Hashable, reduce: Callable[[Catalog], Catalog]) -> Engine:
         """Return an engine with a restricted view; ``who`` is the cache key of the view."""

@@ -18,7 +18,7 @@ from omnigraph.session.query import budget_of, call_of, prepare, read_target, tr
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from omnigraph.api.queries import Explained
+    from omnigraph.api.queries import ExplainedOperator
     from omnigraph.executor.execute import Executable
     from omnigraph.planner.access import AccessChoice
     from omnigraph.planner.plan import Node
@@ -41,7 +41,7 @@ def explain_query(engine: Engine, request: QueryRequest) -> Explanation:
 
 def _explained(
     engine: Engine, snapshot: Snapshot, request: QueryRequest
-) -> tuple[PreparedQuery, Executable, AccessChoice, Explained]:
+) -> tuple[PreparedQuery, Executable, AccessChoice, ExplainedOperator]:
     """Return a query with its plan, its access paths and their description."""
     prepared = prepare(engine, snapshot, request)
     planned = prepared.planned(snapshot)

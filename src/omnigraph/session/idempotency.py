@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from omnigraph.versioning.manifest import Manifest
     from omnigraph.writer.plan import WriteRequest
 
-__all__ = ["RACED", "digest_of", "find_earlier", "run_once", "spelled"]
+__all__ = ["RACED", "digest_of", "encode_value", "find_earlier", "run_once"]
 
 # The code that publish reports when another request has used the key meanwhile.
 RACED = "idempotency.raced"
@@ -31,10 +31,10 @@ _MEMORY_MICROS = 7 * 86_400 * 1_000_000
 
 def digest_of(*parts: Any) -> str:
     """Return a digest of the content of a request."""
-    return hashlib.sha256(spelled(parts)).hexdigest()
+    return hashlib.sha256(encode_value(parts)).hexdigest()
 
 
-def spelled(value: Any) -> bytes:
+def encode_value(value: Any) -> bytes:
     """Encode a value as bytes; equal values have equal encodings.
 
     Values without a JSON form (nested too deeply, names that are not strings) are refused later, so

@@ -137,7 +137,7 @@ def outcome_of(load: Callable[[], Any]) -> LoadOutcome:
                 item.get("record"),
                 item.get("line"),
                 item.get("file"),
-                _told(item),
+                _reported(item),
             )
             for item in details.get("violations", [])
         )
@@ -158,7 +158,7 @@ def _masked(key: str | None) -> str | None:
     return None if key is None else _MINTED.sub("minted", key)
 
 
-def _told(item: dict[str, Any]) -> str:
+def _reported(item: dict[str, Any]) -> str:
     # Spark reads lines, so its parser reports other details of malformed JSON.
     return "" if item["rule"] == "json" else _MINTED.sub("minted", item["message"])
 

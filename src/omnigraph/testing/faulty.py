@@ -62,7 +62,7 @@ class FaultyObjects:
         self._faults.append(fault)
         self._seen.append(0)
 
-    def heal(self) -> None:
+    def clear(self) -> None:
         """Remove all faults."""
         self._faults.clear()
         self._seen.clear()

@@ -86,7 +86,7 @@ def write(
     branch: str = MAIN,
 ) -> Commit | None:
     """Write entities; returns the commit, or None if nothing changed."""
-    manifest = engine.attempts.run(WriteRequest(branch), Write(upserts or {}, deletes or {}))
+    manifest = engine.transactions.run(WriteRequest(branch), Write(upserts or {}, deletes or {}))
     return manifest.commit if manifest else None
 
 

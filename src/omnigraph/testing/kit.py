@@ -232,7 +232,7 @@ class Remove:
 
 def add(engine: Engine, ids: Iterable[str], *, branch: str = MAIN, to: str = "Person") -> CommitId:
     """Add entities of one type; returns the id of the commit."""
-    manifest = engine.attempts.run(WriteRequest(branch), Add({to: ids}))
+    manifest = engine.transactions.run(WriteRequest(branch), Add({to: ids}))
     if manifest is None:
         raise ValueError("nothing to add")
     return manifest.commit.id
@@ -240,7 +240,7 @@ def add(engine: Engine, ids: Iterable[str], *, branch: str = MAIN, to: str = "Pe
 
 def remove(engine: Engine, ids: Iterable[str], *, branch: str = MAIN) -> CommitId | None:
     """Remove people; returns None if none of them exists."""
-    manifest = engine.attempts.run(WriteRequest(branch), Remove("Person", ids))
+    manifest = engine.transactions.run(WriteRequest(branch), Remove("Person", ids))
     return manifest.commit.id if manifest else None
 
 

@@ -169,8 +169,8 @@ class _Stage:
         return StepOutcome(item, ending, value, code, SYSTEM_CLOCK.monotonic() - started)
 
     def write(self, request: WriteRequest, writer: Writer, *, long: bool = False) -> str | None:
-        attempts = self.engine.attempts
-        manifest = (attempts.run_long if long else attempts.run)(request, writer)
+        transactions = self.engine.transactions
+        manifest = (transactions.run_long if long else transactions.run)(request, writer)
         return manifest.commit.id if manifest else None
 
 
@@ -206,8 +206,8 @@ def _wait(stage: _Stage) -> None:
 
 def _unguarded(stage: _Stage) -> None:
     """Disable the lease and other optimisations that only avoid redundant work."""
-    stage.engine.attempts.locks.enabled = False
-    stage.engine.attempts.lease.enabled = False
+    stage.engine.transactions.locks.enabled = False
+    stage.engine.transactions.lease.enabled = False
 
 
 def _add(

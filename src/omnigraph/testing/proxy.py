@@ -113,9 +113,9 @@ class _Handler(BaseHTTPRequestHandler):
         if lost:
             self.close_connection = True
             return
-        self._answer(answer, content)
+        self._send_response(answer, content)
 
-    def _answer(self, answer: http.client.HTTPResponse, content: bytes) -> None:
+    def _send_response(self, answer: http.client.HTTPResponse, content: bytes) -> None:
         self.send_response_only(answer.status, answer.reason)
         for name, value in answer.getheaders():
             if name.lower() not in _HOP_BY_HOP and name.lower() != "content-length":

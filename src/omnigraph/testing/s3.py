@@ -169,14 +169,14 @@ def _wait_until_ready(server: subprocess.Popen[bytes], port: int, log: Path) -> 
     while SYSTEM_CLOCK.monotonic() < deadline:
         if server.poll() is not None:
             break
-        if _server_answers(port) and _bucket_stands(port):
+        if _server_responds(port) and _bucket_exists(port):
             return
         SYSTEM_CLOCK.sleep(0.05)
     tail = "\n".join(log.read_text(errors="replace").splitlines()[-20:])
     raise S3Unavailable(f"the S3 endpoint on port {port} did not start:\n{tail}")
 
 
-def _bucket_stands(port: int) -> bool:
+def _bucket_exists(port: int) -> bool:
     """Whether the bucket exists.
 
     Unsigned requests fail before and after its creation, with different statuses.
@@ -189,7 +189,7 @@ def _bucket_stands(port: int) -> bool:
     return True
 
 
-def _server_answers(port: int) -> bool:
+def _server_responds(port: int) -> bool:
     connection = http.client.HTTPConnection(_HOST, port, timeout=2)
     try:
         connection.request("HEAD", f"/{_BUCKET}")

@@ -53,7 +53,7 @@ def check_graph(engine: Engine) -> list[str]:
         try:
             step(walk)
         except GraphError as error:
-            walk.say(f"{step.__name__.strip('_')}: {error}")
+            walk.report(f"{step.__name__.strip('_')}: {error}")
     return walk.problems
 
 
@@ -67,7 +67,7 @@ class _Walk:
     homes: dict[str, tuple[str, int]] = field(default_factory=dict)
     ids: dict[tuple[str, int, str], list[str]] = field(default_factory=dict)
 
-    def say(self, problem: str) -> None:
+    def report(self, problem: str) -> None:
         self.problems.append(problem)
 
     def manifest(self, incarnation: str, version: int) -> Manifest:
@@ -86,9 +86,11 @@ def _stamp(walk: _Walk) -> None:
     root = walk.engine.root
     stamp = read_stamp(root.objects)
     if stamp.graph_id != root.stamp.graph_id:
-        walk.say(f"the stamp belongs to graph {stamp.graph_id}, not {root.stamp.graph_id}")
+        walk.report(f"the stamp belongs to graph {stamp.graph_id}, not {root.stamp.graph_id}")
     if not root.read_only and stamp.internal_schema_version != FORMAT:
-        walk.say(f"the stamp says format {stamp.internal_schema_version} after a read-write open")
+        walk.report(
+            f"the stamp says format {stamp.internal_schema_version} after a read-write open"
+        )
 
 
 def _intents(walk: _Walk) -> None:
@@ -97,7 +99,7 @@ def _intents(walk: _Walk) -> None:
         engine.recovery.sweep()
     for pending in engine.recovery.pending():
         if pending.reason != "in flight":
-            walk.say(f"intent {pending.id} is left behind: {pending.reason}")
+            walk.report(f"intent {pending.id} is left behind: {pending.reason}")
 
 
 def _refs(walk: _Walk) -> None:
@@ -109,37 +111,37 @@ def _refs(walk: _Walk) -> None:
         try:
             ref = BranchRef(**parse_json(objects.get(key)))
         except MALFORMED as error:
-            walk.say(f"ref {key} cannot be read: {error}")
+            walk.report(f"ref {key} cannot be read: {error}")
             continue
         numbered.setdefault(str(ref.name), []).append(ref)
         if key != layout.branch_ref(encode_name(ref.name), ref.number):
-            walk.say(f"ref {key} says that it is number {ref.number} of {ref.name}")
+            walk.report(f"ref {key} has the number {ref.number} of {ref.name}")
     for name, found in numbered.items():
         _check_numbers(walk, name, found)
         walk.ruling[name] = found[-1]
     main = walk.ruling.get(MAIN)
     if main is None or not main.open or main.number != 1:
-        walk.say("main is missing, deleted or replaced")
+        walk.report("main is missing, deleted or replaced")
 
 
 def _check_numbers(walk: _Walk, name: str, found: list[BranchRef]) -> None:
     """Check that refs are numbered from 1 without gaps, alternating opened and deleted."""
     if [ref.number for ref in found] != list(range(1, len(found) + 1)):
-        walk.say(f"branch {name}: refs are numbered {[ref.number for ref in found]}")
+        walk.report(f"branch {name}: refs are numbered {[ref.number for ref in found]}")
     for before, after in itertools.pairwise(found):
         if before.open == after.open:
-            walk.say(f"branch {name}: ref {after.number} repeats what {before.number} said")
+            walk.report(f"branch {name}: ref {after.number} repeats ref {before.number}")
         if not after.open and after.incarnation != before.incarnation:
-            walk.say(f"branch {name}: ref {after.number} deletes another incarnation")
+            walk.report(f"branch {name}: ref {after.number} deletes another incarnation")
     opened = [ref.incarnation for ref in found if ref.open]
     if len(set(opened)) != len(opened):
-        walk.say(f"branch {name}: an incarnation was opened twice")
+        walk.report(f"branch {name}: an incarnation was opened twice")
     closed = {ref.incarnation for ref in found if not ref.open}
     for ref in found:
         _read_chain(walk, ref)
         chain = walk.chains.get(ref.incarnation)
         if ref.incarnation in closed and chain and not chain[-1].tombstone:
-            walk.say(f"branch {name}: {ref.incarnation} is deleted but has no tombstone")
+            walk.report(f"branch {name}: {ref.incarnation} is deleted but has no tombstone")
 
 
 def _read_chain(walk: _Walk, ref: BranchRef) -> None:
@@ -159,12 +161,12 @@ def _check_beginning(walk: _Walk, ref: BranchRef, first: Manifest) -> None:
     place = f"branch {ref.name} ({ref.incarnation})"
     if ref.fork_commit is None:
         if first.commit.kind is not WriterKind.INIT or first.commit.parent is not None:
-            walk.say(f"{place} does not begin with the init commit")
-        _settle_home(walk, first)
+            walk.report(f"{place} does not begin with the init commit")
+        _check_home(walk, first)
     elif first.commit.id != ref.fork_commit:
-        walk.say(f"{place} begins at {first.commit.id}, not at its fork {ref.fork_commit}")
+        walk.report(f"{place} begins at {first.commit.id}, not at its fork {ref.fork_commit}")
     if first.tombstone or first.voids:
-        walk.say(f"{place} begins with a tombstone or with void operations")
+        walk.report(f"{place} begins with a tombstone or with void operations")
 
 
 def _check_link(walk: _Walk, before: Manifest, after: Manifest) -> None:
@@ -175,26 +177,26 @@ def _check_link(walk: _Walk, before: Manifest, after: Manifest) -> None:
         before.incarnation,
         before.version,
     ):
-        walk.say(f"{place}: its parent is {parent}, not the version before it")
+        walk.report(f"{place}: its parent is {parent}, not the version before it")
     if after.commit.time_micros <= before.commit.time_micros:
-        walk.say(f"{place} is not later than its parent")
+        walk.report(f"{place} is not later than its parent")
     if before.tombstone:
-        walk.say(f"{place} follows a tombstone")
+        walk.report(f"{place} follows a tombstone")
     if after.commit.kind is WriterKind.RECOVERY and dict(after.pins) != dict(before.pins):
-        walk.say(f"{place}: a recovery commit moved a pin")
+        walk.report(f"{place}: a recovery commit moved a pin")
     if before.is_void(after.commit.id):
-        walk.say(f"{place} publishes the void operation {after.commit.id}")
-    _settle_home(walk, after)
+        walk.report(f"{place} publishes the void operation {after.commit.id}")
+    _check_home(walk, after)
 
 
-def _settle_home(walk: _Walk, manifest: Manifest) -> None:
+def _check_home(walk: _Walk, manifest: Manifest) -> None:
     """Check that a commit has one home."""
     home = (manifest.incarnation, manifest.version)
     if (manifest.commit.ref.incarnation, manifest.commit.ref.version) != home:
-        walk.say(f"commit {manifest.commit.id} at {home} names another home")
+        walk.report(f"commit {manifest.commit.id} at {home} names another home")
     if walk.homes.setdefault(manifest.commit.id, home) != home:
         first = walk.homes[manifest.commit.id]
-        walk.say(f"commit {manifest.commit.id} was published twice: {first}, {home}")
+        walk.report(f"commit {manifest.commit.id} was published twice: {first}, {home}")
 
 
 def _voids(walk: _Walk) -> None:
@@ -202,7 +204,7 @@ def _voids(walk: _Walk) -> None:
     for chain in walk.chains.values():
         for void in {void for manifest in chain for void in manifest.voids}:
             if void.operation in walk.homes:
-                walk.say(f"operation {void.operation} is void and published")
+                walk.report(f"operation {void.operation} is void and published")
 
 
 def _schemas(walk: _Walk) -> None:
@@ -215,11 +217,11 @@ def _schemas(walk: _Walk) -> None:
         except MALFORMED as error:
             found = f"none: {error}"
         if found != digest:
-            walk.say(f"schema {digest} has the digest {found}")
+            walk.report(f"schema {digest} has the digest {found}")
     for manifest in manifests:
         types = set(walk.engine.root.catalog(manifest.commit.schema).types)
         if types != set(manifest.pins):
-            walk.say(f"commit {manifest.commit.id}: types without pins, or pins without types")
+            walk.report(f"commit {manifest.commit.id}: types without pins, or pins without types")
 
 
 def _pins(walk: _Walk) -> None:
@@ -234,17 +236,19 @@ def _pins(walk: _Walk) -> None:
         try:
             walk.ids[key] = _read_ids(walk, pin)
         except GraphError as error:
-            walk.say(f"pin {pin.path} version {pin.version} does not open: {error}")
+            walk.report(f"pin {pin.path} version {pin.version} does not open: {error}")
 
 
 def _read_ids(walk: _Walk, pin: Pin) -> list[str]:
     table = walk.engine.root.tables.open(pin)
     ids: list[str] = table.scan([ID.column]).column(ID.column).to_pylist()
     if len(ids) != pin.rows:
-        walk.say(f"pin {pin.path} version {pin.version} has {len(ids)} rows instead of {pin.rows}")
+        walk.report(
+            f"pin {pin.path} version {pin.version} has {len(ids)} rows instead of {pin.rows}"
+        )
     twice = [key for key, count in Counter(ids).items() if count > 1]
     if twice:
-        walk.say(f"pin {pin.path} version {pin.version} holds ids twice: {sorted(twice)[:5]}")
+        walk.report(f"pin {pin.path} version {pin.version} holds ids twice: {sorted(twice)[:5]}")
     return ids
 
 
@@ -263,7 +267,7 @@ def _check_endpoints(walk: _Walk, head: Manifest, catalog: Catalog, edge: EdgeTy
         dangling = set(rows.column(column).to_pylist()) - known
         if dangling:
             name = catalog.types[end].name
-            walk.say(f"branch {head.commit.branch}: {edge.name} ends at no {name}: {dangling}")
+            walk.report(f"branch {head.commit.branch}: {edge.name} ends at no {name}: {dangling}")
 
 
 def _ids_of(walk: _Walk, pins: Mapping[TypeId, Pin], type_id: TypeId) -> list[str]:
@@ -274,11 +278,11 @@ def _ids_of(walk: _Walk, pins: Mapping[TypeId, Pin], type_id: TypeId) -> list[st
 def _tags(walk: _Walk) -> None:
     tags = walk.engine.root.refs.tags()
     for damaged in tags.damaged:
-        walk.say(f"tag {damaged.name} cannot be read: {damaged.fault}")
+        walk.report(f"tag {damaged.name} cannot be read: {damaged.fault}")
     for tag in tags:
         found = walk.manifest(tag.incarnation, tag.version).commit.id
         if found != tag.commit:
-            walk.say(f"tag {tag.name} names {tag.commit} but {found} stands there")
+            walk.report(f"tag {tag.name} names {tag.commit} but {found} stands there")
 
 
 def _lineage(walk: _Walk) -> None:
@@ -288,22 +292,24 @@ def _lineage(walk: _Walk) -> None:
         chain = walk.chains[head.incarnation]
         own = [manifest.commit.id for manifest in reversed(chain)]
         if told[: len(own)] != own:
-            walk.say(f"branch {head.commit.branch}: lineage tells another story than the manifests")
+            walk.report(
+                f"branch {head.commit.branch}: lineage tells another story than the manifests"
+            )
         if len(set(told)) != len(told):
-            walk.say(f"branch {head.commit.branch}: lineage names a commit twice")
+            walk.report(f"branch {head.commit.branch}: lineage names a commit twice")
 
 
 def _audit(walk: _Walk) -> None:
     rows = walk.engine.recovery.audit.rows()
     for operation, count in Counter(row.operation_id for row in rows).items():
         if count > 1:
-            walk.say(f"operation {operation} was audited {count} times")
+            walk.report(f"operation {operation} was audited {count} times")
     for row in rows:
         published = row.operation_id in walk.homes
         if row.outcome is RecoveryOutcome.ROLLED_FORWARD and not published:
-            walk.say(f"operation {row.operation_id} was rolled forward but is not in history")
+            walk.report(f"operation {row.operation_id} was rolled forward but is not in history")
         if row.outcome is RecoveryOutcome.ROLLED_BACK and published:
-            walk.say(f"operation {row.operation_id} was rolled back but is in history")
+            walk.report(f"operation {row.operation_id} was rolled back but is in history")
 
 
 _STEPS: tuple[Callable[[_Walk], None], ...] = (

@@ -31,7 +31,7 @@ from omnigraph.frozen import frozen
 from omnigraph.recovery.fence import OperationStatus, fence
 from omnigraph.recovery.intents import Intent, PlannedTable
 from omnigraph.runtime.cancellation import check_cancelled
-from omnigraph.runtime.concurrency import alongside
+from omnigraph.runtime.concurrency import concurrently
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.chain import find_commit, is_unchanged_since, require_commit
@@ -194,7 +194,7 @@ class WriteTransactions:
             return None
         reach("attempt.prepared")
         # Files and intent wait for the same disk: they do so together.
-        synced = alongside(partial(self._sync_staged, prepared), apart=self._root.durable)
+        synced = concurrently(partial(self._sync_staged, prepared), apart=self._root.durable)
         return _Ready(
             view,
             prepared,
@@ -322,7 +322,7 @@ class WriteTransactions:
         )
         with (
             HEARTBEATS.renewing(intents, operation, limits.heartbeat_seconds),
-            alongside(ahead, apart=hoped is not None) as drafted,
+            concurrently(ahead, apart=hoped is not None) as drafted,
         ):
             confirmed = False
             try:
@@ -367,7 +367,7 @@ class WriteTransactions:
         """The confirmation stands before the swap; the head is looked at meanwhile."""
         complete = _complete(armed.intent.publication, moved)
         confirm = partial(self._recovery.intents.confirm, armed, moved)
-        with alongside(confirm, apart=self._root.durable) as confirmed:
+        with concurrently(confirm, apart=self._root.durable) as confirmed:
 
             def ready() -> None:
                 confirmed()

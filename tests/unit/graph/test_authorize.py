@@ -31,13 +31,13 @@ UNASKED = {
         "budget",
         "close",
         "engine",
-        "gate",
+        "authorizer",
         "guard",
         "id",
         "target",
         "uri",
     },
-    "EmbeddedGraphAt": {"actor", "engine", "gate", "target"},
+    "EmbeddedGraphAt": {"actor", "engine", "authorizer", "target"},
 }
 PARTS = {
     "branches": namespaces.Branches,

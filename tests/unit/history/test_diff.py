@@ -151,7 +151,7 @@ class _Rewrite:
 
 def test_rows_that_only_moved_have_not_changed(engine: Engine, graph: EmbeddedGraph) -> None:
     before = engine.snapshot().commit_id
-    engine.attempts.run(WriteRequest("main"), _Rewrite())
+    engine.transactions.run(WriteRequest("main"), _Rewrite())
     assert list(graph.diff(before, "main")) == []
     write(engine, {"Person": {"ada": {"name": "ada", "age": 38}}})
     (change,) = graph.diff(before, "main")

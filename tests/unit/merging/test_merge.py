@@ -391,15 +391,15 @@ def test_a_source_that_cannot_be_deleted_is_only_told(world: Any) -> None:
 
 def test_a_source_that_moved_on_is_not_deleted(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     world.put("Person", "eve", branch="dev")
-    run = world.engine.attempts.run
+    run = world.engine.transactions.run
 
     def run_and_move(request: Any, writer: Any) -> Any:
         done = run(request, writer)
-        monkeypatch.setattr(world.engine.attempts, "run", run)
+        monkeypatch.setattr(world.engine.transactions, "run", run)
         world.put("Person", "fay", branch="dev")
         return done
 
-    monkeypatch.setattr(world.engine.attempts, "run", run_and_move)
+    monkeypatch.setattr(world.engine.transactions, "run", run_and_move)
     result = world.graph.merge("dev", delete_branch=True)
     assert result.branch_deleted is False
     assert "fay" in world.state("dev")["Person"]

@@ -72,10 +72,10 @@ def test_a_choice_goes_before_the_strategy() -> None:
 
 def test_the_name_of_a_conflict_changes_with_its_states_and_its_place_does_not() -> None:
     changed = replace(CONFLICT, theirs={"p": 4})
-    assert changed.place == CONFLICT.place
+    assert changed.identity == CONFLICT.identity
     assert changed.conflict_id != CONFLICT.conflict_id
     assert replace(CONFLICT, message="told otherwise").conflict_id == CONFLICT.conflict_id
-    assert replace(CONFLICT, id="b").place != CONFLICT.place
+    assert replace(CONFLICT, id="b").identity != CONFLICT.identity
 
 
 def test_a_choice_about_states_that_are_gone_is_stale() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from omnigraph.api.queries import Explained, render
+from omnigraph.api.queries import ExplainedOperator, render
 from omnigraph.planner.access import AccessChoice
 from omnigraph.planner.explain import explain, with_measures
 from omnigraph.planner.plan import Access
@@ -53,7 +53,7 @@ QUERY = """match {
 
 def told(
     planning: Planning, access: Access, body: str = QUERY, params: str = "$h: String"
-) -> Explained:
+) -> ExplainedOperator:
     plan = planning.plan(body, params)
     return explain(plan, planning.facts(), AccessChoice(access, "a test"), Nothing())
 
@@ -199,7 +199,7 @@ def test_the_best_of_all_rows_are_told_from_those_of_some(
     assert f"bm25(d.title, $h): {expected}" in render(told(planning, Access.RESIDENT, body))
 
 
-def expands(explained: Explained) -> list[Explained]:
+def expands(explained: ExplainedOperator) -> list[ExplainedOperator]:
     """The operators that follow edges, from the top."""
     own = [explained] if explained.operator in {"Expand", "EdgeEnds"} else []
     return own + [found for below in explained.inputs for found in expands(below)]

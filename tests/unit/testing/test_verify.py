@@ -174,7 +174,7 @@ def edit_ref(path: Path, name: str, at: int, **changes: object) -> None:
     ("change", "complaint"),
     [
         (lambda path: edit_ref(path, "dev", 1, number=7), "number 7"),
-        (lambda path: edit_ref(path, "gone", 2, open=True), "repeats what 1 said"),
+        (lambda path: edit_ref(path, "gone", 2, open=True), "repeats ref 1"),
         (lambda path: edit_ref(path, "gone", 2, incarnation="x"), "another incarnation"),
         (lambda path: edit_ref(path, "main", 1, open=False), "main is missing"),
         (lambda path: edit_ref(path, "dev", 1, fork_commit="x"), "not at its fork"),

@@ -306,7 +306,7 @@ def test_a_branch_keeps_its_past_when_the_branch_that_it_came_from_is_deleted(
 
 def test_commits_are_listed_newest_first_filtered_and_in_pages(engine: Engine) -> None:
     for number, actor in enumerate(("ada", "bob", "ada", "bob", "ada")):
-        engine.attempts.run(WriteRequest("main", actor=actor), Add({"Person": [f"p{number}"]}))
+        engine.transactions.run(WriteRequest("main", actor=actor), Add({"Person": [f"p{number}"]}))
     everything = list_commits(engine, CommitFilter()).commits
     assert len(everything) == 6
     assert list(everything) == sorted(everything, key=lambda commit: -commit.time_micros)

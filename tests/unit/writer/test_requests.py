@@ -44,7 +44,7 @@ def engine(tmp_path: Path) -> Engine:
 def test_what_a_commit_cannot_keep_is_refused_before_anything_is_written(
     wrong: dict[str, Any], code: str, long: bool, engine: Engine
 ) -> None:
-    run = engine.attempts.run_long if long else engine.attempts.run
+    run = engine.transactions.run_long if long else engine.transactions.run
     with pytest.raises(InvalidInput) as told:
         run(replace(WriteRequest("main"), **wrong), Add({"Person": ["a"]}))
     assert told.value.code == code
@@ -54,7 +54,7 @@ def test_what_a_commit_cannot_keep_is_refused_before_anything_is_written(
 
 def test_the_longest_texts_come_back_as_they_were_said(engine: Engine) -> None:
     said = WriteRequest("main", actor="é" * 255, message="\n" + "x" * 65_535)
-    manifest = engine.attempts.run(said, Add({"Person": ["a"]}))
+    manifest = engine.transactions.run(said, Add({"Person": ["a"]}))
     assert manifest is not None
     commit = engine.lineage.get(manifest.commit.id)
     assert (commit.actor, commit.message) == (said.actor, said.message)
@@ -69,9 +69,9 @@ def test_if_commit_takes_the_commit_itself_and_its_id_in_either_case(engine: Eng
     for number, spelled in enumerate(spellings):
         head = engine.snapshot().manifest.commit
         request: Any = replace(WriteRequest("main"), if_commit=spelled(head))
-        assert engine.attempts.run(request, Add({"Person": [str(number)]})) is not None
+        assert engine.transactions.run(request, Add({"Person": [str(number)]})) is not None
         with pytest.raises(PreconditionFailed):
-            engine.attempts.run(request, Add({"Person": ["late"]}))
+            engine.transactions.run(request, Add({"Person": ["late"]}))
 
 
 def test_the_actor_of_a_tag_and_of_a_deletion_is_checked_too(engine: Engine) -> None:

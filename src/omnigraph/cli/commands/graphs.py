@@ -33,7 +33,7 @@ def command() -> None:
 @click.pass_obj
 def list_(call: Invocation) -> None:
     """List the graphs of a server that you may read."""
-    scope = _bare(find_scope(call))
+    scope = _without_graph(find_scope(call))
     with connect(call, scope) as graph:
         names = graph.served_graphs()
     found = [{"graph_id": name, "uri": f"{scope.url}/graphs/{name}"} for name in names]
@@ -41,7 +41,7 @@ def list_(call: Invocation) -> None:
     call.print_rows({"graphs": found}, Rows(("graph_id", "uri"), rows, {"row_count": len(rows)}))
 
 
-def _bare(scope: Scope) -> ServerScope:
+def _without_graph(scope: Scope) -> ServerScope:
     """Return the server without a default graph, which would filter the list."""
     assert isinstance(scope, ServerScope)  # noqa: S101 - storage has been refused
     return replace(scope, graph=None)

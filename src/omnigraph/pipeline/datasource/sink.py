@@ -68,11 +68,11 @@ class GraphWriter(DataSourceArrowWriter):
         self._options = options
         self._mode = _mode_of(options.get("mode"), overwrite=overwrite)
         graph = self._open(read_only=True)
-        graph.gate.load(self._branch, None, self._mode.value, whole=True)
+        graph.authorizer.load(self._branch, None, self._mode.value, whole=True)
         snapshot = graph.engine.snapshot(self._branch)
         self._schema = snapshot.manifest.commit.schema
         self._entity = find_entity(snapshot.catalog, options.get("type"))
-        graph.gate.change(self._branch, types=[self._entity.name])
+        graph.authorizer.change(self._branch, types=[self._entity.name])
         limits = graph.engine.root.limits
         self._reading = ReadParameters(
             location, new_ulid(), snapshot.catalog, self._mode, limits, checks=False
@@ -113,8 +113,8 @@ class GraphWriter(DataSourceArrowWriter):
     def _publish(self, results: list[dict[str, Any]]) -> None:
         options = self._options
         graph = self._open(read_only=False)
-        graph.gate.load(self._branch, None, self._mode.value, whole=True)
-        graph.gate.change(self._branch, types=[self._entity.name])
+        graph.authorizer.load(self._branch, None, self._mode.value, whole=True)
+        graph.authorizer.change(self._branch, types=[self._entity.name])
         request = LoadRequest(
             None,
             self._mode,

@@ -128,7 +128,7 @@ class GraphSource(DataSource):
         if query is None:
             return TableReader(self._location, self._table(graph, schema))
         # Every attempt reads the commit that the target resolves to now.
-        commit = graph.gate.read(self._target).snapshot(self._target).commit_id
+        commit = graph.authorizer.read(self._target).snapshot(self._target).commit_id
         request = self._request(query, commit)
         return QueryReader(self._location, request, self._target, _expected(schema))
 
@@ -155,7 +155,7 @@ class GraphSource(DataSource):
         )
 
     def _entity(self, graph: EmbeddedGraph) -> EntityType:
-        catalog = graph.gate.export(self._target).snapshot(self._target).catalog
+        catalog = graph.authorizer.export(self._target).snapshot(self._target).catalog
         return find_entity(catalog, self.options.get("type"))
 
     def _chosen(self, names: Sequence[str]) -> list[str]:
@@ -182,7 +182,7 @@ class GraphSource(DataSource):
                 f"{entity.name} has no column {unknown[0]!r}",
                 remedy=suggest(unknown[0], columns),
             )
-        engine, where = graph.gate.export(self._target), self.options.get("where")
+        engine, where = graph.authorizer.export(self._target), self.options.get("where")
         snapshot = engine.snapshot(self._target)
         table = snapshot.table(entity.id)
         condition = None if where is None else parse_where(engine, snapshot, entity, where)
@@ -232,7 +232,7 @@ def _open(location: GraphLocation) -> EmbeddedGraph:
 
 def _schema_of(graph: EmbeddedGraph, request: QueryRequest) -> pa.Schema:
     """Return the columns of a query as Spark reads them, without running it."""
-    engine = graph.gate.read(request.target)
+    engine = graph.authorizer.read(request.target)
     snapshot = engine.snapshot(request.target)
     prepared = prepare(engine, snapshot, request)
     # Fail on a missing or wrong parameter here, before a task does.
@@ -313,6 +313,6 @@ class QueryReader(DataSourceReader):
         self._schema = schema
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        engine = _open(self._location).gate.read(self._target)
+        engine = _open(self._location).authorizer.read(self._target)
         for batch in stream_query(engine, self._request):
             yield cast_for_spark(batch.select(self._schema.names), self._schema)

@@ -42,7 +42,7 @@ async def get_blob(exchange: Exchange) -> Response:
     blob = await _find(exchange)
     if _is_known(exchange, blob):
         return Response(status_code=304, headers=_headers(blob))
-    part = _part(exchange, blob)
+    part = _requested_range(exchange, blob)
     headers = {
         **_headers(blob),
         "Content-Length": str(part.stop - part.start),
@@ -83,7 +83,7 @@ async def head_blob(exchange: Exchange) -> Response:
 
 
 @frozen
-class _Part:
+class _ByteRange:
     start: int
     stop: int
     partial: bool
@@ -129,8 +129,8 @@ def _is_known(exchange: Exchange, blob: Blob) -> bool:
     return given is not None and _lists(given, blob)
 
 
-def _part(exchange: Exchange, blob: Blob) -> _Part:
-    whole = _Part(0, blob.size, partial=False)
+def _requested_range(exchange: Exchange, blob: Blob) -> _ByteRange:
+    whole = _ByteRange(0, blob.size, partial=False)
     asked = exchange.header(RANGE.name)
     only_if = exchange.header(IF_RANGE.name)
     if asked is None or (only_if is not None and only_if != _tag(blob)):
@@ -153,4 +153,4 @@ def _part(exchange: Exchange, blob: Blob) -> _Part:
             more={"blob_range": {"size": blob.size}},
             headers={"Content-Range": f"bytes */{blob.size}"},
         )
-    return _Part(start, stop, partial=True)
+    return _ByteRange(start, stop, partial=True)

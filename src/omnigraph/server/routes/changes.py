@@ -137,13 +137,13 @@ async def get_diff(exchange: Exchange) -> Response:
         found = compare(graph)
         return {**found.head_json(), "summary": found.summary_json()}
 
-    def tell(graph: EmbeddedGraph, out: ResponseStream) -> None:
+    def respond(graph: EmbeddedGraph, out: ResponseStream) -> None:
         for piece in compare(graph).json_pieces():
             out.write(piece)
 
     if asked.summary:
         return await exchange.read(count)
-    return await exchange.stream(tell, media_type=JSON)
+    return await exchange.stream(respond, media_type=JSON)
 
 
 @operation(

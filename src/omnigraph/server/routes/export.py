@@ -63,7 +63,7 @@ async def get_entities(exchange: Exchange) -> Response:
         raise HttpProblem(404, "request.no_such_path", "the kind must be node or edge") from None
 
     def work(graph: EmbeddedGraph, out: ResponseStream) -> None:
-        engine = graph.gate.export(target)
+        engine = graph.authorizer.export(target)
         with engine.running.during("export", target, exchange.actor, name=name):
             write_entities(engine, target, kind, name, _File(out))
 

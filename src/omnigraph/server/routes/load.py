@@ -39,7 +39,7 @@ async def load(exchange: Exchange) -> Response:
     """Load records from a string in the body, as one commit or none."""
     asked: LoadInput = exchange.body
     data = asked.data.encode()
-    said = _said(exchange, asked)
+    said = _load_arguments(exchange, asked)
     with exchange.admitted():
         return await exchange.load(lambda graph: _load(graph, data, said))
 
@@ -56,7 +56,7 @@ async def load(exchange: Exchange) -> Response:
 async def load_ndjson(exchange: Exchange) -> Response:
     """Load JSON lines while they arrive, as one commit or none."""
     asked: LoadQuery = exchange.query
-    said = _said(exchange, asked)
+    said = _load_arguments(exchange, asked)
     exchange.require_media_type(NDJSON, "application/ndjson", "application/jsonl")
     limit = exchange.service.limits.load_bytes_max
     given = exchange.header("Content-Length")
@@ -86,7 +86,7 @@ async def _stream_in(exchange: Exchange, said: dict[str, Any], limit: int) -> Re
             await feeding
 
 
-def _said(exchange: Exchange, asked: LoadInput | LoadQuery) -> dict[str, Any]:
+def _load_arguments(exchange: Exchange, asked: LoadInput | LoadQuery) -> dict[str, Any]:
     """Authorise the load, and return its arguments."""
     branch = parse_branch(asked.branch)
     source = None if asked.source is None else parse_target(None, asked.source)

@@ -112,7 +112,7 @@ async def _read(exchange: Exchange, found: StoredQuery) -> Response:
 
     def work(graph: EmbeddedGraph) -> Any:
         reader = reader_at(graph, target)
-        with _in_words_for(graph, target, found):
+        with _redacted_for(graph, target, found):
             return reader.query(
                 found.text,
                 asked.params,
@@ -133,7 +133,7 @@ async def _change(exchange: Exchange, found: StoredQuery) -> Response:
     exchange.require(Action.CHANGE, branch=branch)
 
     def work(graph: EmbeddedGraph) -> Any:
-        with _in_words_for(graph, branch, found):
+        with _redacted_for(graph, branch, found):
             return graph.mutate(
                 found.text,
                 asked.params,
@@ -150,14 +150,14 @@ async def _change(exchange: Exchange, found: StoredQuery) -> Response:
 
 
 @contextmanager
-def _in_words_for(graph: EmbeddedGraph, target: str, found: StoredQuery) -> Iterator[None]:
+def _redacted_for(graph: EmbeddedGraph, target: str, found: StoredQuery) -> Iterator[None]:
     """Redact compile errors for an actor with a restricted view: they quote the text of the query,
     which may concern hidden types.
     """
     try:
         yield
     except InvalidInput as error:
-        if "diagnostics" not in error.details or graph.gate.sees_all(target):
+        if "diagnostics" not in error.details or graph.authorizer.sees_all(target):
             raise
         raise Forbidden(
             "policy.denied",
