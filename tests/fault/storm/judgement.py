@@ -97,7 +97,7 @@ class Record:
 
     def _judge_contents(self, graph: Any, replay: Replay) -> None:
         branches = [info.ref.name for info in graph.branches.list()]
-        targets = [*branches, *random.Random(len(replay.states)).sample(sorted(replay.states), 10)]
+        targets = [*branches, *random.Random(len(replay.states)).sample(sorted(replay.states), min(10, len(replay.states)))]
         for target in targets:
             try:
                 listed = graph.commits.list(CommitFilter(target=target))
