@@ -97,7 +97,9 @@ class Record:
 
     def _judge_contents(self, graph: Any, replay: Replay) -> None:
         branches = [info.ref.name for info in graph.branches.list()]
-        targets = [*branches, *random.Random(len(replay.states)).sample(sorted(replay.states), min(10, len(replay.states)))]
+        commits = sorted(replay.states)
+        chosen = random.Random(len(commits)).sample(commits, min(10, len(commits)))
+        targets = [*branches, *chosen]
         for target in targets:
             try:
                 listed = graph.commits.list(CommitFilter(target=target))

@@ -17,7 +17,7 @@ from omnigraph.errors import NotFound
 if TYPE_CHECKING:
     from omnigraph.ports.objects import ObjectStore
 
-__all__ = ["deleted_offsets", "read_roaring"]
+__all__ = ["deleted_offsets", "read_offsets", "read_roaring"]
 
 _NO_OFFSETS = np.empty(0, np.uint32)
 # The two cookies of the portable form of a Roaring bitmap.
@@ -37,14 +37,21 @@ def deleted_offsets(objects: ObjectStore, path: str, fragment: Any) -> np.ndarra
     if file is None:
         return _NO_OFFSETS
     try:
-        body = objects.get(f"{path}/{file.path(metadata.id)}")
-        found = _read_arrow(body) if body.startswith(b"ARROW1") else read_roaring(body)
+        found = read_offsets(objects.get(f"{path}/{file.path(metadata.id)}"))
         if len(found) == metadata.num_deletions:
             return found
-    except (NotFound, ValueError, struct.error, pa.ArrowException):
+    except (NotFound, ValueError):
         pass
     # An unknown format: Lance reads it.
     return _missing_from(fragment, metadata.physical_rows)
+
+
+def read_offsets(body: bytes) -> np.ndarray:
+    """Return the offsets in a deletion file; ValueError when it is truncated or unknown."""
+    try:
+        return _read_arrow(body) if body.startswith(b"ARROW1") else read_roaring(body)
+    except (struct.error, pa.ArrowException) as error:
+        raise ValueError(str(error)) from error
 
 
 def read_roaring(body: bytes) -> np.ndarray:

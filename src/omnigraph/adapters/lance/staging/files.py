@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.lance.handles.imports import load_lance
+from omnigraph.adapters.lance.reading.deletion_vectors import read_offsets
 from omnigraph.adapters.lance.reading.indexes import segment_directory
 from omnigraph.adapters.lance.staging.operations import OperationKind
-from omnigraph.errors import Conflict, NotFound
+from omnigraph.errors import Conflict, NotFound, StorageFault
 from omnigraph.ports.tables import Staged, StagedFile
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def staged_files(
             for file in tuple(files)
             for key in objects.list(_side_directory(file.path))
         ]
-    keys = [f"{path}/{_deletion_path(fragment)}" for fragment in operation.updated]
+    files += [_deletion_file(objects, path, fragment) for fragment in operation.updated]
+    keys: list[str] = []
     for segment in operation.indexes.new if operation.indexes else ():
         keys += objects.list(segment_directory(path, segment["uuid"]))
     files += [StagedFile(key, objects.size(key)) for key in keys]
@@ -81,6 +83,25 @@ def fragment_files(objects: ObjectStore, path: str, fragment: Any, *, blobs: boo
 def _side_directory(data_file: str) -> str:
     """Return the directory of large blob values, which is named after the data file."""
     return data_file.removesuffix(".lance")
+
+
+def _deletion_file(objects: ObjectStore, path: str, fragment: Mapping[str, Any]) -> StagedFile:
+    """Read a new deletion file: on a full disk Lance truncates it and reports no error."""
+    key = f"{path}/{_deletion_path(fragment)}"
+    body = objects.get(key)
+    try:
+        found = len(read_offsets(body))
+    except ValueError:
+        found = 0
+    wanted = fragment["deletion_file"]["num_deleted_rows"]
+    if found != wanted:
+        raise StorageFault(
+            "table.unwritable",
+            f"table {path}: the deletion file {key} holds {found} of {wanted} rows",
+            details={"table": path, "file": key},
+            remedy="Make room on the disk and try again: nothing was published.",
+        )
+    return StagedFile(key, len(body))
 
 
 def _deletion_path(fragment: Mapping[str, Any]) -> str:
