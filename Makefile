@@ -24,11 +24,12 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## Run the main job on an embedded graph and print what it did
 	@$(BIN)/python examples/demo.py
 
-check: $(STAMP) ## Format, lint, types, layers
+check: $(STAMP) ## Format, lint, types, layers, figures
 	@$(BIN)/ruff format --check $(CHECKED)
 	@$(BIN)/ruff check $(CHECKED)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python tools/figures.py --check
 
 fmt: $(STAMP) ## Format and fix what can be fixed
 	@$(BIN)/ruff format $(CHECKED)

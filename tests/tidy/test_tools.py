@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 import yaml
 from tools.check_subject import problems_of
-from tools.figures import Module, find_cycles, language_figures, naming_figures
+from tools.figures import (
+    Module,
+    find_cycles,
+    language_figures,
+    measure,
+    missed_bars,
+    naming_figures,
+)
 from tools.release import ReleaseRefused, notes_of, stamp, version_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,6 +98,23 @@ def test_figures_find_repeated_names_and_runtime_cycles() -> None:
     ]
     assert naming_figures(modules)["repeated"] == {"Pin": ["a", "b"]}
     assert find_cycles(modules) == [["a", "b"]]
+
+
+def test_a_module_does_not_depend_on_the_package_of_a_module_that_it_imports() -> None:
+    package = [
+        module("p", "from omnigraph.p.load import load\n"),
+        module("p.load", "from omnigraph.p import formats\n"),
+        module("p.formats", ""),
+    ]
+    assert find_cycles(package) == []
+    package[1] = module("p.load", "from omnigraph.p import load\nfrom omnigraph.p import other\n")
+    assert find_cycles(package) == [["p", "p.load"]]
+
+
+def test_the_figures_of_the_source_are_within_their_bars() -> None:
+    figures = measure()
+    missed = {name: figures[name] for name in missed_bars(figures)}
+    assert not missed, f"run `make figures`: {missed}, {figures['repeated'] if missed else ''}"
 
 
 def test_workflows_call_targets_that_the_makefile_has() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import InvariantBroken
 from omnigraph.policy.actions import SERVER_ACTIONS, Action
-from omnigraph.policy.bundle import EVERYONE, Effect, Scope
+from omnigraph.policy.bundle import EVERYONE, BranchScope, Effect
 from omnigraph.policy.questions import Decision
 
 if TYPE_CHECKING:
@@ -141,8 +141,8 @@ def _policy(rule: PolicyRule, action: Action) -> str:
 def _conditions(rule: PolicyRule) -> list[str]:
     found = []
     for scope, name in ((rule.branch_scope, "branch"), (rule.target_branch_scope, "target_branch")):
-        if scope is not Scope.ANY:
-            sign = "" if scope is Scope.PROTECTED else "!"
+        if scope is not BranchScope.ANY:
+            sign = "" if scope is BranchScope.PROTECTED else "!"
             found.append(f"context.has_{name} && {sign}context.{name}_is_protected")
     if rule.queries:
         found.append(f"{_set(rule.queries)}.contains(context.query)")

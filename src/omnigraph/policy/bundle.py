@@ -14,7 +14,7 @@ from omnigraph.policy.actions import SERVER_ACTIONS, Action
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["EVERYONE", "Effect", "PolicyBundle", "PolicyRule", "Scope"]
+__all__ = ["EVERYONE", "BranchScope", "Effect", "PolicyBundle", "PolicyRule"]
 
 # The implicit group of all named actors.
 EVERYONE = "everyone"
@@ -27,7 +27,7 @@ class Effect(StrEnum):
     DENY = "deny"
 
 
-class Scope(StrEnum):
+class BranchScope(StrEnum):
     """Branches that a rule applies to."""
 
     ANY = "any"
@@ -43,8 +43,8 @@ class PolicyRule:
     effect: Effect
     group: str
     actions: tuple[Action, ...]
-    branch_scope: Scope = Scope.ANY
-    target_branch_scope: Scope = Scope.ANY
+    branch_scope: BranchScope = BranchScope.ANY
+    target_branch_scope: BranchScope = BranchScope.ANY
     queries: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()

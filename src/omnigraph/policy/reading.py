@@ -11,7 +11,7 @@ from omnigraph.policy.actions import (
     TYPED_ACTIONS,
     Action,
 )
-from omnigraph.policy.bundle import EVERYONE, Effect, PolicyBundle, PolicyRule, Scope
+from omnigraph.policy.bundle import EVERYONE, BranchScope, Effect, PolicyBundle, PolicyRule
 from omnigraph.policy.yaml_tree import Tree, parse_tree
 
 if TYPE_CHECKING:
@@ -84,11 +84,11 @@ def _actions(tree: Tree) -> tuple[Action, ...]:
 
 def _scope(
     parts: Mapping[str, Tree], key: str, actions: Iterable[Action], allowed: Iterable[Action]
-) -> Scope:
+) -> BranchScope:
     if key not in parts:
-        return Scope.ANY
+        return BranchScope.ANY
     _require_applicable(parts[key], key, actions, allowed)
-    return Scope(parts[key].choice([scope.value for scope in Scope]))
+    return BranchScope(parts[key].choice([scope.value for scope in BranchScope]))
 
 
 def _names(
@@ -122,7 +122,11 @@ def _require_valid(body: Tree, parts: Mapping[str, Tree], rule: PolicyRule) -> N
         if name.count(".") != 1:
             parts["properties"].fail(f"is not `Type.property`: {name!r}")
     denies_types = (rule.types or rule.properties) and rule.effect is Effect.DENY
-    if denies_types and rule.branch_scope is not Scope.ANY and rule.actions != (Action.CHANGE,):
+    if (
+        denies_types
+        and rule.branch_scope is not BranchScope.ANY
+        and rule.actions != (Action.CHANGE,)
+    ):
         # Otherwise an actor could create a branch and read the hidden data there.
         parts["branch_scope"].fail(
             "cannot limit a denied type or property to some branches: others contain the same data",

@@ -14,7 +14,7 @@ from omnigraph.server.problems import HttpProblem
 if TYPE_CHECKING:
     from omnigraph.server.exchange import Exchange
     from omnigraph.server.operations import ApiOperation
-    from omnigraph.server.wire.base import Input
+    from omnigraph.server.wire.base import WireInput
 
 __all__ = ["decode_body", "decode_query"]
 
@@ -47,7 +47,7 @@ async def decode_body(operation: ApiOperation, exchange: Exchange) -> Any:
         ) from None
 
 
-def _decode(kind: type[Input], data: bytes) -> Any:
+def _decode(kind: type[WireInput], data: bytes) -> Any:
     """Decode the body as ``kind``.
 
     Deprecated field names are accepted if it does not decode without them.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from omnigraph.server.exchange import Exchange
     from omnigraph.server.headers import Header
-    from omnigraph.server.wire.base import Input
+    from omnigraph.server.wire.base import WireInput
 
     Handler = Callable[[Exchange], Awaitable[Response]]
 
@@ -35,7 +35,7 @@ class ApiOperation:
     handler: Handler
     summary: str
     # The type of the JSON body, and whether it is optional.
-    body: type[Input] | None = None
+    body: type[WireInput] | None = None
     body_optional: bool = False
     # Whether the body holds records, and has the size limit of a load.
     body_of_records: bool = False

@@ -6,7 +6,7 @@ import pytest
 
 from omnigraph.errors import InvalidInput
 from omnigraph.policy.actions import Action
-from omnigraph.policy.bundle import Effect, Scope
+from omnigraph.policy.bundle import BranchScope, Effect
 from omnigraph.policy.presets import PRESETS, preset_text
 from omnigraph.policy.reading import parse_bundle
 
@@ -36,7 +36,7 @@ def test_a_bundle_keeps_groups_branches_and_rules() -> None:
     assert bundle.actors == {"ann", "bob", "cyd"}
     first, second = bundle.rules
     assert (first.effect, first.actions) == (Effect.ALLOW, (Action.READ, Action.CHANGE))
-    assert first.branch_scope is Scope.UNPROTECTED
+    assert first.branch_scope is BranchScope.UNPROTECTED
     assert (second.effect, second.types) == (Effect.DENY, ("Salary",))
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["first_present", "quantify", "take_branches"]
 
 
-class Evaluator(Protocol):
+class ExpressionEvaluator(Protocol):
     """Evaluates parts of an expression."""
 
     def vector(self, expr: Expr, rows: Bindings) -> Vector:
@@ -41,7 +41,7 @@ class Evaluator(Protocol):
 class _Pieces:
     """Values of some rows at a time, put together at the end."""
 
-    def __init__(self, evaluator: Evaluator, rows: Bindings, dtype: DataType) -> None:
+    def __init__(self, evaluator: ExpressionEvaluator, rows: Bindings, dtype: DataType) -> None:
         self._evaluator = evaluator
         self._rows = rows
         self._target = arrow_type(dtype)
@@ -64,7 +64,7 @@ class _Pieces:
         return Vector(Column(pa.concat_arrays(self._arrays).take(pa.array(order))))
 
 
-def take_branches(expr: Case, rows: Bindings, evaluator: Evaluator) -> Vector:
+def take_branches(expr: Case, rows: Bindings, evaluator: ExpressionEvaluator) -> Vector:
     """The result of the first branch that each row takes."""
     pieces = _Pieces(evaluator, rows, expr.dtype)
     for condition, result in expr.branches:
@@ -81,7 +81,7 @@ def take_branches(expr: Case, rows: Bindings, evaluator: Evaluator) -> Vector:
     return pieces.joined()
 
 
-def first_present(expr: Coalesce, rows: Bindings, evaluator: Evaluator) -> Vector:
+def first_present(expr: Coalesce, rows: Bindings, evaluator: ExpressionEvaluator) -> Vector:
     """The first value of each row that is not NULL."""
     pieces = _Pieces(evaluator, rows, expr.dtype)
     for arg in expr.args:
@@ -95,7 +95,7 @@ def first_present(expr: Coalesce, rows: Bindings, evaluator: Evaluator) -> Vecto
     return pieces.joined()
 
 
-def quantify(expr: Quantified, rows: Bindings, evaluator: Evaluator) -> Truth:
+def quantify(expr: Quantified, rows: Bindings, evaluator: ExpressionEvaluator) -> Truth:
     """The truth of a condition on any, all or none of the items of each list."""
     lists = evaluator.vector(expr.items, rows).arrow()
     parents = np.asarray(pc.list_parent_indices(lists).to_numpy(), np.int64)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["Corpus", "Statistics", "TextQuery"]
+__all__ = ["SearchCorpus", "Statistics", "TextQuery"]
 
 _NONE = np.empty(0, np.int64)
 
@@ -74,7 +74,7 @@ class Statistics:
         return Statistics(documents, words)
 
 
-class Corpus:
+class SearchCorpus:
     """Rows of a table. Rows that are not here do not have the words that are looked for.
 
     ``statistics`` are those of the whole column; without them there is no relevance. A corpus that
@@ -91,18 +91,18 @@ class Corpus:
         self._statistics = statistics
         self._frequencies = frequencies or {}
 
-    def about(self, texts: TermDictionary, words: Iterable[str]) -> Corpus:
+    def about(self, texts: TermDictionary, words: Iterable[str]) -> SearchCorpus:
         """Some texts, to be judged as if they were rows of this corpus."""
         frequencies = {word: len(self._hits(word)[0]) for word in words}
-        return Corpus([SearchSegment(texts, len(texts), 0)], self._statistics, frequencies)
+        return SearchCorpus([SearchSegment(texts, len(texts), 0)], self._statistics, frequencies)
 
-    def some(self, rows: Ints) -> Corpus:
+    def some(self, rows: Ints) -> SearchCorpus:
         """Some rows by themselves, numbered in this order: to be judged, not to be ranked."""
         picked = []
         for piece in self._pieces:
             which, at = piece.find(rows)
             picked.append(SearchSegment(piece.segment.some(at), len(at), 0, which))
-        return Corpus(picked, None)
+        return SearchCorpus(picked, None)
 
     def nulls(self, total: int) -> Mask | None:
         """Which of so many rows are NULL, as far as they are here; None when none is."""

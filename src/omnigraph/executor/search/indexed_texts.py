@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from omnigraph.executor.cache import pin_key
-from omnigraph.executor.search.corpus import Corpus, Statistics
+from omnigraph.executor.search.corpus import SearchCorpus, Statistics
 from omnigraph.executor.search.segments import SearchSegment, parts_of, read_offsets, read_pieces
 from omnigraph.executor.search.term_dictionary import WORDS, TermDictionary
 from omnigraph.executor.search.text_lengths import FragmentTextLengths, read_notes
@@ -94,11 +94,11 @@ class IndexedTexts:
         self._cache = cache
         self._meter = meter
 
-    def with_words(self, words: Sequence[str], *, every: bool) -> Corpus | None:
+    def with_words(self, words: Sequence[str], *, every: bool) -> SearchCorpus | None:
         """The rows that may have one of the words, or every one; None when there are too many."""
         return self._corpus(words, frozenset(self._index.uncovered), every=every)
 
-    def ranking(self, words: Sequence[str]) -> Corpus | None:
+    def ranking(self, words: Sequence[str]) -> SearchCorpus | None:
         """The rows that may have one of the words, with the statistics of the column."""
         # Where the lengths of a part are not noted, they are counted.
         read = frozenset(
@@ -118,7 +118,7 @@ class IndexedTexts:
         *,
         every: bool,
         statistics: Statistics | None = None,
-    ) -> Corpus | None:
+    ) -> SearchCorpus | None:
         rows = self._table.search_words(self._column, words, every=every)
         rows = rows[~self._lies_in(rows, read)]
         if len(rows) * _NAMED_SHARE > self._table.pin.rows:
@@ -126,7 +126,7 @@ class IndexedTexts:
         found = self._table.take(rows, [self._column]).column(self._column)
         self._meter.hold(found.nbytes)
         named = SearchSegment(TermDictionary.of(joined_array(found)), len(rows), 0, rows)
-        return Corpus((named, *self._read(read)), statistics)
+        return SearchCorpus((named, *self._read(read)), statistics)
 
     def _read(self, parts: frozenset[int]) -> tuple[SearchSegment[TermDictionary], ...]:
         return tuple(

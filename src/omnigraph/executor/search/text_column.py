@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from omnigraph.executor.cache import pin_key
-from omnigraph.executor.search.corpus import Corpus, Statistics
+from omnigraph.executor.search.corpus import SearchCorpus, Statistics
 from omnigraph.executor.search.indexed_texts import (
     IndexedTexts,
     find_index,
@@ -127,12 +127,12 @@ class TextColumn:
 
     # --- where it is looked for ---
 
-    def _whole(self) -> Corpus:
+    def _whole(self) -> SearchCorpus:
         pieces = tuple(read_pieces(self._table, self._column, WORDS, self._cache, self._meter))
         total = statistics_of(self._table, self._column, self._cache, lambda: Statistics.of(pieces))
-        return Corpus(pieces, total)
+        return SearchCorpus(pieces, total)
 
-    def _named(self, query: TextQuery) -> Corpus | None:
+    def _named(self, query: TextQuery) -> SearchCorpus | None:
         """The rows that an index names for a predicate."""
         if query.func is TextFunc.FUZZY:
             # An index does not know the words that are similar to a word by our definition.
@@ -144,13 +144,13 @@ class TextColumn:
         nulls = self._table.find(pc.field(self._column).is_null())
         return _marked(nulls, self._table.pin.rows) if len(nulls) else None
 
-    def _ranking(self, text: str) -> Corpus | None:
+    def _ranking(self, text: str) -> SearchCorpus | None:
         words = tokenize(text)
         return self._indexed(words, lambda texts: texts.ranking(words))
 
     def _indexed(
-        self, words: Sequence[str], find: Callable[[IndexedTexts], Corpus | None]
-    ) -> Corpus | None:
+        self, words: Sequence[str], find: Callable[[IndexedTexts], SearchCorpus | None]
+    ) -> SearchCorpus | None:
         """The rows that an index finds; None without an index, or without use of it."""
         if not words or not all(map(is_sought, words)):
             return None
@@ -202,11 +202,13 @@ def describe_text_search(table: Table, column: str, cache: ByteCache, func: Text
 def match_texts(texts: pa.Array, query: TextQuery) -> Truth:
     """Whether texts satisfy a text predicate; of a NULL it is unknown."""
     return _judged(
-        Corpus([SearchSegment(TermDictionary.of(texts), len(texts), 0)], None), query, len(texts)
+        SearchCorpus([SearchSegment(TermDictionary.of(texts), len(texts), 0)], None),
+        query,
+        len(texts),
     )
 
 
-def _judged(corpus: Corpus, query: TextQuery, total: int) -> Truth:
+def _judged(corpus: SearchCorpus, query: TextQuery, total: int) -> Truth:
     return masked(_marked(corpus.matching(query), total), corpus.nulls(total))
 
 

@@ -126,7 +126,7 @@ class GraphSource(DataSource):
         graph = self._open()
         query = self.options.get("query")
         if query is None:
-            return TableReader(self._location, self._table(graph, schema))
+            return SnapshotReader(self._location, self._table(graph, schema))
         # Every attempt reads the commit that the target resolves to now.
         commit = graph.authorizer.read(self._target).snapshot(self._target).commit_id
         request = self._request(query, commit)
@@ -280,7 +280,7 @@ def _collected(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.concat_batches(waiting)
 
 
-class TableReader(DataSourceReader):
+class SnapshotReader(DataSourceReader):
     """Reads nodes or edges."""
 
     def __init__(self, location: GraphLocation, scan: TableScan) -> None:

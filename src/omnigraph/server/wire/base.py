@@ -13,23 +13,23 @@ __all__ = [
     "CountsOutput",
     "Details",
     "EntityKind",
-    "Input",
     "Op",
-    "Output",
     "Params",
     "Rows",
     "SchemaOp",
+    "WireInput",
+    "WireOutput",
 ]
 
 
-class Input(Struct, forbid_unknown_fields=True):
+class WireInput(Struct, forbid_unknown_fields=True):
     """The base of request bodies."""
 
     # Deprecated names that are accepted for fields.
     ALIASES: ClassVar[dict[str, str]] = {}
 
 
-class Output(Struct, omit_defaults=True):
+class WireOutput(Struct, omit_defaults=True):
     """The base of response bodies; absent fields are omitted. Later versions may add fields."""
 
 
@@ -56,7 +56,7 @@ Rows = list[dict[str, Any]]
 Details = dict[str, Any]
 
 
-class CountsOutput(Output):
+class CountsOutput(WireOutput):
     """The number of entities that a commit changed."""
 
     nodes_inserted: int
@@ -67,7 +67,7 @@ class CountsOutput(Output):
     edges_deleted: int
 
 
-class CommitOutput(Output):
+class CommitOutput(WireOutput):
     """A commit; times are microseconds since 1970, UTC."""
 
     graph_commit_id: CommitId

@@ -6,7 +6,14 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from omnigraph.server.wire.base import BranchName, CommitId, CommitOutput, Details, Input, Output
+from omnigraph.server.wire.base import (
+    BranchName,
+    CommitId,
+    CommitOutput,
+    Details,
+    WireInput,
+    WireOutput,
+)
 
 __all__ = [
     "BlobQuery",
@@ -26,7 +33,7 @@ __all__ = [
 Mode = Literal["append", "merge", "overwrite"]
 
 
-class LoadInput(Input):
+class LoadInput(WireInput):
     """Records as JSON lines in a string; `load/ndjson` accepts them as the body."""
 
     data: str
@@ -39,7 +46,7 @@ class LoadInput(Input):
     dry_run: bool = False
 
 
-class LoadQuery(Input):
+class LoadQuery(WireInput):
     branch: str | None = None
     source: str | None = field(name="from", default=None)
     mode: Mode = "merge"
@@ -49,12 +56,12 @@ class LoadQuery(Input):
     dry_run: bool = False
 
 
-class TypeCountOutput(Output):
+class TypeCountOutput(WireOutput):
     name: str
     entities_loaded: int
 
 
-class LoadOutput(Output):
+class LoadOutput(WireOutput):
     branch: str
     branch_created: bool
     mode: Mode
@@ -70,13 +77,13 @@ class LoadOutput(Output):
     dry_run: bool = False
 
 
-class ExportInput(Input):
+class ExportInput(WireInput):
     branch: BranchName | None = None
     snapshot: str | None = None
     type_names: list[str] = field(default_factory=list)
 
 
-class BlobQuery(Input):
+class BlobQuery(WireInput):
     entity: Literal["node", "edge"]
     type: str
     id: str
@@ -85,11 +92,11 @@ class BlobQuery(Input):
     snapshot: str | None = None
 
 
-class SchemaOutput(Output):
+class SchemaOutput(WireOutput):
     schema_source: str
 
 
-class SchemaPlanInput(Input):
+class SchemaPlanInput(WireInput):
     schema_source: str
     branch: BranchName | None = None
     allow_data_loss: bool = False
@@ -102,14 +109,14 @@ class SchemaApplyInput(SchemaPlanInput):
     dry_run: bool = False
 
 
-class SchemaPlanOutput(Output):
+class SchemaPlanOutput(WireOutput):
     uri: str
     supported: bool
     step_count: int
     steps: list[Details]
 
 
-class BrokenQueryOutput(Output):
+class BrokenQueryOutput(WireOutput):
     """A stored query that does not compile against the current schema."""
 
     name: str

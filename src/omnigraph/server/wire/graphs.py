@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from omnigraph.server.wire.base import CommitId, EntityKind, Input, Output
+from omnigraph.server.wire.base import CommitId, EntityKind, WireInput, WireOutput
 
 __all__ = [
     "DatasetOutput",
@@ -23,13 +23,13 @@ __all__ = [
 ]
 
 
-class HealthOutput(Output):
+class HealthOutput(WireOutput):
     status: Literal["ok"]
     version: str
     internal_schema_version: int
 
 
-class ReadinessOutput(Output):
+class ReadinessOutput(WireOutput):
     """The server is ready; `access` names its access mode."""
 
     status: Literal["ready"]
@@ -39,29 +39,29 @@ class ReadinessOutput(Output):
     quarantined: int
 
 
-class GraphOutput(Output):
+class GraphOutput(WireOutput):
     graph_id: str
     uri: str
 
 
-class QuarantinedOutput(Output):
+class QuarantinedOutput(WireOutput):
     """A configured graph that cannot be served; `reason` is the code of its error."""
 
     graph_id: str
     reason: str
 
 
-class GraphsOutput(Output):
+class GraphsOutput(WireOutput):
     graphs: list[GraphOutput]
     quarantined: list[QuarantinedOutput] = field(default_factory=list)
 
 
-class SnapshotQuery(Input):
+class SnapshotQuery(WireInput):
     branch: str | None = None
     snapshot: str | None = None
 
 
-class DatasetOutput(Output):
+class DatasetOutput(WireOutput):
     entity_kind: EntityKind
     type_name: str
     entity_count: int
@@ -69,7 +69,7 @@ class DatasetOutput(Output):
     published_dataset_version: int
 
 
-class SnapshotOutput(Output):
+class SnapshotOutput(WireOutput):
     graph_branch: str
     graph_commit_id: CommitId
     graph_manifest_version: int
@@ -77,7 +77,7 @@ class SnapshotOutput(Output):
     datasets: list[DatasetOutput]
 
 
-class StatusOutput(Output):
+class StatusOutput(WireOutput):
     """The identity, size, heads and problems of a graph."""
 
     uri: str
@@ -97,7 +97,7 @@ class StatusOutput(Output):
     damaged: list[dict[str, Any]] | None = None
 
 
-class OperationOutput(Output):
+class OperationOutput(WireOutput):
     """A running query, export or write."""
 
     id: str
@@ -108,5 +108,5 @@ class OperationOutput(Output):
     started_at: str
 
 
-class OperationsOutput(Output):
+class OperationsOutput(WireOutput):
     operations: list[OperationOutput]

@@ -12,10 +12,10 @@ from omnigraph.server.wire.base import (
     CommitOutput,
     Details,
     EntityKind,
-    Input,
     Op,
-    Output,
     SchemaOp,
+    WireInput,
+    WireOutput,
 )
 
 __all__ = [
@@ -57,18 +57,18 @@ PageLimit = Annotated[int, Meta(ge=1, le=10_000)]
 # --- branches ----------------------------------------------------------------------------------
 
 
-class BranchesOutput(Output):
+class BranchesOutput(WireOutput):
     branches: list[str]
     heads: dict[str, CommitId]
     damaged: list[dict[str, Any]] | None = None
 
 
-class BranchCreateInput(Input):
+class BranchCreateInput(WireInput):
     name: BranchName
     source: str | None = field(name="from", default=None)
 
 
-class BranchCreateOutput(Output):
+class BranchCreateOutput(WireOutput):
     uri: str
     source: str = field(name="from")
     name: str
@@ -76,24 +76,24 @@ class BranchCreateOutput(Output):
     actor_id: str | None = None
 
 
-class BranchDeleteQuery(Input):
+class BranchDeleteQuery(WireInput):
     force: bool = False
 
 
-class BranchDeleteOutput(Output):
+class BranchDeleteOutput(WireOutput):
     uri: str
     name: str
     actor_id: str | None = None
 
 
-class Resolution(Input):
+class Resolution(WireInput):
     """The resolution of one conflict of a preview."""
 
     conflict_id: str
     take: Any
 
 
-class BranchMergeInput(Input):
+class BranchMergeInput(WireInput):
     source: BranchName
     target: BranchName | None = None
     preview: bool = False
@@ -104,7 +104,7 @@ class BranchMergeInput(Input):
     if_commit: CommitId | None = None
 
 
-class BranchMergeOutput(Output):
+class BranchMergeOutput(WireOutput):
     source: str
     target: str
     outcome: Literal["already_up_to_date", "fast_forward", "merged"]
@@ -118,13 +118,13 @@ class BranchMergeOutput(Output):
     conflicts: list[Details] | None = None
 
 
-class BranchResetInput(Input):
+class BranchResetInput(WireInput):
     to: str
     message: str | None = None
     if_commit: CommitId | None = None
 
 
-class BranchResetOutput(Output):
+class BranchResetOutput(WireOutput):
     branch: str
     to: str
     snapshot_commit_id: CommitId
@@ -132,7 +132,7 @@ class BranchResetOutput(Output):
     actor_id: str | None = None
 
 
-class PickInput(Input):
+class PickInput(WireInput):
     """A commit to revert or to cherry-pick, and the target branch."""
 
     commit: CommitId
@@ -144,7 +144,7 @@ class PickInput(Input):
     if_commit: CommitId | None = None
 
 
-class PickOutput(Output):
+class PickOutput(WireOutput):
     branch: str
     picked_commit_id: CommitId
     summary: list[Details]
@@ -157,31 +157,31 @@ class PickOutput(Output):
 # --- tags --------------------------------------------------------------------------------------
 
 
-class TagCreateInput(Input):
+class TagCreateInput(WireInput):
     name: str
     at: str | None = None
 
 
-class TagCreateOutput(Output):
+class TagCreateOutput(WireOutput):
     uri: str
     name: str
     graph_commit_id: CommitId
     actor_id: str | None = None
 
 
-class TagOutput(Output):
+class TagOutput(WireOutput):
     name: str
     graph_commit_id: CommitId
     created_at: int
     actor_id: str | None = None
 
 
-class TagsOutput(Output):
+class TagsOutput(WireOutput):
     tags: list[TagOutput]
     damaged: list[dict[str, Any]] | None = None
 
 
-class TagDeleteOutput(Output):
+class TagDeleteOutput(WireOutput):
     uri: str
     name: str
 
@@ -189,7 +189,7 @@ class TagDeleteOutput(Output):
 # --- commits -----------------------------------------------------------------------------------
 
 
-class CommitsQuery(Input):
+class CommitsQuery(WireInput):
     branch: str | None = None
     snapshot: str | None = None
     actor: str | None = None
@@ -201,7 +201,7 @@ class CommitsQuery(Input):
     hide_maintenance: bool = False
 
 
-class CommitsOutput(Output):
+class CommitsOutput(WireOutput):
     commits: list[CommitOutput]
     next_page_token: str | None = None
 
@@ -209,7 +209,7 @@ class CommitsOutput(Output):
 # --- changes -----------------------------------------------------------------------------------
 
 
-class CommitChangesQuery(Input):
+class CommitChangesQuery(WireInput):
     page_token: str | None = None
     limit: int | None = None
     kind: list[str] = field(default_factory=list)
@@ -223,7 +223,7 @@ class FeedQuery(CommitChangesQuery):
     start: str | None = None
 
 
-class DiffQuery(Input):
+class DiffQuery(WireInput):
     before: str = field(name="from")
     after: str = field(name="to")
     kind: list[str] = field(default_factory=list)
@@ -232,25 +232,25 @@ class DiffQuery(Input):
     summary: bool = False
 
 
-class HistoryQuery(Input):
+class HistoryQuery(WireInput):
     branch: str | None = None
     snapshot: str | None = None
     limit: PageLimit | None = None
 
 
-class BaselineInput(Input):
+class BaselineInput(WireInput):
     branch: BranchName | None = None
     kind: list[EntityKind] = field(default_factory=list)
     type: list[str] = field(default_factory=list)
     op: list[Op] = field(default_factory=list)
 
 
-class TypeName(Output):
+class TypeName(WireOutput):
     id: str
     name: str
 
 
-class Change(Output):
+class Change(WireOutput):
     kind: EntityKind
     type: TypeName
     id: str
@@ -260,7 +260,7 @@ class Change(Output):
     changed: list[str] | None = None
 
 
-class Cause(Output):
+class Cause(WireOutput):
     graph_commit_id: CommitId
     authored_branch: str
     authored_at: int
@@ -269,7 +269,7 @@ class Cause(Output):
     actor_id: str | None = None
 
 
-class SchemaChange(Output):
+class SchemaChange(WireOutput):
     """A type or a property that a commit created, renamed or dropped, with its name after the
     commit.
     """
@@ -282,7 +282,7 @@ class SchemaChange(Output):
     properties: list[TypeName] | None = None
 
 
-class ChangeBlockOutput(Output):
+class ChangeBlockOutput(WireOutput):
     cause: Cause
     changes: list[Change]
     schema_changes: list[SchemaChange] | None = None
@@ -292,7 +292,7 @@ class CommitChangesOutput(ChangeBlockOutput):
     next_page_token: str | None = None
 
 
-class ChangeFeedOutput(Output):
+class ChangeFeedOutput(WireOutput):
     """A page of a feed: it has a cursor, or a token for the rest of its last commit."""
 
     blocks: list[ChangeBlockOutput]
@@ -301,24 +301,24 @@ class ChangeFeedOutput(Output):
     next_page_token: str | None = None
 
 
-class DiffSide(Output):
+class DiffSide(WireOutput):
     target: str
     graph_commit_id: CommitId
 
 
-class DiffOutput(Output):
+class DiffOutput(WireOutput):
     before: DiffSide = field(name="from")
     after: DiffSide = field(name="to")
     summary: list[Details]
     changes: list[Change] | None = None
 
 
-class EntityEntry(Output):
+class EntityEntry(WireOutput):
     cause: Cause
     change: Change
 
 
-class EntityHistoryOutput(Output):
+class EntityHistoryOutput(WireOutput):
     type: str
     id: str
     history: list[EntityEntry]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from omnigraph.server.wire.base import EntityKind, Output
+from omnigraph.server.wire.base import EntityKind, WireOutput
 
 __all__ = [
     "BlobRange",
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-class ManifestConflict(Output):
+class ManifestConflict(WireOutput):
     """Another commit changed a table that the write depends on. `table_key` is `node:Person` or
     `edge:Knows`; the versions are those of the snapshot's `published_dataset_version`."""
 
@@ -29,7 +29,7 @@ class ManifestConflict(Output):
     actual: int
 
 
-class PublishedDatasetVersionConflict(Output):
+class PublishedDatasetVersionConflict(WireOutput):
     """The manifest conflict, in the form that released clients expect."""
 
     entity_kind: EntityKind
@@ -38,7 +38,7 @@ class PublishedDatasetVersionConflict(Output):
     actual_published_dataset_version: int
 
 
-class ReadSetConflict(Output):
+class ReadSetConflict(WireOutput):
     """The read set of the write has changed."""
 
     member: str
@@ -46,7 +46,7 @@ class ReadSetConflict(Output):
     actual: str | None = None
 
 
-class KeyConflictOutput(Output):
+class KeyConflictOutput(WireOutput):
     """A strict insert of an id that exists."""
 
     entity_kind: EntityKind | None = None
@@ -54,7 +54,7 @@ class KeyConflictOutput(Output):
     entity_id: str | None = None
 
 
-class ResourceLimit(Output):
+class ResourceLimit(WireOutput):
     """A limit, and the size that would exceed it."""
 
     name: str
@@ -62,33 +62,33 @@ class ResourceLimit(Output):
     actual: float | None = None
 
 
-class PreconditionFailure(Output):
+class PreconditionFailure(WireOutput):
     """The branch is not at the commit of the precondition."""
 
     expected: str | None = None
     actual: str | None = None
 
 
-class ChangeFeedGap(Output):
+class ChangeFeedGap(WireOutput):
     """Cleanup has removed history that the feed needs."""
 
     first_unreadable_commit_id: str
     cursor: str | None = None
 
 
-class OutcomeUnknownOutput(Output):
+class OutcomeUnknownOutput(WireOutput):
     """The commit may have been published: look it up before repeating the request."""
 
     graph_commit_id: str | None = None
 
 
-class BlobRange(Output):
+class BlobRange(WireOutput):
     """The size of the blob, which the range exceeds."""
 
     size: int
 
 
-class ErrorOutput(Output):
+class ErrorOutput(WireOutput):
     """An error. `code` is coarse and closed; `reason` is fine and stable."""
 
     error: str

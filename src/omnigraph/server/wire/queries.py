@@ -11,10 +11,10 @@ from omnigraph.server.wire.base import (
     CommitId,
     CommitOutput,
     CountsOutput,
-    Input,
-    Output,
     Params,
     Rows,
+    WireInput,
+    WireOutput,
 )
 
 __all__ = [
@@ -37,7 +37,7 @@ Traversal = Literal["csr", "indexed"]
 _OLDER_NAMES = {"query_source": "query", "query_name": "name"}
 
 
-class BudgetInput(Input):
+class BudgetInput(WireInput):
     """The budget of a query; the server applies the tighter of this and its own."""
 
     rows: Annotated[int, Meta(ge=1)] | None = None
@@ -45,7 +45,7 @@ class BudgetInput(Input):
     memory_bytes: Annotated[int, Meta(ge=1)] | None = None
 
 
-class QueryInput(Input):
+class QueryInput(WireInput):
     """A read query in `.gq`; `name` selects one of several.
 
     `query_source` and `query_name` are deprecated names of `query` and `name`.
@@ -62,7 +62,7 @@ class QueryInput(Input):
     budget: BudgetInput | None = None
 
 
-class ExplainInput(Input):
+class ExplainInput(WireInput):
     query: str
     name: str | None = None
     branch: BranchName | None = None
@@ -74,7 +74,7 @@ class ProfileInput(QueryInput):
     """A read query to be profiled."""
 
 
-class MutateInput(Input):
+class MutateInput(WireInput):
     """A mutation in `.gq`, run as one commit.
 
     `query_source` and `query_name` are deprecated names of `query` and `name`.
@@ -90,7 +90,7 @@ class MutateInput(Input):
     dry_run: bool = False
 
 
-class InvokeInput(Input):
+class InvokeInput(WireInput):
     """Parameters of a stored query, and its target."""
 
     params: Params = field(default_factory=dict)
@@ -100,12 +100,12 @@ class InvokeInput(Input):
     message: str | None = None
 
 
-class TargetOutput(Output):
+class TargetOutput(WireOutput):
     branch: str | None = None
     snapshot: str | None = None
 
 
-class ReadOutput(Output):
+class ReadOutput(WireOutput):
     query_name: str
     target: TargetOutput
     row_count: int
@@ -114,7 +114,7 @@ class ReadOutput(Output):
     graph_commit_id: CommitId | None = None
 
 
-class ExplainOutput(Output):
+class ExplainOutput(WireOutput):
     """A plan, operator by operator; a profile adds measurements."""
 
     query_name: str
@@ -126,7 +126,7 @@ class ExplainOutput(Output):
     cache: dict[str, int] | None = None
 
 
-class ChangeOutput(Output):
+class ChangeOutput(WireOutput):
     branch: str
     query_name: str
     affected_nodes: int
@@ -137,7 +137,7 @@ class ChangeOutput(Output):
     dry_run: bool = False
 
 
-class ParamDescriptor(Output):
+class ParamDescriptor(WireOutput):
     """A parameter; bigint, date, datetime and blob travel as JSON strings."""
 
     name: str
@@ -159,7 +159,7 @@ class ParamDescriptor(Output):
     values: list[str] | None = None
 
 
-class StoredQueryOutput(Output):
+class StoredQueryOutput(WireOutput):
     name: str
     tool_name: str
     mutation: bool
@@ -170,5 +170,5 @@ class StoredQueryOutput(Output):
     broken: bool = False
 
 
-class StoredQueriesOutput(Output):
+class StoredQueriesOutput(WireOutput):
     queries: list[StoredQueryOutput]
