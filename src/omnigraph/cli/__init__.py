@@ -10,6 +10,7 @@
 - ``address``: opens the graph, embedded or on a server.
 - ``targets``: the flags that select a point in history.
 - ``inputs``: reads files, queries and parameters.
+- ``request_options``: the flags of queries and writes.
 - ``engines``: the flags that select an engine, and progress output.
 - ``commands``: one module per verb.
 - ``stored``: runs stored queries of a server.

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
     from omnigraph.cli.invocation import Invocation
     from omnigraph.cli.render import Format
 
-__all__ = ["is_stored", "mutate_stored", "print_query_result", "require_server", "run_stored"]
-
-
-def is_stored(name: str | None, file: str | None, text: str | None) -> bool:
-    """Return whether the arguments name a stored query: a name without a text."""
-    return name is not None and file is None and text is None
+__all__ = ["mutate_stored", "print_query_result", "require_server", "run_stored"]
 
 
 def run_stored(

@@ -7,8 +7,8 @@ import sys
 import click
 
 from omnigraph.cli.address import open_to_read
-from omnigraph.cli.inputs import find_query, query_options
 from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.cli.request_options import QueryArguments, query_arguments
 from omnigraph.cli.targets import find_target, target_options
 from omnigraph.cli.terminal import adapt_drawing
 
@@ -22,8 +22,7 @@ __all__ = ["command"]
         "omnigraph explain -e 'query q() { match { $p: Person } return { count(*) as n } }'",
     ),
 )
-@click.argument("name", required=False)
-@query_options
+@query_arguments(params=False)
 @target_options
 @click.option(
     "--traversal", type=click.Choice(["csr", "indexed"]), help="Plan for this way of reading edges."
@@ -32,9 +31,7 @@ __all__ = ["command"]
 def command(
     call: Invocation,
     *,
-    name: str | None,
-    query_file: str | None,
-    query_string: str | None,
+    query: QueryArguments,
     branch: str | None,
     at: str | None,
     traversal: str | None,
@@ -44,10 +41,10 @@ def command(
     NAME selects one of several queries in the text. Every operator is shown with its inputs, the
     filters pushed down to the tables, its index or why it uses none, and the estimated rows.
     """
-    query = find_query(query_file, query_string)
+    text = query.text
     target = find_target(branch, at)
     with open_to_read(call) as graph:
         found = graph.at(target).explain(
-            query.text, name=name, source_name=query.name, traversal=traversal
+            text.text, name=query.name, source_name=text.name, traversal=traversal
         )
         call.print_result(found.to_json(), adapt_drawing(str(found).splitlines(), sys.stdout))

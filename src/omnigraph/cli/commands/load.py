@@ -13,6 +13,7 @@ from omnigraph.cli.engines import engine_options, find_spark, stage_lines, stage
 from omnigraph.cli.inputs import open_stdin
 from omnigraph.cli.invocation import Invocation, verb
 from omnigraph.cli.render import plural
+from omnigraph.cli.request_options import WriteArguments, write_arguments
 from omnigraph.cli.terminal import is_terminal
 from omnigraph.errors import InvalidInput
 
@@ -71,14 +72,7 @@ _STDIN = "-"
     type=click.Choice(["ndjson", "csv", "parquet", "arrow", "lance"]),
     help="Format of the data; the default follows its name.",
 )
-@click.option(
-    "--if-commit", metavar="ID", help="Require this commit as the head; else exit code 4."
-)
-@click.option("--message", metavar="TEXT", help="The commit message.")
-@click.option(
-    "--idempotency-key", metavar="KEY", help="Key that makes retries of the request idempotent."
-)
-@click.option("--dry-run", is_flag=True, help="Validate and count without writing.")
+@write_arguments
 @click.option(
     "--on-error",
     type=click.Choice(["fail", "quarantine"]),
@@ -102,14 +96,10 @@ def command(
     files: Sequence[str],
     mapping: str | None,
     mode: str,
-    branch: str,
+    write: WriteArguments,
     source: str | None,
     type_name: str | None,
     layout: str | None,
-    if_commit: str | None,
-    message: str | None,
-    idempotency_key: str | None,
-    dry_run: bool,
     on_error: str,
     report: str | None,
     engine: str,
@@ -128,8 +118,8 @@ def command(
     _require_one_input(files, mapping)
     source_files = [open_stdin() if file == _STDIN else file for file in files]
     spark = find_spark(master, remote, conf)
-    with open_to_read(call, uri) if dry_run else open_to_write(call, uri) as graph:
-        if not dry_run:
+    with open_to_read(call, uri) if write.dry_run else open_to_write(call, uri) as graph:
+        if not write.dry_run:
             announce(call, "load", graph.uri)
             if mode == "overwrite":
                 require_consent(call, graph.uri, action="overwriting types")
@@ -137,15 +127,15 @@ def command(
             graph,
             source_files if mapping is None else pipeline.read_mapping(mapping),
             mode=mode,
-            branch=branch,
+            branch=write.branch,
             from_=source,
             type=type_name,
             format=layout,
             actor=call.actor,
-            message=message,
-            if_commit=if_commit.upper() if if_commit else None,
-            idempotency_key=idempotency_key,
-            dry_run=dry_run,
+            message=write.message,
+            if_commit=write.if_commit,
+            idempotency_key=write.idempotency_key,
+            dry_run=write.dry_run,
             progress=_meter(call),
             engine=engine,
             spark=spark,
@@ -157,7 +147,7 @@ def command(
         lines = [*_lines(done), *_spark_lines(result)]
         call.print_result({"uri": graph.uri, **result.to_json()}, lines)
         if done.commit is not None:
-            run_background_maintenance(graph, branch)
+            run_background_maintenance(graph, write.branch)
 
 
 def _meter(call: Invocation) -> Callable[[Progress], None] | None:

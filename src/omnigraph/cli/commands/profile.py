@@ -7,8 +7,8 @@ import sys
 import click
 
 from omnigraph.cli.address import open_to_read
-from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
 from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.cli.request_options import QueryArguments, query_arguments
 from omnigraph.cli.targets import find_target, target_options
 from omnigraph.cli.terminal import adapt_drawing
 
@@ -22,9 +22,7 @@ __all__ = ["command"]
         """    --params '{"name": "Ada"}'""",
     ),
 )
-@click.argument("name", required=False)
-@query_options
-@params_options
+@query_arguments(params=True)
 @target_options
 @click.option(
     "--traversal", type=click.Choice(["csr", "indexed"]), help="Use this way of reading edges."
@@ -33,11 +31,7 @@ __all__ = ["command"]
 def command(
     call: Invocation,
     *,
-    name: str | None,
-    query_file: str | None,
-    query_string: str | None,
-    params: str | None,
-    params_file: str | None,
+    query: QueryArguments,
     branch: str | None,
     at: str | None,
     traversal: str | None,
@@ -47,12 +41,11 @@ def command(
     NAME selects one of several queries in the text. The result rows are not shown. A new process
     starts with cold caches, so its times include all reads.
     """
-    query = find_query(query_file, query_string)
-    values = find_params(params, params_file)
+    text, values = query.text, query.values
     target = find_target(branch, at)
     with open_to_read(call) as graph:
         found = graph.at(target).profile(
-            query.text, values, name=name, source_name=query.name, traversal=traversal
+            text.text, values, name=query.name, source_name=text.name, traversal=traversal
         )
         lines = [
             *adapt_drawing(str(found).splitlines(), sys.stdout),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from omnigraph.cli.address import open_to_read
-from omnigraph.cli.inputs import find_params, find_query, params_options, query_options
 from omnigraph.cli.invocation import Invocation, verb
-from omnigraph.cli.stored import is_stored, print_query_result, require_server, run_stored
+from omnigraph.cli.request_options import QueryArguments, query_arguments
+from omnigraph.cli.stored import print_query_result, require_server, run_stored
 from omnigraph.cli.targets import find_target, target_options
 
 __all__ = ["command"]
@@ -24,19 +24,13 @@ __all__ = ["command"]
         "omnigraph query friends --query people.gq --format csv > friends.csv",
     ),
 )
-@click.argument("name", required=False)
-@query_options
-@params_options
+@query_arguments(params=True)
 @target_options
 @click.pass_obj
 def command(
     call: Invocation,
     *,
-    name: str | None,
-    query_file: str | None,
-    query_string: str | None,
-    params: str | None,
-    params_file: str | None,
+    query: QueryArguments,
     branch: str | None,
     at: str | None,
 ) -> None:
@@ -45,13 +39,14 @@ def command(
     NAME selects one of several queries in the text. Without a text it names a stored query of a
     server.
     """
-    values = find_params(params, params_file)
+    values = query.values
     target = find_target(branch, at)
-    if is_stored(name, query_file, query_string):
-        scope = require_server(call, str(name))
-        print_query_result(call, run_stored(call, str(name), values, scope=scope, target=target))
+    if query.is_stored:
+        name = str(query.name)
+        scope = require_server(call, name)
+        print_query_result(call, run_stored(call, name, values, scope=scope, target=target))
         return
-    query = find_query(query_file, query_string)
+    text = query.text
     with open_to_read(call) as graph:
-        result = graph.at(target).query(query.text, values, name=name, source_name=query.name)
+        result = graph.at(target).query(text.text, values, name=query.name, source_name=text.name)
     print_query_result(call, result.to_json())
