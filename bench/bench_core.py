@@ -18,14 +18,14 @@ import pyarrow as pa
 from lance import LanceDataset, LanceOperation
 from lance.fragment import write_fragments
 
-from bench.harness import Table, median_of
+from bench.harness import Table, median_of, put_object
 from omnigraph.api.writes import MutationRequest
 from omnigraph.mutation.mutate import run_mutation
 from omnigraph.testing.contention import write_side_by_side
 from omnigraph.testing.kit import SCHEMA, Add, new_engine, open_engine, table_of, wide_schema
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch
-from omnigraph.versioning.manifest import to_rows
+from omnigraph.versioning.manifest import encode_manifest
 from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
@@ -78,15 +78,14 @@ def _commit(home: Path) -> Table:
 
 
 class _BareCommit:
-    """What a commit needs of Lance: stage and append the rows, stage and swap the manifest."""
+    """The bare calls of a commit: stage and append the rows, put the manifest as an object."""
 
     def __init__(self, home: Path, engine: Engine) -> None:
         schema = table_of(engine).schema
         self._rows = _rows(schema)
-        self._manifest = to_rows(engine.resolver.resolve("main"))
-        session = lance.Session()
-        self._table = _create(home / "table", schema, session)
-        self._head = _create(home / "manifest", self._manifest.schema, session)
+        self._manifest = encode_manifest(engine.resolver.resolve("main"))
+        self._table = _create(home / "table", schema, lance.Session())
+        self._home, self._number = home, 0
 
     def commit(self) -> None:
         rows = write_fragments(self._rows, self._table)
@@ -96,13 +95,8 @@ class _BareCommit:
             read_version=self._table.version,
             max_retries=0,
         )
-        pins = write_fragments(self._manifest, self._head, mode="overwrite")
-        self._head = LanceDataset.commit(
-            self._head,
-            LanceOperation.Overwrite(self._manifest.schema, pins),
-            read_version=self._head.version,
-            max_retries=0,
-        )
+        self._number += 1
+        put_object(self._home / f"{self._number}.json", self._manifest)
 
 
 def _create(path: Path, schema: Any, session: Any) -> Any:

@@ -23,14 +23,12 @@ from typing import TYPE_CHECKING, Any
 import lance
 import pyarrow as pa
 import pyarrow.parquet as pq
-from lance import LanceDataset, LanceOperation
-from lance.fragment import write_fragments
 
-from bench.harness import Table
+from bench.harness import Table, put_object
 from bench.shared import data_of, import_peer, peers_home
 from omnigraph.graph.open import init_graph
 from omnigraph.testing.processes import ProcessGroup, Script, step
-from omnigraph.versioning.manifest import to_rows
+from omnigraph.versioning.manifest import encode_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -135,11 +133,12 @@ def _memory(home: Path, size: str) -> str:
 
 
 class _Bare:
-    """The Lance calls of each write, and the swap of a manifest behind them; at the level of power
+    """The Lance calls of each write, and the put of a manifest behind them; at the level of power
     with a sync of every file that they made."""
 
     def __init__(self, home: Path, graph: EmbeddedGraph, rows: int, level: str) -> None:
-        self._home = home if level == "power" else None
+        self._home, self._number = home, 0
+        self._is_durable = level == "power"
         self._synced: dict[Path, set[str]] = {}
         session = lance.Session()
         names = [f"p{number}" for number in range(rows)]
@@ -152,9 +151,8 @@ class _Bare:
             indexed.create_scalar_index(end, "BTREE")
         self._people = lance.dataset(home / "people", session=session)
         self._knows = lance.dataset(home / "knows", session=session)
-        self._manifest = to_rows(graph.engine.resolver.resolve("main"))
-        lance.write_dataset(self._manifest, home / "manifest")
-        self._head = lance.dataset(home / "manifest", session=session)
+        self._manifest = encode_manifest(graph.engine.resolver.resolve("main"))
+        (home / "manifest" / "data").mkdir(parents=True)
 
     def insert(self, name: str) -> None:
         row = {"name": [name], "age": pa.array([1], pa.int32()), "city": ["Bonn"]}
@@ -184,14 +182,9 @@ class _Bare:
         return lance.write_dataset(rows, dataset, mode="append")
 
     def _swap(self) -> None:
-        pins = write_fragments(self._manifest, self._head, mode="overwrite")
-        self._head = LanceDataset.commit(
-            self._head,
-            LanceOperation.Overwrite(self._manifest.schema, pins),
-            read_version=self._head.version,
-            max_retries=0,
-        )
-        if self._home is not None:
+        self._number += 1
+        put_object(self._home / "manifest" / "data" / f"{self._number}.json", self._manifest)
+        if self._is_durable:
             for name in ("people", "knows", "manifest"):
                 for part in ("data", "_deletions", "_versions"):
                     self._sync(self._home / name / part)

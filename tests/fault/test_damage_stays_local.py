@@ -12,7 +12,6 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pytest
 
 from omnigraph.adapters.lance.handles.versions import manifest_name
@@ -46,8 +45,7 @@ class Graph:
 
     def manifest(self, back: int = 0) -> list[str]:
         head = self.engine.resolver.resolve("dev")
-        path = layout.manifest_path(head.incarnation)
-        return [f"{path}/_versions/{manifest_name(head.version - back)}"]
+        return [layout.manifest(head.incarnation, head.version - back)]
 
     def table(self, back: int = 0) -> list[str]:
         pin = table_of(self.engine, "dev").pin
@@ -102,9 +100,8 @@ KINDS = {
     "newest manifest": (lambda graph: graph.manifest(), BYTES),
     "older manifest": (lambda graph: graph.manifest(1), BYTES),
     "first manifest": (lambda graph: graph.manifest(3), BYTES),
-    "manifest data": (lambda graph: graph.one("__manifest/") and graph.one("/data/"), BYTES),
-    "manifest transaction": (
-        lambda graph: [name for name in graph.one("_transactions") if "__manifest" in name],
+    "manifest hint": (
+        lambda graph: graph.one("/hint", graph.of_dev),
         BYTES,
     ),
     "table version": (lambda graph: graph.table(), BYTES),
@@ -236,8 +233,7 @@ def test_status_reports_a_damaged_main(graph: Graph, tmp_path: Path) -> None:
     path = tmp_path / "copy"
     shutil.copytree(graph.path, path)
     head = graph.engine.resolver.resolve("main")
-    manifests = path / layout.manifest_path(head.incarnation) / "_versions"
-    (manifests / manifest_name(head.version)).write_bytes(b"")
+    (path / layout.manifest(head.incarnation, head.version)).write_bytes(b"")
     for engine in (open_engine(path, read_only=True), open_engine(path)):
         found = describe_status(engine)
         assert [(ref.name, ref.fault.code) for ref in found.damaged] == [("main", "branch.damaged")]
@@ -263,8 +259,7 @@ def test_an_unreadable_audit_row_is_a_storage_fault_and_stops_nobody(
     path = tmp_path / "copy"
     shutil.copytree(graph.path, path)
     engine = open_engine(path)
-    rows = pa.table({"operation_id": ["x"], "outcome": ["rolled_back"], "body": [body]})
-    engine.root.tables.swap(layout.AUDIT_TABLE, 0, rows, operation_id="x")
+    engine.root.objects.put(layout.audit_row("x"), body.encode())
     with pytest.raises(StorageFault) as caught:
         engine.recovery.audit.rows()
     assert caught.value.code == "audit.malformed"

@@ -388,8 +388,10 @@ def test_an_audit_row_whose_write_failed_is_written_once_by_the_next_sweep(
 ) -> None:
     intent = intent_on(engine)
     engine.recovery.intents.arm(intent)
-    failure = Interruption("swap", lose_reply, prefix=layout.AUDIT_TABLE, after=after)
-    other = open_engine(tmp_path / "graph", wrap_tables=lambda tables: Between(tables, [failure]))
+    failure = Interruption("put_if_absent", lose_reply, prefix=layout.AUDIT, after=after)
+    other = open_engine(
+        tmp_path / "graph", wrap_objects=lambda objects: Between(objects, [failure])
+    )
     assert failure.done
     assert intent.id in other.recovery.intents.pending()
     add(other, ["new"])

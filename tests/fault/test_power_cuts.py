@@ -10,30 +10,31 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.adapters.lance import LanceTables
-from omnigraph.adapters.objects import open_objects
+from omnigraph.api.merges import MergeRequest
 from omnigraph.coordination import owner
 from omnigraph.errors import GraphError
 from omnigraph.graph.open import open_graph
+from omnigraph.merging.merge import merge_branches
 from omnigraph.runtime import faults
-from omnigraph.session.engine import Engine
+from omnigraph.testing.aging import age
 from omnigraph.testing.kit import Add, add, history, ids_of, new_engine, open_engine, remove
-from omnigraph.testing.kit_steps import WRITE_POINTS, age
+from omnigraph.testing.kit_steps import WRITE_POINTS
 from omnigraph.testing.power import PowerLossDisk
 from omnigraph.testing.verify import check_graph, require_whole
+from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
-from omnigraph.versioning.root import GraphRoot
 from omnigraph.versioning.tags import create_tag
 from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from omnigraph.session.engine import Engine
 
 SEEDS = (None, 1)
 
@@ -123,17 +124,17 @@ def test_power_that_goes_in_the_middle_of_a_write_leaves_all_of_it_or_nothing(
 
 
 def dead_writer(path: Path) -> Engine:
-    """A writer that dies after each swap before it can sync anything: one that syncs nothing."""
-    durable = open_engine(path).root
-    settings = replace(durable.stamp.settings, durability="process")
-    return Engine(
-        GraphRoot(
-            open_objects(str(path)),
-            LanceTables(str(path)),
-            replace(durable.stamp, settings=settings),
-            limits=durable.limits,
-        )
-    )
+    """A writer that dies behind each swap, before it can sync the name of the manifest."""
+    engine = open_engine(path)
+    objects: Any = engine.root.objects
+    sync = objects._sync_directory
+
+    def sync_others(name: str) -> None:
+        if f"/{layout.MANIFESTS}/" not in name:
+            sync(name)
+
+    objects._sync_directory = sync_others
+    return engine
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -161,7 +162,25 @@ def test_a_branch_made_of_the_commit_of_a_dead_writer_is_durable(
         add(dead_writer(path), ["first"])
         branch(engine, "dev")
         after = open_engine(reboot(disk, tmp_path, seed))
+        assert ids_of(after, "dev") == ids_of(after) == ["first"]
+        require_whole(after)
+
+
+@pytest.mark.parametrize("name", ["tag", "merge"])
+def test_a_commit_of_a_dead_writer_that_is_named_is_durable(name: str, tmp_path: Path) -> None:
+    """Else the name would stand, and its branch would be damaged."""
+    with a_disk(tmp_path) as (disk, path):
+        engine = new_engine(path, durability="power")
+        branch(engine, "dev")
+        add(engine, ["apart"])
+        add(dead_writer(path), ["first"], branch="dev")
+        if name == "tag":
+            create_tag(engine.root, "v1", engine.resolver.resolve("dev"))
+        else:
+            merge_branches(engine, MergeRequest("dev", "main"))
+        after = open_engine(reboot(disk, tmp_path, None))
         assert ids_of(after, "dev") == ["first"]
+        require_whole(after)
 
 
 def test_the_process_level_may_lose_what_it_acknowledged(tmp_path: Path) -> None:
@@ -240,16 +259,17 @@ OPEN_AND_USE: tuple[Callable[[Any], Engine], ...] = (
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("point", ["migrate.worked", None])
+@pytest.mark.parametrize("old_format", [1, 2])
+@pytest.mark.parametrize("point", ["migrate.worked", "migrate.stamped", None])
 def test_a_migration_that_loses_power_can_be_repeated(
-    point: str | None, seed: int | None, tmp_path: Path
+    point: str | None, old_format: int, seed: int | None, tmp_path: Path
 ) -> None:
     root = tmp_path / "disk"
     root.mkdir()
     engine = new_engine(root / "graph", durability="power")
     add(engine, ["old"])
     branch(engine, "dev")
-    age(root / "graph", 1)
+    age(root / "graph", old_format)
     with PowerLossDisk(root) as disk:
         if point is not None:
             faults.arm(point, lambda: reboot(disk, tmp_path, seed))

@@ -69,9 +69,9 @@ def test_a_write_that_loses_against_the_deletion_of_its_branch_is_told(path: Pat
     other = open_engine(path)
     branch(other, "dev")
     late = Interruption(
-        "swap", lambda: delete_branch(other.root, other.heads, "dev"), prefix="__manifest"
+        "put_if_absent", lambda: delete_branch(other.root, other.heads, "dev"), prefix="__manifest"
     )
-    writer = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
+    writer = open_engine(path, wrap_objects=lambda objects: Between(objects, [late]))
     with pytest.raises(GraphError) as told:
         add(writer, ["lost"], branch="dev")
     assert told.value.code == "branch.deleted"
@@ -84,8 +84,10 @@ def test_a_deletion_that_loses_against_a_write_deletes_what_was_written(path: Pa
     other = open_engine(path)
     branch(other, "dev")
     other.transactions.locks.enabled = False
-    late = Interruption("swap", lambda: add(other, ["x"], branch="dev"), prefix="__manifest")
-    deleter = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
+    late = Interruption(
+        "put_if_absent", lambda: add(other, ["x"], branch="dev"), prefix="__manifest"
+    )
+    deleter = open_engine(path, wrap_objects=lambda objects: Between(objects, [late]))
     delete_branch(deleter.root, deleter.heads, "dev")
     assert open_branches(other.root, other.heads) == ["main"]
     require_whole(open_engine(path))

@@ -65,14 +65,14 @@ def test_a_table_that_was_read_and_has_moved_is_named_by_the_conflict(tmp_path: 
     other.transactions.lease.enabled = False
     place = engine.snapshot().catalog.node("Place")
     assert place is not None
-    before = engine.resolver.resolve("main").pins[place.id].version
-    late = Interruption("swap", lambda: add(other, ["x"], to="Place"), prefix="__manifest")
-    writer = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
+    before = engine.resolver.resolve("main").pins[place.id].counter
+    late = Interruption("put_if_absent", lambda: add(other, ["x"], to="Place"), prefix="__manifest")
+    writer = open_engine(path, wrap_objects=lambda objects: Between(objects, [late]))
     with pytest.raises(PinChanged) as told:
         writer.transactions.run(
             WriteRequest("main"), Add({"Person": ["y"]}, reads=["Place"], reprepares=False)
         )
-    moved = open_engine(path).resolver.resolve("main").pins[place.id].version
+    moved = open_engine(path).resolver.resolve("main").pins[place.id].counter
     assert told.value.details == {"table_key": "node:Place", "expected": before, "actual": moved}
     assert moved > before
     assert "node:Place" in str(told.value)
@@ -86,8 +86,8 @@ def test_an_untouched_table_may_move_under_a_writer(tmp_path: Path) -> None:
     engine.transactions.locks.enabled = False
     other = open_engine(path)
     other.transactions.lease.enabled = False
-    late = Interruption("swap", lambda: add(other, ["x"], to="Place"), prefix="__manifest")
-    writer = open_engine(path, wrap_tables=lambda tables: Between(tables, [late]))
+    late = Interruption("put_if_absent", lambda: add(other, ["x"], to="Place"), prefix="__manifest")
+    writer = open_engine(path, wrap_objects=lambda objects: Between(objects, [late]))
     writer.transactions.run(WriteRequest("main"), Add({"Person": ["y"]}, reprepares=False))
     assert late.done
     assert (ids_of(engine), ids_of(engine, of="Place")) == (["y"], ["x"])

@@ -47,7 +47,6 @@ EXCEPTIONS: frozenset[str] = frozenset(
         "planner/passes/join_order:_settle",
         "ports/tables/store:foresee",
         "recovery/intents:remove_crumbs",
-        "recovery/quarantine:_heal_head",
         "recovery/quarantine:heal",
         "recovery/sweep:_forget_all_but",
         "recovery/sweep:_settle",

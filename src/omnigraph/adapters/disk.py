@@ -33,7 +33,7 @@ else:
         os.fsync(descriptor)
 
 
-def sync_file(path: Path) -> None:
+def sync_file(path: Path | str) -> None:
     """Make the contents of a file durable; its name needs ``sync_directory`` as well."""
     _sync(path, os.O_RDONLY)
 

@@ -28,11 +28,12 @@ from omnigraph.versioning.root import GraphRoot
 from omnigraph.versioning.stamp import DURABILITIES, FORMAT, Settings, Stamp, read_stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.lifecycle.clone.clone import CloneResult
     from omnigraph.policy.bundle import PolicyBundle
+    from omnigraph.ports.earlier_formats import EarlierTables
     from omnigraph.ports.embeddings import Embedder
     from omnigraph.ports.objects import ObjectStore
     from omnigraph.ports.tables import TableStore
@@ -114,7 +115,8 @@ def open_graph(
     stamp = read_stamp(open_objects(place, storage_options))
     if not read_only:
         durable = stamp.settings.durability == "power"
-        stamp = migrate(open_objects(place, storage_options, durable=durable), stamp)
+        objects = open_objects(place, storage_options, durable=durable)
+        stamp = migrate(objects, stamp, _earlier(place, storage_options))
     root = _root(place, stamp, storage_options, limits, read_only=read_only)
     engine = Engine(root, embedder=embedder)
     if not read_only:
@@ -209,7 +211,7 @@ def _root(
     durable = stamp.settings.durability == "power"
     objects = open_objects(uri, storage_options, durable=durable)
     return GraphRoot(
-        upgraded_view(objects, stamp) if read_only else objects,
+        upgraded_view(objects, stamp, _earlier(uri, storage_options)) if read_only else objects,
         LanceTables(uri, storage_options, durable=durable),
         stamp,
         read_only=read_only,
@@ -217,6 +219,17 @@ def _root(
         volatile=open_objects(uri, storage_options) if durable else None,
         storage_options=storage_options,
     )
+
+
+def _earlier(uri: str, storage_options: Mapping[str, str] | None) -> Callable[[], EarlierTables]:
+    """How an older graph is read; nothing is loaded for one of this format."""
+
+    def tables() -> EarlierTables:
+        from omnigraph.adapters.lance.earlier_formats import EarlierLanceTables
+
+        return EarlierLanceTables(uri, storage_options)
+
+    return tables
 
 
 def _read_schema(schema: str | Path) -> Catalog:

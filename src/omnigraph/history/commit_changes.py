@@ -30,7 +30,9 @@ __all__ = [
     "schema_changes_of",
 ]
 
-_GONE = frozenset({"table.missing", "table.version_missing", "table.pin_mismatch"})
+_GONE = frozenset(
+    {"manifest.missing", "table.missing", "table.version_missing", "table.pin_mismatch"}
+)
 
 
 def commit_changes(engine: Engine, request: CommitChangesRequest) -> CommitChanges:

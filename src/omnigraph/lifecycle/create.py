@@ -15,9 +15,7 @@ from omnigraph.coordination.claim import claimed
 from omnigraph.errors import AlreadyExists
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_short_id, new_ulid
-from omnigraph.versioning import layout
-from omnigraph.versioning.durability import make_durable
-from omnigraph.versioning.manifest import Manifest, to_rows
+from omnigraph.versioning.manifest import Manifest, number_pins
 from omnigraph.versioning.refs import new_nonce
 from omnigraph.versioning.stamp import write_stamp
 from omnigraph.versioning.table_creation import create_tables
@@ -57,13 +55,9 @@ def _make(root: GraphRoot, catalog: Catalog, actor: str | None) -> None:
             schema=root.put_catalog(catalog),
             actor=actor,
         ),
-        pins,
+        number_pins(pins, {}),
     )
-    root.tables.swap(
-        layout.manifest_path(incarnation), 0, to_rows(manifest), operation_id=commit_id
-    )
-    if root.durable:
-        make_durable(root, manifest)
+    root.store.add(manifest)
     reach("init.manifest_written")
     main = root.refs.add_branch(
         BranchRef(

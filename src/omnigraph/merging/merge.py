@@ -17,7 +17,6 @@ from omnigraph.merging.schema import merge_schemas
 from omnigraph.merging.snapshots import MergeSnapshots
 from omnigraph.versioning.branches import delete_branch
 from omnigraph.versioning.chain import require_commit
-from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.snapshot import open_snapshot
 from omnigraph.writer.plan import WriteRequest
 
@@ -66,9 +65,8 @@ class _MergeWriter:
         prepared = self._prepare(view.snapshot, write=True)
         if prepared is None or self.merged is None:
             return None
-        if self._engine.root.durable:
-            # Its pins become ours, and their publisher may have died before they were durable.
-            make_durable(self._engine.root, self.merged)
+        # The commit will name it: the process that published it may have died before it was safe.
+        self._engine.root.store.make_durable(self.merged.incarnation, self.merged.version)
         return replace(
             prepared,
             merged_parent=_as_seen(self.merged),

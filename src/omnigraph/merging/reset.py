@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from omnigraph.api.commits import WriterKind
 from omnigraph.api.merges import ResetRequest, ResetResult
 from omnigraph.merging.pin_takeover import take_over_pins
-from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.snapshot import open_snapshot
 from omnigraph.writer.plan import WriteRequest
 
@@ -46,8 +45,6 @@ class _ResetWriter:
         if not (prepared.created or prepared.dropped or prepared.new_schema):
             return None
         self._require_readable(prepared)
-        if self._root.durable:
-            make_durable(self._root, self._wanted)
         return prepared
 
     def _require_readable(self, prepared: PreparedWrite) -> None:

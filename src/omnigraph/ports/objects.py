@@ -54,6 +54,14 @@ class ObjectStore(Protocol):
         """
         ...
 
+    def sync(self, key: str) -> None:
+        """Make an existing object survive a power cut, whoever put it.
+
+        A writer that puts an object does not need it: a put is durable when it returns. It is for
+        an object whose writer may have died between the two.
+        """
+        ...
+
     def exists(self, key: str) -> bool:
         """Whether there is an object; a directory is none."""
         ...

@@ -45,8 +45,8 @@ class Recovery:
         self._heads = heads
         self._lineage = lineage
         self.intents = IntentStore(root.objects)
-        self.audit = Audit(root)
-        root.heal = Healer(root, heads, lineage, self.audit).heal
+        self.audit = Audit(root.objects)
+        root.heal = Healer(root, self.audit).heal
         self._lock = threading.Lock()
         self._read: dict[CommitId, Intent] = {}
         # The heartbeat that was seen first, and when, on this process's own clock.

@@ -3,6 +3,7 @@
 Modules by subject:
 
 - ``kit``: small graphs.
+- ``aging``: graphs of earlier formats.
 - ``kit_steps``, ``kit_between``: test processes as data, and actions between two requests.
 - ``processes``, ``processes_preload``, ``contention``: concurrent processes.
 - ``power``, ``faulty``, ``counting``: simulated power cuts, injected faults, counted requests.

@@ -57,6 +57,10 @@ class CountingObjects:
             self.counts["GET"] += 1
         return won
 
+    def sync(self, key: str) -> None:
+        """No request: a bucket is durable when it replies."""
+        self._inner.sync(key)
+
     def delete(self, key: str) -> None:
         self.counts["DELETE"] += 1
         self._inner.delete(key)

@@ -91,6 +91,9 @@ class FaultyObjects:
             ObjectVerb.PUT, key, lambda: self._inner.put_if_absent(key, body, same_as=same_as)
         )
 
+    def sync(self, key: str) -> None:
+        self._run(ObjectVerb.PUT, key, lambda: self._inner.sync(key))
+
     def delete(self, key: str) -> None:
         self._run(ObjectVerb.DELETE, key, lambda: self._inner.delete(key))
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.adapters.lance import LanceTables
+from omnigraph.adapters.lance.earlier_formats import EarlierLanceTables
 from omnigraph.adapters.objects import open_objects
 from omnigraph.api.commits import Counts, WriterKind
 from omnigraph.api.names import MAIN
@@ -134,10 +135,16 @@ def open_engine(
     objects = open_objects(str(uri), storage_options, durable=durable)
     objects = wrap_objects(objects) if wrap_objects else objects
     stamp = read_stamp(objects)
-    stamp = stamp if read_only else migrate(objects, stamp)
+    stamp = (
+        stamp
+        if read_only
+        else migrate(objects, stamp, lambda: EarlierLanceTables(str(uri), storage_options))
+    )
     tables: TableStore = LanceTables(str(uri), storage_options, durable=durable)
     root = GraphRoot(
-        upgraded_view(objects, stamp) if read_only else objects,
+        upgraded_view(objects, stamp, lambda: EarlierLanceTables(str(uri), storage_options))
+        if read_only
+        else objects,
         wrap_tables(tables) if wrap_tables else tables,
         stamp,
         read_only=read_only,

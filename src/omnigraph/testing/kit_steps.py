@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -31,7 +30,6 @@ from omnigraph.writer.plan import WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from omnigraph.runtime.limits import Limits
     from omnigraph.session.engine import Engine
@@ -44,7 +42,6 @@ __all__ = [
     "ScriptStep",
     "Setting",
     "StepOutcome",
-    "age",
     "play",
     "step",
 ]
@@ -192,6 +189,7 @@ def _open(stage: _Stage, *, read_only: bool = False, counted: bool = False) -> i
         limits=stage.setting.limits,
         storage_options=stage.setting.storage_options or None,
         wrap_tables=Between if counted else None,
+        wrap_objects=Between if counted else None,
     )
     return os.getpid()
 
@@ -227,13 +225,18 @@ def _add(
 
 def _add_counted(stage: _Stage, **arguments: Any) -> tuple[str | None, int, int]:
     """Add entities; report the table commits and manifest swaps of a counted graph."""
-    tables = stage.engine.root.tables
-    if not isinstance(tables, Between):
+    tables, objects = stage.engine.root.tables, stage.engine.root.objects
+    if not (isinstance(tables, Between) and isinstance(objects, Between)):
         raise TypeError("open the graph with `counted`")
     tables.calls.clear()
+    objects.calls.clear()
     commit = _add(stage, **arguments)
-    verbs = [verb for verb, _ in tables.calls]
-    return commit, verbs.count("advance"), verbs.count("swap")
+    swaps = [
+        key
+        for verb, key in objects.calls
+        if verb == "put_if_absent" and key.startswith(layout.MANIFESTS)
+    ]
+    return commit, [verb for verb, _ in tables.calls].count("advance"), len(swaps)
 
 
 def _add_unless(stage: _Stage, *, key: str, to: str, unless: str) -> str | None:
@@ -331,21 +334,6 @@ def _ids(stage: _Stage, *, target: str = MAIN, of: str = "Person") -> list[str]:
 
 def _sleep(stage: _Stage, *, seconds: float) -> None:
     stage.engine.root.clock.sleep(seconds)
-
-
-def age(path: Path, internal_schema_version: int) -> None:
-    """Convert a closed graph to the format of an older build."""
-    if internal_schema_version != 1:
-        raise ValueError(f"no such format: {internal_schema_version}")
-    refs = path / layout.BRANCHES
-    for directory in [entry for entry in refs.iterdir() if entry.is_dir()]:
-        ref = json.loads(max(directory.iterdir()).read_bytes())
-        shutil.rmtree(directory)
-        del ref["number"], ref["nonce"]
-        (refs / f"{directory.name}.json").write_text(json.dumps(ref))
-    stamp = json.loads((path / layout.STAMP).read_bytes())
-    stamp["internal_schema_version"] = 1
-    (path / layout.STAMP).write_text(json.dumps(stamp))
 
 
 def _index(stage: _Stage, *, branch: str = MAIN) -> str | None:

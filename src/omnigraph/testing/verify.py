@@ -20,7 +20,6 @@ from omnigraph.catalog.model import DST, ID, SRC, EdgeType
 from omnigraph.errors import GraphError
 from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import layout
-from omnigraph.versioning.manifest import from_rows
 from omnigraph.versioning.names import encode_name
 from omnigraph.versioning.stamp import FORMAT, read_stamp
 
@@ -72,8 +71,7 @@ class _Walk:
 
     def manifest(self, incarnation: str, version: int) -> Manifest:
         """Read a manifest from storage, bypassing caches."""
-        rows = self.engine.root.tables.read_version(layout.manifest_path(incarnation), version)
-        return from_rows(incarnation, version, rows)
+        return self.engine.root.store.read(incarnation, version)
 
     def open_heads(self) -> Iterable[Manifest]:
         for ref in self.ruling.values():
@@ -148,8 +146,7 @@ def _read_chain(walk: _Walk, ref: BranchRef) -> None:
     """Read all manifests of an incarnation, and check the rules between neighbours."""
     if ref.incarnation in walk.chains:
         return
-    tables = walk.engine.root.tables
-    newest = tables.latest_version(layout.manifest_path(ref.incarnation))
+    newest = walk.engine.root.store.newest(ref.incarnation)
     chain = [walk.manifest(ref.incarnation, version) for version in range(1, newest + 1)]
     walk.chains[ref.incarnation] = chain
     _check_beginning(walk, ref, chain[0])

@@ -14,10 +14,7 @@ from omnigraph.api.refs import BranchInfo, BranchRef, DamagedRef, RefList
 from omnigraph.errors import AlreadyExists, Conflict, InvalidInput, OutcomeUnknown, StorageFault
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_short_id, new_ulid
-from omnigraph.versioning import layout
-from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.heads import branch_missing
-from omnigraph.versioning.manifest import to_rows
 from omnigraph.versioning.publish import ManifestDraft, Publication, SwapUnanswered, publish
 from omnigraph.versioning.refs import new_nonce
 from omnigraph.versioning.texts import require_actor
@@ -42,10 +39,8 @@ def create_branch(root: GraphRoot, heads: Heads, name: str, source: Manifest) ->
     root.require_in_place()
     incarnation = new_short_id()
     fork = source.at(incarnation, 1)
-    path = layout.manifest_path(incarnation)
-    root.tables.swap(path, 0, to_rows(fork), operation_id=new_ulid(root.clock))
-    if root.durable:
-        make_durable(root, fork)
+    root.store.make_durable(source.incarnation, source.version)
+    root.store.add(fork)
     reach("branch.manifest_written")
     ref = BranchRef(
         name=branch,

@@ -1,23 +1,18 @@
 """The check for a missing successor of a branch's head.
 
-Versions of a manifest are probed and listed by number, so a newest version that is missing leaves
-no gap. A publish would give its number to another commit, and the missing one could not come back
-from a copy. Two traces remain: refs that name it, and the transaction that Lance wrote before it.
-The refs are read once per process. A transaction without a version leads to a search of the
-lineage, of every branch and of the refs as they are then.
+The newest manifest of a branch is found by its number, so one that is missing leaves no gap. A
+publish would give its number to another commit, and the missing one could not come back from a
+copy. Traces of it remain: the hint, which every cold read compares with the newest manifest, and
+refs that name it. The refs are read once per process.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.versioning import layout
-from omnigraph.versioning.damage import Refs, find_name
+from omnigraph.versioning.damage import Refs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from omnigraph.api.commits import Commit
     from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.root import GraphRoot
 
@@ -32,8 +27,6 @@ class HeadCheck:
         self._refs: Refs | None = None
         # The version of each branch that was found to be its newest.
         self._checked: dict[str, int] = {}
-        # Lists the commits of the lineage, which is built on heads and installs itself.
-        self.archive: Callable[[], Iterable[Commit]] = tuple
 
     def accept(self, head: Manifest) -> None:
         """Record a head that needs no check: this process has published it."""
@@ -45,14 +38,11 @@ class HeadCheck:
         if head.tombstone or (checked is not None and checked <= head.version):
             return None
         reason = self._named_by_refs(head)
-        if reason is None and self._has_lost_transaction(head):
-            reason = find_name(self._root, self.archive, head)
-        if reason is None:
+        # The head may have moved since it was read, and the name may be that of its successor.
+        if reason is None or self._root.store.exists(head.incarnation, head.version + 1):
             self._checked[head.incarnation] = head.version
             return None
-        path = layout.manifest_path(head.incarnation)
-        # The head may have moved since it was read, and the name may be that of its successor.
-        return reason if self._root.tables.latest_version(path) == head.version else None
+        return reason
 
     def _named_by_refs(self, head: Manifest) -> str | None:
         if self._refs is None:
@@ -60,13 +50,3 @@ class HeadCheck:
         return self._refs.naming(
             self._root, head.incarnation, head.version + 1, since_micros=head.commit.time_micros
         )
-
-    def _has_lost_transaction(self, head: Manifest) -> bool:
-        """Whether a commit on top of the head was begun, is not there, and is not pending."""
-        path = layout.manifest_path(head.incarnation)
-        begun = self._root.tables.unfinished(path, head.version)
-        if not begun:
-            return False
-        keys = self._root.objects.list(layout.RECOVERY)
-        pending = {key.rpartition("/")[2].partition(".")[0] for key in keys}
-        return not pending.issuperset(begun)

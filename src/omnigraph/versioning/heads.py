@@ -1,8 +1,8 @@
 """Finding the newest commit of a branch cheaply.
 
-A cached head is fresh when the version after it does not exist: one probe instead of a listing, the
-same cost after ten commits and after ten thousand. A long-idle cache is listed again, because
-cleanup may have removed the versions directly above it.
+A cached head is fresh when the number after it does not exist: one probe instead of a listing, the
+same cost after ten commits and after ten thousand. A head that was not looked at for long is
+searched for again, because cleanup may have removed the numbers directly above it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from omnigraph.api.names import MAIN
 from omnigraph.errors import GraphError, NotFound, StorageFault
-from omnigraph.versioning import layout
 from omnigraph.versioning.damage import HEAD_DAMAGE, branch_damaged
 from omnigraph.versioning.head_check import HeadCheck
 
@@ -24,18 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Heads"]
 
-# After this many steps forward a listing is cheaper than probing on.
-_STEPS_MAX = 16
-
 
 @dataclass(slots=True)
 class _Known:
-    """The newest version that was seen, and when it was last known to be the newest."""
+    """A head that was seen, and when it was last known to be the newest."""
 
-    version: int
+    head: Manifest
     seen: float
-    path: str
-    head: Manifest | None = None
 
 
 class Heads:
@@ -50,7 +44,7 @@ class Heads:
         self._highest: dict[str, int] = {}
         # The highest version of each branch that something in memory names, and what names it.
         self._named: dict[str, tuple[int, str]] = {}
-        self.check = HeadCheck(root)
+        self._check = HeadCheck(root)
 
     def of_branch(self, name: str) -> tuple[BranchRef, Manifest]:
         """The open branch of a name and its head, fresh; ``branch.missing`` otherwise."""
@@ -76,13 +70,22 @@ class Heads:
             return head
         raise self._successor_missing(head, named[1])
 
+    def of_ref(self, ref: BranchRef) -> Manifest:
+        """The newest manifest of a branch whose ref stands: that it is missing is damage."""
+        try:
+            return self.of_incarnation(ref.incarnation)
+        except NotFound as error:
+            raise branch_damaged(
+                self._root, ref.incarnation, error.message, "its ref names it"
+            ) from error
+
     def require_newest(self, head: Manifest) -> None:
         """Raise ``branch.damaged`` when a successor of a head is known to be missing.
 
         Costs requests for the first head of a branch in a process. Later reads of a damaged branch
         fail as well, without requests.
         """
-        reason = self.check.missing_successor(head)
+        reason = self._check.missing_successor(head)
         if reason is not None:
             self.note_name(head.incarnation, head.version + 1, reason)
             raise self._successor_missing(head, reason)
@@ -93,54 +96,12 @@ class Heads:
             if version > self._named.get(incarnation, (0, ""))[0]:
                 self._named[incarnation] = (version, reason)
 
-    def name_of(self, incarnation: str, version: int) -> str | None:
-        """Return what names a version of a branch or a later one, as far as this process knows."""
-        named, reason = self._named.get(incarnation, (0, ""))
-        return reason if named >= version else None
-
-    def _successor_missing(self, head: Manifest, reason: str) -> StorageFault:
-        problem = f"version {head.version + 1} or a later one is missing"
-        return branch_damaged(self._root, head.incarnation, problem, reason)
-
-    def _of_incarnation(self, incarnation: str) -> Manifest:
-        known = self._known.get(incarnation)
-        # Every read of a branch comes through here: one probe, and little else.
-        if known is not None and known.head is not None and self._is_newest(known):
-            return known.head
-        try:
-            return self._newest(incarnation)
-        except NotFound:
-            # The cached version was set aside by another process.
-            self.forget(incarnation)
-        except StorageFault as fault:
-            self.forget(incarnation)
-            if not self._root.heal(fault):
-                raise self._damaged(incarnation, fault) from fault
-        try:
-            return self._newest(incarnation)
-        except StorageFault as fault:
-            self.forget(incarnation)
-            raise self._damaged(incarnation, fault) from fault
-
-    def of_ref(self, ref: BranchRef) -> Manifest:
-        """The newest manifest of a branch whose ref stands: that it is missing is damage."""
-        try:
-            return self.of_incarnation(ref.incarnation)
-        except NotFound as error:
-            raise branch_damaged(
-                self._root, ref.incarnation, error.message, "its ref names it"
-            ) from error
-
     def learn(self, manifest: Manifest, *, seen: float | None = None) -> None:
         """Remember a head that was just published, unless another thread knows a newer one.
         ``seen`` is when it was known to be the newest; now by default."""
         self._root.manifests.put((manifest.incarnation, manifest.version), manifest)
-        now = self._root.clock.monotonic() if seen is None else seen
-        with self._lock:
-            known = self._known.get(manifest.incarnation)
-            if known is None or manifest.version >= known.version:
-                self._remember(manifest.incarnation, manifest.version, now, manifest)
-        self.check.accept(manifest)
+        self._remember(manifest, self._root.clock.monotonic() if seen is None else seen)
+        self._check.accept(manifest)
 
     def learn_ref(self, ref: BranchRef) -> None:
         """Remember what a name stands for, until its branch is seen to be deleted."""
@@ -148,9 +109,64 @@ class Heads:
             self._refs[ref.name] = ref
 
     def forget(self, incarnation: str) -> None:
-        """Drop what is known, so that the next question lists."""
+        """Drop the cached head, so that the next read searches for the newest one."""
         with self._lock:
             self._known.pop(incarnation, None)
+
+    def _of_incarnation(self, incarnation: str) -> Manifest:
+        known = self._known.get(incarnation)
+        # Every read of a branch comes through here: one probe, and little else.
+        if known is not None and self._is_newest(known):
+            return known.head
+        try:
+            return self._newest(incarnation, known)
+        except StorageFault as fault:
+            self.forget(incarnation)
+            raise self._damaged(incarnation, fault) from fault
+
+    def _is_newest(self, known: _Known) -> bool:
+        """Whether a cached head is the newest: recently seen, and without a successor."""
+        now = self._root.clock.monotonic()
+        if now - known.seen >= self._root.limits.head_relist_seconds:
+            return False
+        if self._root.store.exists(known.head.incarnation, known.head.version + 1):
+            return False
+        known.seen = now
+        return True
+
+    def _newest(self, incarnation: str, known: _Known | None) -> Manifest:
+        now, seen = self._root.clock.monotonic(), self._highest.get(incarnation, 0)
+        start = self._hinted(incarnation) if known is None else known.head.version
+        version = self._root.store.newest(incarnation, start=start)
+        if version < seen:
+            problem = f"version {seen} is missing"
+            raise branch_damaged(self._root, incarnation, problem, "it was read before")
+        head = self._root.manifest(incarnation, version)
+        merged = head.commit.merged_parent
+        if merged is not None:
+            self.note_name(merged.incarnation, merged.version, f"commit {head.commit.id} merged it")
+        self._remember(head, now)
+        return head
+
+    def _hinted(self, incarnation: str) -> int:
+        """A number to start from. One that the branch had cannot be absent."""
+        hint = self._root.store.hint(incarnation)
+        self.note_name(incarnation, hint, f"version {hint} was published")
+        return hint
+
+    def _remember(self, head: Manifest, seen: float) -> None:
+        """``seen`` is a moment before the probe that found the head: a thread may sleep between
+        the reply and this call."""
+        with self._lock:
+            known = self._known.get(head.incarnation)
+            if known is None or head.version >= known.head.version:
+                self._known[head.incarnation] = _Known(head, seen)
+            highest = self._highest.get(head.incarnation, 0)
+            self._highest[head.incarnation] = max(head.version, highest)
+
+    def _successor_missing(self, head: Manifest, reason: str) -> StorageFault:
+        problem = f"version {head.version + 1} or a later one is missing"
+        return branch_damaged(self._root, head.incarnation, problem, reason)
 
     def _damaged(self, incarnation: str, fault: StorageFault) -> StorageFault:
         """The fault that a reader of the branch gets: damage names the branch and a remedy."""
@@ -169,72 +185,6 @@ class Heads:
             raise branch_missing(name)
         self.learn_ref(ref)
         return ref, head
-
-    def _is_newest(self, known: _Known) -> bool:
-        """Whether what is known is still so: recently seen, and without a successor."""
-        now = self._root.clock.monotonic()
-        if now - known.seen >= self._root.limits.head_relist_seconds:
-            return False
-        if self._root.tables.has_version(known.path, known.version + 1):
-            return False
-        known.seen = now
-        return True
-
-    def _newest(self, incarnation: str) -> Manifest:
-        version = self._newest_version(incarnation)
-        head = self._root.manifest(incarnation, version)
-        merged = head.commit.merged_parent
-        if merged is not None:
-            self.note_name(merged.incarnation, merged.version, f"commit {head.commit.id} merged it")
-        with self._lock:
-            known = self._known.get(incarnation)
-            if known is not None and known.version == version:
-                known.head = head
-        return head
-
-    def _newest_version(self, incarnation: str) -> int:
-        path = layout.manifest_path(incarnation)
-        known = self._known.get(incarnation)
-        now = self._root.clock.monotonic()
-        if known is not None and now - known.seen < self._root.limits.head_relist_seconds:
-            version = known.version
-            for _ in range(_STEPS_MAX):
-                if not self._root.tables.has_version(path, version + 1):
-                    return self._step_to(incarnation, version, now)
-                version += 1
-        version = self._root.tables.latest_version(path)
-        self._require_not_shrunk(incarnation, version)
-        with self._lock:
-            # A listing may find less than was known before it, because the newest was set aside;
-            # what another thread has found meanwhile is newer than the listing.
-            current = self._known.get(incarnation)
-            if current is None or current is known or version >= current.version:
-                self._remember(incarnation, version, now)
-        return version
-
-    def _require_not_shrunk(self, incarnation: str, version: int) -> None:
-        """A version that this process has seen cannot vanish where commits are kept."""
-        seen = self._highest.get(incarnation, 0)
-        if version < seen and self._root.keeps_acknowledged:
-            raise branch_damaged(
-                self._root, incarnation, f"version {seen} is missing", "it was read before"
-            )
-
-    def _step_to(self, incarnation: str, version: int, now: float) -> int:
-        with self._lock:
-            known = self._known.get(incarnation)
-            if known is None or version >= known.version:
-                self._remember(incarnation, version, now)
-        return version
-
-    def _remember(
-        self, incarnation: str, version: int, seen: float, head: Manifest | None = None
-    ) -> None:
-        """``seen`` is a moment before the question that found the version: a thread may sleep
-        between the reply and this call."""
-        path = layout.manifest_path(incarnation)
-        self._known[incarnation] = _Known(version, seen, path, head)
-        self._highest[incarnation] = max(version, self._highest.get(incarnation, 0))
 
 
 def branch_missing(name: str) -> GraphError:

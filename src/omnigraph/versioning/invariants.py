@@ -55,7 +55,7 @@ def _is_not_void(head: Manifest, new: Manifest) -> str | None:
 
 def _pins_are_whole(_: Manifest, new: Manifest) -> str | None:
     for type_id, pin in new.pins.items():
-        if not pin.fingerprint or pin.version < 1 or pin.rows < 0:
+        if not pin.fingerprint or pin.version < 1 or pin.rows < 0 or pin.counter < 1:
             return f"the pin of {type_id} is not whole: {pin}"
     return None
 

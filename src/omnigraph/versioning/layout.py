@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityKind
 
 __all__ = [
-    "AUDIT_TABLE",
+    "AUDIT",
     "CLONE_MARKER",
     "HEAL_CLAIMS",
     "INIT_CLAIMS",
@@ -20,13 +20,16 @@ __all__ = [
     "RECOVERY",
     "STAMP",
     "WRITE_LEASE",
+    "audit_row",
     "branch_ref",
     "branch_refs",
-    "incarnation_of",
     "init_claim",
     "init_number",
     "is_branch_ref",
     "lease_ticket",
+    "manifest",
+    "manifest_hint",
+    "manifest_number",
     "manifest_path",
     "schema_object",
     "table_path",
@@ -42,11 +45,12 @@ WRITE_LEASE = "__locks/write.json"
 LEASE_QUEUE = "__locks/queue"
 HEAL_CLAIMS = "__locks/heal"
 LINEAGE_TABLE = "_graph_commits.lance"
-AUDIT_TABLE = "_graph_commit_recoveries.lance"
+AUDIT = "_recoveries"
 BRANCHES = "_refs/branches"
 TAGS = "_refs/tags"
 MANIFESTS = "__manifest"
 
+_MANIFEST = re.compile(rf"{MANIFESTS}/[^/]+/([0-9]{{10,}})\.json")
 _BRANCH_REF = re.compile(rf"{BRANCHES}/[^/]+/[0-9]{{8,}}\.json")
 
 # Everything that a graph owns below its root: what ``init --force`` may sweep away.
@@ -59,12 +63,12 @@ OWNED_PREFIXES = (
     RECOVERY,
     "__locks",
     LINEAGE_TABLE,
-    AUDIT_TABLE,
+    AUDIT,
     "_topology",
 )
 
 # Where small objects lie, those that change most often first.
-OBJECT_PREFIXES = ("", RECOVERY, "__locks", INIT_CLAIMS, TAGS, BRANCHES, "_schema")
+OBJECT_PREFIXES = ("", RECOVERY, "__locks", INIT_CLAIMS, TAGS, BRANCHES, "_schema", AUDIT)
 
 
 def branch_refs(encoded: str) -> str:
@@ -98,14 +102,29 @@ def tag_ref(encoded: str) -> str:
     return f"{TAGS}/{encoded}.json"
 
 
+def audit_row(operation: str) -> str:
+    """The audit of one recovered operation. Earlier formats audited files, too, by their keys."""
+    return f"{AUDIT}/{operation.replace('/', '%2F')}.json"
+
+
 def manifest_path(incarnation: str) -> str:
     return f"{MANIFESTS}/{incarnation}"
 
 
-def incarnation_of(path: str) -> str | None:
-    """The branch incarnation whose manifest a path is; None for any other table."""
-    prefix, _, incarnation = path.partition("/")
-    return incarnation if prefix == MANIFESTS else None
+def manifest(incarnation: str, number: int) -> str:
+    """One manifest; zero-padded so that keys sort as numbers do."""
+    return f"{MANIFESTS}/{incarnation}/{number:010d}.json"
+
+
+def manifest_number(key: str) -> int:
+    """The number of a manifest; 0 for any other key."""
+    found = _MANIFEST.fullmatch(key)
+    return int(found[1]) if found is not None else 0
+
+
+def manifest_hint(incarnation: str) -> str:
+    """A number that the branch had once: where the search for its newest one starts."""
+    return f"{MANIFESTS}/{incarnation}/hint"
 
 
 def schema_object(digest: str) -> str:

@@ -57,7 +57,6 @@ class Lineage:
         # Rows of the table whose ancestors could not be read.
         self._stored: dict[str, Commit] = {}
         self._loaded = False
-        heads.check.archive = self.known
 
     def get(self, commit: str | Commit | CommitRef) -> Commit:
         """A commit by id, or ``commit.missing``."""
@@ -237,11 +236,9 @@ class Lineage:
         with self._lock:
             for commit in sorted(found.values(), key=lambda commit: commit.time_micros):
                 self._commits.setdefault(commit.id, commit)
-        # Where a program may set commits aside, only a merge or a stored row proves that one stays.
         for commit in found.values():
             self._note(commit.merged_parent)
-            if self._root.keeps_acknowledged:
-                self._note(commit.ref)
+            self._note(commit.ref)
 
     def _note(self, ref: CommitRef | None) -> None:
         if ref is not None:

@@ -1,14 +1,15 @@
 """A manifest: the pins of one graph commit, and the commit itself.
 
-A branch's manifest is a small table with one row per pin and one row for the commit; each of its
-versions is a graph commit. This module is pure: it turns manifests into Arrow rows and back.
+The manifests of a branch are numbered objects, each of which is one graph commit. This module is
+pure: it encodes manifests as bytes and decodes them.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 
 from omnigraph.api.commits import Commit
 from omnigraph.catalog.model import TypeId
@@ -17,20 +18,23 @@ from omnigraph.frozen import frozen
 from omnigraph.ports.tables import Pin
 from omnigraph.runtime.ids import CommitId
 from omnigraph.runtime.json_text import MALFORMED, parse_json
+from omnigraph.versioning import layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pyarrow as pa
-
 __all__ = [
     "Manifest",
     "Void",
-    "from_rows",
-    "to_rows",
+    "decode_manifest",
+    "encode_damage",
+    "encode_manifest",
+    "number_pins",
 ]
 
-MANIFEST_FORMAT = 1
+# 1: rows of a Lance dataset. 2: an object with a checksum.
+MANIFEST_FORMAT = 2
+_CHECKSUM_BYTES = 8
 
 
 @frozen
@@ -61,54 +65,83 @@ class Manifest:
         return replace(self, incarnation=incarnation, version=version, voids=(), tombstone=False)
 
 
-def to_rows(manifest: Manifest) -> pa.Table:
-    """The rows of a manifest version. Pins are sorted, so equal manifests have equal rows."""
-    import pyarrow as pa  # noqa: PLC0415 - arrow is loaded by whoever touches storage, not by names
+def number_pins(moved: Mapping[TypeId, Pin], before: Mapping[TypeId, Pin]) -> dict[TypeId, Pin]:
+    """Count the moved pins of a commit: one more than the pins that they replace."""
+    return {
+        type_id: replace(pin, counter=before[type_id].counter + 1 if type_id in before else 1)
+        for type_id, pin in moved.items()
+    }
 
-    pins = sorted(manifest.pins.items())
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Encode a manifest as JSON, followed by a line with its checksum.
+
+    Pins are sorted, so equal manifests have equal bytes. Table versions may exceed the integers of
+    other JSON readers, so they are texts.
+    """
     body = {
         "format": MANIFEST_FORMAT,
+        "incarnation": manifest.incarnation,
+        "number": manifest.version,
         "commit": manifest.commit.to_json(),
+        "pins": {
+            type_id: [pin.path, str(pin.version), pin.fingerprint, pin.rows, pin.counter]
+            for type_id, pin in sorted(manifest.pins.items())
+        },
         "voids": [[void.operation, void.since_micros] for void in manifest.voids],
         "tombstone": manifest.tombstone,
     }
-    text, number = pa.string(), pa.int64()
-    columns = {
-        "key": pa.array(["", *(type_id for type_id, _ in pins)], text),
-        "path": pa.array(["", *(pin.path for _, pin in pins)], text),
-        "version": pa.array([0, *(pin.version for _, pin in pins)], number),
-        "fingerprint": pa.array(["", *(pin.fingerprint for _, pin in pins)], text),
-        "rows": pa.array([0, *(pin.rows for _, pin in pins)], number),
-        "body": pa.array([json.dumps(body, separators=(",", ":")), *([""] * len(pins))], text),
-    }
-    return pa.Table.from_arrays(list(columns.values()), list(columns))
+    return _sealed(body)
 
 
-def from_rows(incarnation: str, version: int, rows: pa.Table) -> Manifest:
-    """Read a manifest version back, or ``manifest.malformed``."""
+def encode_damage(problem: str) -> bytes:
+    """Encode a manifest that was damaged before it became an object: its number stays taken."""
+    return _sealed({"format": MANIFEST_FORMAT, "damaged": problem})
+
+
+def decode_manifest(incarnation: str, version: int, text: bytes) -> Manifest:
+    """Decode the manifest of a number of a branch, or raise ``manifest.malformed``."""
     try:
-        columns = rows.to_pydict()
-        at = columns["key"].index("")
-        body = parse_json(columns["body"][at])
-        pins = {
-            TypeId(key): Pin(path, pinned, fingerprint, count)
-            for key, path, pinned, fingerprint, count in zip(
-                *(columns[name] for name in ("key", "path", "version", "fingerprint", "rows")),
-                strict=True,
-            )
-            if key
-        }
+        body_text, checksum, end = text.rsplit(b"\n", 2)
+        if end or checksum != _checksum(body_text):
+            raise ValueError("its checksum is wrong")
+        body = parse_json(body_text)
+        if "damaged" in body:
+            raise ValueError(body["damaged"])
+        _require_place(body, incarnation, version)
         return Manifest(
             incarnation,
             version,
             Commit.from_json(body["commit"]),
-            pins,
+            {TypeId(type_id): _pin(*values) for type_id, values in body["pins"].items()},
             tuple(Void(CommitId(operation), since) for operation, since in body["voids"]),
             tombstone=body["tombstone"],
         )
     except MALFORMED as error:
+        key = layout.manifest(incarnation, version)
         raise StorageFault(
             "manifest.malformed",
-            f"version {version} of manifest {incarnation} is not a manifest: {error}",
-            remedy="restore the graph from a copy, or report this as a bug",
+            f"{key} is not a manifest: {error}",
+            details={"key": key},
+            remedy=f"bring {key} back from a copy of the graph; it never changes",
         ) from error
+
+
+def _sealed(body: dict[str, Any]) -> bytes:
+    text = json.dumps(body, separators=(",", ":")).encode()
+    return b"%b\n%b\n" % (text, _checksum(text))
+
+
+def _pin(path: str, version: str, fingerprint: str, rows: int, counter: int) -> Pin:
+    return Pin(path, int(version), fingerprint, rows, counter)
+
+
+def _require_place(body: dict[str, Any], incarnation: str, version: int) -> None:
+    if body["format"] != MANIFEST_FORMAT:
+        raise ValueError(f"its format is {body['format']!r}")
+    if (body["incarnation"], body["number"]) != (incarnation, version):
+        raise ValueError(f"it belongs to number {body['number']!r} of {body['incarnation']!r}")
+
+
+def _checksum(text: bytes) -> bytes:
+    return blake2b(text, digest_size=_CHECKSUM_BYTES).hexdigest().encode()

@@ -25,31 +25,27 @@ from omnigraph.frozen import frozen
 from omnigraph.ports.tables import table_version
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import ulid_micros
-from omnigraph.versioning import layout
 from omnigraph.versioning.chain import (
     CommitPresence,
     commits_since,
     find_commit,
     require_commit,
 )
-from omnigraph.versioning.durability import make_durable
 from omnigraph.versioning.invariants import require_successor
-from omnigraph.versioning.manifest import Manifest, Void, to_rows
+from omnigraph.versioning.manifest import Manifest, Void, number_pins
 
 if TYPE_CHECKING:
     from omnigraph.catalog.model import TypeId
-    from omnigraph.ports.tables import Pin, StagedSwap
+    from omnigraph.ports.tables import Pin
     from omnigraph.runtime.ids import CommitId
     from omnigraph.versioning.heads import Heads
     from omnigraph.versioning.root import GraphRoot
 
 __all__ = [
-    "Drafted",
     "ManifestDraft",
     "OperationPublished",
     "Publication",
     "SwapUnanswered",
-    "draft_ahead",
     "publish",
     "require_new_key",
     "require_preconditions",
@@ -103,20 +99,6 @@ class Publication:
     tombstone: bool = False
 
 
-@frozen
-class Drafted:
-    """The manifest of a commit, written before its pins were reached. It holds for the head that it
-    was drafted on, and if the pins came out as they were hoped for."""
-
-    publication: Publication
-    head: Manifest
-    manifest: Manifest
-    staged: StagedSwap
-
-    def fits(self, publication: Publication, head: Manifest) -> bool:
-        return self.head.commit.ref == head.commit.ref and self.publication == publication
-
-
 # Given the publication and the head, raises when the head is not acceptable.
 Precondition = Callable[["GraphRoot", Publication, Manifest], None]
 
@@ -125,74 +107,40 @@ def _at_once() -> None:
     """Nothing to wait for."""
 
 
-def draft_ahead(root: GraphRoot, publication: Publication, head: Manifest) -> Drafted | None:
-    """Write the rows of a commit while its tables are still advancing.
-
-    None when that fails: the publish writes them then, and reports the reason.
-    """
-    try:
-        new = _successor(root, publication, head)
-        return Drafted(publication, head, new, _stage(root, new))
-    except GraphError:
-        return None
-
-
 def publish(
     root: GraphRoot,
     heads: Heads,
     publication: Publication,
     *,
     ready: Callable[[], None] = _at_once,
-    drafted: Drafted | None = None,
 ) -> Manifest:
-    """Swap a new commit in, at most ``publish_retries`` times; idempotent by commit id.
+    """Make a new commit visible, in at most ``publish_retries`` retries; idempotent by commit id.
 
     Before each swap ``ready`` is called: it returns when the commit may become visible.
     Returns the manifest of the commit, visible and as durable as the graph wants it. Raises a
     ``Conflict`` that names the failed precondition, or ``OutcomeUnknown`` when nobody can know
     whether the commit landed.
     """
-    manifest = _make_visible(root, heads, publication, ready, drafted)
-    if root.durable:
-        try:
-            make_durable(root, manifest)
-        except GraphError as error:
-            raise _unknown(publication, f"it is visible but not yet safe: {error}") from error
-    return manifest
-
-
-def _make_visible(
-    root: GraphRoot,
-    heads: Heads,
-    publication: Publication,
-    ready: Callable[[], None],
-    drafted: Drafted | None,
-) -> Manifest:
     lost: Exception | None = None
     for _ in range(root.limits.publish_retries + 1):
         if lost is not None:
-            # Lance makes a directory that was moved away anew: what is found there proves nothing.
             root.require_in_place()
         head = heads.of_incarnation(publication.incarnation)
         reach("publish.head_read")
         landed = _already_published(root, publication, head)
         if landed is not None:
-            return landed
+            return _made_durable(root, publication, landed)
         heads.require_newest(head)
         require_preconditions(root, publication, head)
-        ahead = drafted if drafted is not None and drafted.fits(publication, head) else None
-        new = ahead.manifest if ahead is not None else _successor(root, publication, head)
+        new = _successor(root, publication, head)
         require_successor(head, new)
-        if root.durable:
-            make_durable(root, head)
-        swapped = _try_swap(root, heads, publication, new, ready, ahead)
-        # The rows of a swap that was tried may be part of a version: they are not used again.
-        drafted = None
-        if isinstance(swapped, Manifest):
-            return swapped
-        # Raced; or the reply is lost, not the write: the next round looks for the commit id first,
-        # and a swap of the same version number settles which of the two happened.
-        lost = swapped
+        ready()
+        try:
+            return _swap(root, heads, publication, new)
+        except GraphError as fault:
+            # Raced; or the reply is lost, not the write: the next round looks for the commit id
+            # first, and a swap of the same number decides which of the two happened.
+            lost = fault
         heads.forget(publication.incarnation)
     return _resolve_outcome(root, heads, publication, lost)
 
@@ -209,7 +157,7 @@ def _resolve_outcome(
     except GraphError as error:
         raise _unknown(publication, str(error)) from cause
     if landed is not None:
-        return landed
+        return _made_durable(root, publication, landed)
     if isinstance(cause, GraphError) and not isinstance(cause, Conflict):
         raise SwapUnanswered(
             cause.code, cause.message, details=cause.details, remedy=cause.remedy
@@ -372,7 +320,7 @@ def _successor(root: GraphRoot, publication: Publication, head: Manifest) -> Man
             request_digest=draft.request_digest,
             hard_drops=draft.hard_drops,
         ),
-        pins | dict(publication.moved),
+        pins | number_pins(publication.moved, head.pins),
         (*kept, *(Void(operation, now) for operation in publication.voids)),
         tombstone=publication.tombstone,
     )
@@ -383,76 +331,43 @@ def _as_seen(head: Manifest) -> CommitRef:
     return replace(head.commit.ref, incarnation=head.incarnation, version=head.version)
 
 
-def _try_swap(
-    root: GraphRoot,
-    heads: Heads,
-    publication: Publication,
-    new: Manifest,
-    ready: Callable[[], None],
-    ahead: Drafted | None,
-) -> Manifest | GraphError:
-    """The manifest, or what came between. That the commit is not ready ends the publication."""
-    try:
-        staged = ahead.staged if ahead is not None else _stage(root, new)
-    except GraphError as fault:
-        return fault
-    ready()
-
-    def swap() -> None:
-        path = layout.manifest_path(new.incarnation)
-        root.tables.swap(path, new.version - 1, staged, operation_id=publication.draft.id)
-
-    try:
-        return _swap(root, heads, publication, new, swap)
-    except GraphError as fault:
-        return fault
-
-
-def _stage(root: GraphRoot, new: Manifest) -> StagedSwap:
-    path = layout.manifest_path(new.incarnation)
-    return root.tables.stage_swap(path, new.version - 1, to_rows(new))
-
-
-def _swap(
-    root: GraphRoot,
-    heads: Heads,
-    publication: Publication,
-    new: Manifest,
-    swap: Callable[[], None],
-) -> Manifest:
-    path = layout.manifest_path(publication.incarnation)
-    started = (root.clock.monotonic(), root.clock.now_micros())
+def _swap(root: GraphRoot, heads: Heads, publication: Publication, new: Manifest) -> Manifest:
+    """Put the manifest under its number, and make sure that the number was never free before."""
+    started = root.clock.monotonic()
     reach("publish.before_swap")
-    swap()
-    # The swap itself is synced where that is wanted, and what it pins was before it was confirmed.
-    root.synced.put((new.incarnation, new.version), value=True)
+    if not root.store.add(new):
+        raise _stale(publication)
     reach("publish.swapped")
-    if _is_newest(root, path, new, started):
-        heads.learn(new, seen=started[0])
+    if root.store.exists(new.incarnation, new.version - 1):
+        heads.learn(new, seen=started)
+        root.store.leave_hint(new)
         reach("publish.checked")
         return new
-    # Somebody published after us, or our version number was one that cleanup had freed: then nobody
-    # will ever see what we swapped in. The parent chain of the newest commit decides.
+    # Cleanup removed the number below. It did so after our put, or it had removed ours before:
+    # then nobody will ever see our manifest. The parent chain of the newest commit decides.
+    root.require_in_place()
     heads.forget(publication.incarnation)
-    newest = heads.of_incarnation(publication.incarnation)
-    landed = _already_published(root, publication, newest)
+    landed = _already_published(root, publication, heads.of_incarnation(publication.incarnation))
     if landed is None:
-        raise StaleHead(
-            "publish.stale",
-            f"branch {publication.draft.branch!r} has moved on; the commit is not part of it",
-            remedy="read again and prepare the write again",
-        )
+        raise _stale(publication)
     return landed
 
 
-def _is_newest(root: GraphRoot, path: str, new: Manifest, started: tuple[float, int]) -> bool:
-    """Within the window no version above ours can have come and gone, so one probe is enough."""
-    elapsed = max(
-        root.clock.monotonic() - started[0], (root.clock.now_micros() - started[1]) / 1_000_000
+def _made_durable(root: GraphRoot, publication: Publication, landed: Manifest) -> Manifest:
+    """Sync a commit that was found, not put: the process that put it may have died before."""
+    try:
+        root.store.make_durable(landed.incarnation, landed.version)
+    except GraphError as error:
+        raise _unknown(publication, f"it is visible but not yet safe: {error}") from error
+    return landed
+
+
+def _stale(publication: Publication) -> StaleHead:
+    return StaleHead(
+        "publish.stale",
+        f"branch {publication.draft.branch!r} has moved on; the commit is not part of it",
+        remedy="read again and prepare the write again",
     )
-    if elapsed < root.limits.swap_window_seconds:
-        return not root.tables.has_version(path, new.version + 1)
-    return root.tables.latest_version(path) == new.version
 
 
 def _unknown(publication: Publication, why: str) -> OutcomeUnknown:

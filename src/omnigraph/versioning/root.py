@@ -13,7 +13,7 @@ from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.runtime.limits import DEFAULT_LIMITS, Limits
 from omnigraph.runtime.lru_cache import LruCache
 from omnigraph.versioning import layout
-from omnigraph.versioning.manifest import Manifest, from_rows
+from omnigraph.versioning.manifest_store import ManifestStore
 from omnigraph.versioning.refs import RefStore
 from omnigraph.versioning.stamp import Stamp, read_stamp
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from omnigraph.catalog.model import Catalog
     from omnigraph.ports.objects import ObjectStore
     from omnigraph.ports.tables import TableStore
+    from omnigraph.versioning.manifest import Manifest
 
 __all__ = ["GraphRoot"]
 
@@ -49,6 +50,7 @@ class GraphRoot:
     # How the storage is reached, for processes that help from elsewhere. Secrets: never printed.
     storage_options: Mapping[str, str] | None = field(default=None, repr=False)
     refs: RefStore = field(init=False)
+    store: ManifestStore = field(init=False)
     manifests: LruCache[tuple[str, int], Manifest] = field(init=False)
     catalogs: LruCache[str, Catalog] = field(init=False)
     # Tries to mend what a fault complains about; recovery knows how.
@@ -56,15 +58,13 @@ class GraphRoot:
     # Reduces a schema to the part visible through this root; None: all of it.
     reduce: Callable[[Catalog], Catalog] | None = field(default=None, init=False)
     reduced: LruCache[str, Catalog] = field(init=False)
-    # Manifest versions that this process knows to be safe from a power cut.
-    synced: LruCache[tuple[str, int], bool] = field(init=False)
 
     def __post_init__(self) -> None:
         self.refs = RefStore(self.objects)
+        self.store = ManifestStore(self.objects, self.locks)
         self.manifests = LruCache(self.limits.manifest_cache)
         self.catalogs = LruCache(self.limits.catalog_cache)
         self.reduced = LruCache(self.limits.catalog_cache)
-        self.synced = LruCache(self.limits.manifest_cache)
 
     @property
     def locks(self) -> ObjectStore:
@@ -76,20 +76,10 @@ class GraphRoot:
         """Whether acknowledged commits must survive a power cut."""
         return self.stamp.settings.durability == "power"
 
-    @property
-    def keeps_acknowledged(self) -> bool:
-        """Whether every acknowledged commit is kept: a bucket is durable at every level."""
-        return self.durable or "://" in self.objects.uri
-
     def manifest(self, incarnation: str, version: int) -> Manifest:
         """One graph commit, read once."""
         return self.manifests.get_or_make(
-            (incarnation, version),
-            lambda: from_rows(
-                incarnation,
-                version,
-                self.tables.read_version(layout.manifest_path(incarnation), version),
-            ),
+            (incarnation, version), lambda: self.store.read(incarnation, version)
         )
 
     def catalog(self, key: str) -> Catalog:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "Durability", "Settings", "Stamp", "read_stamp", "write_stamp"]
 
 # 1: one unnumbered ref per branch. 2: numbered refs, so that a name can be reused safely.
-FORMAT = 2
+# 3: manifests and the audit of recovery are objects, no Lance datasets.
+FORMAT = 3
 
 Durability = str
 DURABILITIES = ("power", "process")

@@ -29,6 +29,7 @@ def create_tag(
     if branch is not None and branch.open:
         raise AlreadyExists("branch.exists", f"{name!r} is the name of a branch already")
     root.require_in_place()
+    root.store.make_durable(manifest.incarnation, manifest.version)
     tag = TagRef(
         name=name,
         commit=manifest.commit.id,

@@ -36,10 +36,8 @@ from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.versioning.chain import find_commit, is_unchanged_since, require_commit
 from omnigraph.versioning.publish import (
-    Drafted,
     ManifestDraft,
     Publication,
-    draft_ahead,
     publish,
     require_new_key,
     require_preconditions,
@@ -148,7 +146,7 @@ class WriteTransactions:
             if not lease_early:
                 self._enter(stack, request, ready.prepared)
             try:
-                head = self._require_unmoved(ready)
+                self._require_unmoved(ready)
             except (StaleHead, PinChanged):
                 if (
                     lease_early
@@ -160,13 +158,13 @@ class WriteTransactions:
                 ready = self._prepare(stack, request, writer, pace)
                 if ready is None:
                     return None
-                head = self._require_unmoved(ready)
+                self._require_unmoved(ready)
             if announced is None:
                 self._require_young(started)
             else:
                 self._require_announced(announced)
             with conflicts_by_type_name(ready.view):
-                return self._commit(ready, head)
+                return self._commit(ready)
 
     def _may_prepare_again(self, request: WriteRequest, writer: Writer, pace: _Pace) -> bool:
         """Whether a lost race may be met by a preparation on the newer head.
@@ -304,15 +302,13 @@ class WriteTransactions:
             if_commit=request.if_commit,
         )
 
-    def _commit(self, ready: _Ready, head: Manifest) -> Manifest:
+    def _commit(self, ready: _Ready) -> Manifest:
         """Arm, advance, publish, settle. Nobody can stop it once it has confirmed."""
         check_cancelled()
         prepared, publication = ready.prepared, ready.publication
         operation = publication.draft.id
         intents, limits = self._recovery.intents, self._root.limits
         hoped = foresee_tables(self._root, prepared.effects)
-        # While the tables move, the manifest that will say so is written.
-        ahead = partial(self._draft_ahead, publication, hoped, head)
         intent = Intent(
             publication,
             tuple(PlannedTable(effect.type_id, effect.pin) for effect in prepared.effects),
@@ -320,10 +316,7 @@ class WriteTransactions:
             self._root.clock.now_micros(),
             hoped or {},
         )
-        with (
-            HEARTBEATS.renewing(intents, operation, limits.heartbeat_seconds),
-            concurrently(ahead, apart=hoped is not None) as drafted,
-        ):
+        with HEARTBEATS.renewing(intents, operation, limits.heartbeat_seconds):
             confirmed = False
             try:
                 armed = intents.arm(intent)
@@ -335,11 +328,10 @@ class WriteTransactions:
                     staged = [effect.staged for effect in prepared.effects]
                     self._root.tables.sync(moved.values(), staged)
                 reach("attempt.advanced")
-                draft = drafted()
                 self._require_unmoved(ready)
                 check_cancelled()
                 confirmed = True
-                manifest = self._publish(armed, moved, draft)
+                manifest = self._publish(armed, moved)
                 reach("attempt.published")
             except BaseException as failure:
                 landed = self._give_up(publication, failure, confirmed=confirmed)
@@ -354,16 +346,7 @@ class WriteTransactions:
             self._settle(operation)
         return manifest
 
-    def _draft_ahead(
-        self, publication: Publication, hoped: Mapping[TypeId, Pin] | None, head: Manifest
-    ) -> Drafted | None:
-        if hoped is None:
-            return None
-        return draft_ahead(self._root, _complete(publication, hoped), head)
-
-    def _publish(
-        self, armed: Armed, moved: Mapping[TypeId, Pin], drafted: Drafted | None
-    ) -> Manifest:
+    def _publish(self, armed: Armed, moved: Mapping[TypeId, Pin]) -> Manifest:
         """The confirmation stands before the swap; the head is looked at meanwhile."""
         complete = _complete(armed.intent.publication, moved)
         confirm = partial(self._recovery.intents.confirm, armed, moved)
@@ -373,16 +356,14 @@ class WriteTransactions:
                 confirmed()
                 reach("attempt.confirmed")
 
-            return publish(self._root, self._heads, complete, ready=ready, drafted=drafted)
+            return publish(self._root, self._heads, complete, ready=ready)
 
-    def _require_unmoved(self, ready: _Ready) -> Manifest:
-        """The head. Lose early: before the tables move, and before a confirmation would have to be
-        voided."""
+    def _require_unmoved(self, ready: _Ready) -> None:
+        """Lose early: before the tables move, and before a confirmation would have to be voided."""
         head = self._heads.of_incarnation(ready.view.ref.incarnation)
         if head.commit.id != ready.view.head.commit.id:
             with conflicts_by_type_name(ready.view):
                 require_preconditions(self._root, ready.publication, head)
-        return head
 
     def _give_up(
         self, publication: Publication, failure: BaseException, *, confirmed: bool

@@ -12,6 +12,8 @@ import omnigraph
 from omnigraph.api.commit_listing import CommitFilter
 from omnigraph.graph.open import open_graph
 from omnigraph.testing.kit_between import Between, Interruption, Pause
+from omnigraph.versioning import layout
+from omnigraph.versioning.manifest_store import ManifestStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,9 +47,11 @@ def second(tmp_path: Path, nth: int) -> Iterator[EmbeddedGraph]:
     """Another server's handle, in which a listing of commits stands at the nth manifest."""
     graph = open_graph(tmp_path / "g.omni", actor="ada")
     pause = Pause()
-    stop = Interruption("read_version", pause, nth=nth, prefix="__manifest/")
     root = graph.engine.root
-    root.tables = Between(root.tables, [stop])
+    main = graph.engine.heads.of_branch("main")[1]
+    prefix = f"{layout.manifest_path(main.incarnation)}/0"
+    objects = Between(root.objects, [Interruption("get", pause, nth=nth, prefix=prefix)])
+    root.objects, root.store = objects, ManifestStore(objects, objects)
     root.manifests = type(root.manifests)(root.limits.manifest_cache)
     listed: list[Any] = []
     lister = threading.Thread(target=lambda: listed.append(graph.commits.list().commits))

@@ -23,6 +23,7 @@ from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.history import pages
 from omnigraph.testing.histories import branch_off, write
 from omnigraph.testing.kit import SCHEMA, history, new_engine
+from omnigraph.versioning import layout
 from omnigraph.versioning.branches import delete_branch
 
 if TYPE_CHECKING:
@@ -328,9 +329,7 @@ def test_history_that_cleanup_has_removed_is_a_gap(engine: Engine, graph: Embedd
     assert two is not None
     engine.lineage.refresh()
     engine.lineage.archive()
-    directory = f"__manifest/{one.ref.incarnation}/_versions"
-    # The newest version has the smallest name.
-    engine.root.objects.delete(engine.root.objects.list(directory)[1])
+    engine.root.objects.delete(layout.manifest(one.ref.incarnation, one.ref.version))
     fresh = EmbeddedGraph(type(engine)(replace(engine.root)))
     with pytest.raises(NotFound) as raised:
         fresh.changes.poll(cursor=start)

@@ -18,9 +18,9 @@ from omnigraph.adapters.objects import open_objects
 from omnigraph.api.names import MAIN
 from omnigraph.errors import AlreadyExists, Conflict, GraphError, NotFound, StorageFault
 from omnigraph.lifecycle.clone.clone import CloneResult, CloneTarget, copy_graph
+from omnigraph.testing.aging import age
 from omnigraph.testing.kit import add, history, ids_of, new_engine, open_engine, remove
 from omnigraph.testing.kit_between import Between, Interruption, lose_reply
-from omnigraph.testing.kit_steps import age
 from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import branches, layout, tags
@@ -189,9 +189,7 @@ def test_commits_that_only_the_lineage_remembers_come_along(source: Engine, tmp_
     source.lineage.archive()
     main = source.root.refs.branch(MAIN)
     assert main is not None
-    manifests = tmp_path / "source.omni" / layout.manifest_path(main.incarnation) / "_versions"
-    oldest = sorted(manifests.iterdir())[-1]
-    oldest.unlink()
+    (tmp_path / "source.omni" / layout.manifest(main.incarnation, 1)).unlink()
     cut = open_engine(tmp_path / "source.omni", read_only=True)
     assert [commit.id for commit in history(cut)] == told
     clone(cut, tmp_path / "copy.omni")

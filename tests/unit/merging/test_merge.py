@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.api.commits import WriterKind
 from omnigraph.api.merges import MergeOutcome, MergeRequest
 from omnigraph.errors import Conflict, InvalidInput, MergeConflict, NotFound
@@ -428,9 +427,7 @@ def without_versions(world: Any, *commits: Commit, archived: bool = True) -> Emb
         engine.lineage.refresh()
         engine.lineage.archive()
     for commit in commits:
-        path = layout.manifest_path(commit.ref.incarnation)
-        name = manifest_name(commit.ref.version)
-        engine.root.objects.delete(f"{path}/_versions/{name}")
+        engine.root.objects.delete(layout.manifest(commit.ref.incarnation, commit.ref.version))
     return EmbeddedGraph(type(engine)(dataclasses.replace(engine.root)))
 
 

@@ -178,11 +178,11 @@ def test_two_recoverers_at_once_both_get_their_rows_in(tmp_path: Path, engine: E
     mine = AuditRow("mine", RecoveryOutcome.ROLLED_BACK, 1)
     theirs = AuditRow("theirs", RecoveryOutcome.ROLLED_FORWARD, 1)
     race = Interruption(
-        "swap", lambda: engine.recovery.audit.record(theirs), prefix=layout.AUDIT_TABLE
+        "put_if_absent", lambda: engine.recovery.audit.record(theirs), prefix=layout.AUDIT
     )
-    other = open_engine(tmp_path / "graph", wrap_tables=lambda tables: Between(tables, [race]))
+    other = open_engine(tmp_path / "graph", wrap_objects=lambda objects: Between(objects, [race]))
     other.recovery.audit.record(mine)
-    assert [row.operation_id for row in engine.recovery.audit.rows()] == ["theirs", "mine"]
+    assert [row.operation_id for row in engine.recovery.audit.rows()] == ["mine", "theirs"]
 
 
 def test_a_confirmation_of_the_first_format_is_read(engine: Engine) -> None:

@@ -26,9 +26,7 @@ ALL = "query all() { match { $p: Person } return { $p.name } }"
 @pytest.fixture
 def main_damaged(people: Path) -> Path:
     head = open_graph(people, actor="ada").engine.resolver.resolve("main")
-    versions = people / layout.manifest_path(head.incarnation) / "_versions"
-    # The tag v1 names it, so it is kept at every level of durability.
-    (versions / manifest_name(head.version)).write_bytes(b"")
+    (people / layout.manifest(head.incarnation, head.version)).write_bytes(b"")
     return people
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.api.refs import TagRef
 from omnigraph.api.status import AuditRow, RecoveryOutcome
 from omnigraph.runtime.ids import new_ulid
@@ -17,7 +16,7 @@ from omnigraph.testing.kit import add, new_engine, open_engine, table_of
 from omnigraph.testing.verify import check_graph, require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.branches import create_branch, delete_branch
-from omnigraph.versioning.manifest import Manifest, Void, to_rows
+from omnigraph.versioning.manifest import Manifest, Void
 from omnigraph.versioning.tags import create_tag
 
 if TYPE_CHECKING:
@@ -48,8 +47,7 @@ def publish_by_force(engine: Engine, change: Callable[[Manifest], Manifest]) -> 
     parent = replace(head.commit.ref, incarnation=head.incarnation, version=head.version)
     commit = replace(head.commit, ref=ref, parent=parent, time_micros=head.commit.time_micros + 1)
     forged = change(replace(head, version=version, commit=commit))
-    path = layout.manifest_path(head.incarnation)
-    engine.root.tables.swap(path, head.version, to_rows(forged), operation_id="forged")
+    assert engine.root.store.add(forged)
 
 
 def with_pin(manifest: Manifest, change: Callable[[Pin], Pin], number: int = 0) -> Manifest:
@@ -160,8 +158,7 @@ def test_a_damaged_schema_is_found(path: Path) -> None:
 
 def test_a_gap_in_the_manifests_is_found(path: Path) -> None:
     head = open_engine(path).resolver.resolve("main")
-    versions = path / layout.manifest_path(head.incarnation) / "_versions"
-    (versions / manifest_name(head.version - 1)).unlink()
+    (path / layout.manifest(head.incarnation, head.version - 1)).unlink()
     assert check_graph(open_engine(path)) != []
 
 

@@ -67,8 +67,8 @@ def test_a_fresh_head_costs_one_probe_and_no_listing(engine: Engine, tmp_path: P
     tables.calls.clear()
     objects.calls.clear()
     reader.snapshot()
-    assert [verb for verb, _ in tables.calls] == ["has_version"]
-    assert objects.calls == []
+    assert tables.calls == []
+    assert [verb for verb, _ in objects.calls] == ["exists"]
 
 
 def test_a_head_that_was_not_asked_for_in_a_long_time_is_listed_again(
@@ -81,11 +81,11 @@ def test_a_head_that_was_not_asked_for_in_a_long_time_is_listed_again(
     first = engine.resolver.resolve("main")
     for name in "abc":
         add(engine, [name])
-    above = sorted(
-        (tmp_path / "graph" / layout.manifest_path(first.incarnation)).rglob("*.manifest")
-    )
-    above[-2].unlink()
+    for number in (1, 2):
+        (tmp_path / "graph" / layout.manifest(first.incarnation, number)).unlink()
     assert ids_of(reader) == ["a", "b", "c"]
+    (tmp_path / "graph" / layout.manifest_hint(first.incarnation)).unlink()
+    assert ids_of(open_engine(tmp_path / "graph", limits=limits)) == ["a", "b", "c"]
 
 
 def test_a_writer_that_reports_late_does_not_take_a_head_back(
@@ -100,18 +100,17 @@ def test_a_writer_that_reports_late_does_not_take_a_head_back(
         manifests.append(heads.of_branch("main")[1])
     late, between = manifests[-3], manifests[-2]
     heads.learn(late)
-    home = tmp_path / "graph" / layout.manifest_path(late.incarnation)
-    sorted(home.rglob("*.manifest"), reverse=True)[between.version - 1].unlink()
+    (tmp_path / "graph" / layout.manifest(between.incarnation, between.version)).unlink()
     assert heads.of_branch("main")[1] == manifests[-1]
 
 
-def test_a_listing_that_ends_late_does_not_take_a_head_back(engine: Engine, tmp_path: Path) -> None:
-    """A slow listing reports the newest version of the moment at which it was made."""
+def test_a_search_that_ends_late_does_not_take_a_head_back(engine: Engine, tmp_path: Path) -> None:
+    """A slow search finds the newest version of the moment at which it began."""
     pause = Pause()
     lister = open_engine(
         tmp_path / "graph",
-        wrap_tables=lambda tables: Between(
-            tables, [Interruption("latest_version", pause, after=True)]
+        wrap_objects=lambda objects: Between(
+            objects, [Interruption("exists", pause, nth=2, after=True, prefix="__manifest")]
         ),
     )
     incarnation = engine.heads.of_branch("main")[1].incarnation
@@ -123,8 +122,7 @@ def test_a_listing_that_ends_late_does_not_take_a_head_back(engine: Engine, tmp_
     newest = lister.heads.of_branch("main")[1]
     pause.resumed.set()
     thread.join()
-    home = tmp_path / "graph" / layout.manifest_path(incarnation)
-    sorted(home.rglob("*.manifest"), reverse=True)[newest.version - 2].unlink()
+    (tmp_path / "graph" / layout.manifest(incarnation, newest.version - 1)).unlink()
     assert lister.heads.of_branch("main")[1] == newest
 
 
@@ -277,15 +275,15 @@ def test_a_walk_reads_a_commit_once_however_few_manifests_are_kept(
     for number in range(6):
         for name in ("main", "dev"):
             add(engine, [f"{name}{number}"], branch=name)
-    tables = Between(engine.root.tables)
+    objects = Between(engine.root.objects)
     few = replace(FAST, manifest_cache=2)
-    late = open_engine(tmp_path / "graph", limits=few, wrap_tables=lambda _: tables)
+    late = open_engine(tmp_path / "graph", limits=few, wrap_objects=lambda _: objects)
     mine, other = (late.heads.of_branch(name)[1].commit for name in ("main", "dev"))
     reads = []
     for _ in range(2):
-        tables.calls.clear()
+        objects.calls.clear()
         assert late.lineage.merge_bases(mine, other)
-        reads.append([call for call in tables.calls if call[0] == "read_version"])
+        reads.append([call for call in objects.calls if call[0] == "get"])
     assert len(reads[0]) >= 10
     assert reads[1] == []
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from omnigraph.session.engine import Engine
 
 COMMITS = 7
-MANIFESTS = "__manifest/"
 
 
 @pytest.fixture
@@ -39,9 +38,15 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "graph"
 
 
+def manifests_of(path: Path) -> str:
+    """How the keys of the manifests of main begin; the hint is another key."""
+    main = open_engine(path, read_only=True).resolver.resolve("main")
+    return f"{layout.manifest_path(main.incarnation)}/0"
+
+
 def interrupted(path: Path, *interruptions: Interruption) -> Engine:
-    """A handle of its own, whose tables meet interruptions."""
-    return open_engine(path, wrap_tables=lambda tables: Between(tables, list(interruptions)))
+    """A handle of its own, whose objects meet interruptions."""
+    return open_engine(path, wrap_objects=lambda objects: Between(objects, list(interruptions)))
 
 
 @contextmanager
@@ -63,7 +68,7 @@ def test_a_reader_in_the_middle_of_its_walk_hides_nothing_from_another(
     path: Path, nth: int
 ) -> None:
     pause = Pause()
-    engine = interrupted(path, Interruption("read_version", pause, nth=nth, prefix=MANIFESTS))
+    engine = interrupted(path, Interruption("get", pause, nth=nth, prefix=manifests_of(path)))
     with paused(pause, lambda: list_commits(engine, CommitFilter()).commits) as results:
         beside = list_commits(engine, CommitFilter()).commits
     assert len(beside) == COMMITS
@@ -79,7 +84,7 @@ def test_a_reader_in_the_middle_of_its_walk_hides_no_merged_parent(path: Path) -
     expected = {commit.id for commit in history(engine)} | set(merged)
     for nth in range(1, len(expected)):
         pause = Pause()
-        late = interrupted(path, Interruption("read_version", pause, nth=nth, prefix=MANIFESTS))
+        late = interrupted(path, Interruption("get", pause, nth=nth, prefix=layout.MANIFESTS))
         with paused(pause, partial(history, late)):
             newest = history(late)[0]
             assert late.lineage.is_ancestor(merged[0], newest)
@@ -99,7 +104,7 @@ def reachable(engine: Engine) -> list[Any]:
 
 @pytest.mark.parametrize("nth", range(1, COMMITS))
 def test_a_walk_that_meets_a_fault_leaves_no_gap_behind(path: Path, nth: int) -> None:
-    engine = interrupted(path, Interruption("read_version", lose_reply, nth=nth, prefix=MANIFESTS))
+    engine = interrupted(path, Interruption("get", lose_reply, nth=nth, prefix=manifests_of(path)))
     with pytest.raises(StorageFault):
         history(engine)
     assert len(history(engine)) == COMMITS
@@ -116,7 +121,7 @@ def test_a_table_that_is_being_completed_hides_nothing_from_another_reader(path:
     assert engine.lineage.archive() == 1
     for nth in range(1, COMMITS):
         pause = Pause()
-        late = interrupted(path, Interruption("read_version", pause, nth=nth, prefix=MANIFESTS))
+        late = interrupted(path, Interruption("get", pause, nth=nth, prefix=manifests_of(path)))
         with paused(pause, partial(history, late)):
             assert len(history(late)) == COMMITS + 1
 
@@ -127,9 +132,9 @@ def test_a_table_that_could_not_be_read_once_is_read_later(path: Path) -> None:
     told = history(engine)
     engine.lineage.archive()
     oldest = told[-1].ref
-    home = path / layout.manifest_path(oldest.incarnation)
-    sorted(home.rglob("*.manifest"))[-1].unlink()
-    late = interrupted(path, Interruption("latest", lose_reply, prefix=layout.LINEAGE_TABLE))
+    (path / layout.manifest(oldest.incarnation, oldest.version)).unlink()
+    lost = Interruption("latest", lose_reply, prefix=layout.LINEAGE_TABLE)
+    late = open_engine(path, wrap_tables=lambda tables: Between(tables, [lost]))
     history(late)
     assert [commit.id for commit in history(late)] == [commit.id for commit in told]
 
@@ -141,10 +146,10 @@ class Damaged(Between):
         super().__init__(inner)
         self._ref = ref
 
-    def read_version(self, path: str, version: int) -> Any:
-        if (path, version) == (layout.manifest_path(self._ref.incarnation), self._ref.version):
+    def get(self, key: str) -> Any:
+        if key == layout.manifest(self._ref.incarnation, self._ref.version):
             raise StorageFault("storage.injected", "the manifest cannot be read")
-        return self.inner.read_version(path, version)
+        return self.inner.get(key)
 
 
 @pytest.mark.parametrize("archived", [False, True])
@@ -161,7 +166,7 @@ def test_damage_in_the_past_of_one_branch_hides_no_commit_of_another(
         # The table has children of the damaged commit, and not the commit itself.
         del engine.lineage._commits[damaged]
         engine.lineage.archive()
-    late = open_engine(path, wrap_tables=lambda tables: Damaged(tables, ref))
+    late = open_engine(path, wrap_objects=lambda objects: Damaged(objects, ref))
     for _ in range(2):
         assert late.lineage.get(fine).id == fine
         with pytest.raises(StorageFault):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,12 +14,21 @@ from omnigraph.errors import InvariantBroken, StorageFault
 from omnigraph.ports.tables import Pin
 from omnigraph.runtime.ids import CommitId
 from omnigraph.versioning.invariants import RULES, require_successor
-from omnigraph.versioning.manifest import Manifest, Void, from_rows, to_rows
+from omnigraph.versioning.manifest import (
+    Manifest,
+    Void,
+    decode_manifest,
+    encode_damage,
+    encode_manifest,
+    number_pins,
+)
 
 WORDS = st.text(max_size=8)
 NUMBERS = st.integers(0, 2**53)
 REFS = st.builds(CommitRef, WORDS.map(CommitId), WORDS, NUMBERS)
-PINS = st.builds(Pin, WORDS, NUMBERS, WORDS, NUMBERS)
+# Detached table versions take up all 64 bits.
+VERSIONS = st.integers(0, 2**64 - 1)
+PINS = st.builds(Pin, WORDS, VERSIONS, WORDS, NUMBERS, NUMBERS)
 COMMITS = st.builds(
     Commit,
     REFS,
@@ -49,43 +57,60 @@ MANIFESTS = st.builds(
 
 @settings(deadline=None)
 @given(MANIFESTS)
-def test_a_manifest_comes_back_from_its_rows(manifest: Manifest) -> None:
-    again = from_rows(manifest.incarnation, manifest.version, to_rows(manifest))
+def test_a_manifest_comes_back_from_its_object(manifest: Manifest) -> None:
+    text = encode_manifest(manifest)
+    again = decode_manifest(manifest.incarnation, manifest.version, text)
     assert replace(again, pins=dict(again.pins)) == replace(manifest, pins=dict(manifest.pins))
+    counters = [pin.counter for pin in manifest.pins.values()]
+    assert [again.pins[key].counter for key in manifest.pins] == counters
 
 
-def test_equal_manifests_have_equal_rows_whatever_the_order_of_their_pins() -> None:
+def test_equal_manifests_have_equal_bytes_whatever_the_order_of_their_pins() -> None:
     pins = {TypeId(name): Pin(name, 1, name, 0) for name in "abc"}
     backwards = dict(reversed(list(pins.items())))
-    assert to_rows(replace(HEAD, pins=pins)).equals(to_rows(replace(HEAD, pins=backwards)))
+    assert encode_manifest(replace(HEAD, pins=pins)) == encode_manifest(
+        replace(HEAD, pins=backwards)
+    )
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        pa.table({"x": [1]}),
-        pa.table({"key": ["a"], "body": [""]}),
-        to_rows(
-            Manifest(
-                "i",
-                1,
-                Commit(CommitRef(CommitId("c"), "i", 1), "main", WriterKind.INIT, 1, "s"),
-                {},
-            )
-        ).set_column(5, "body", pa.array(["{"])),
-    ],
-)
-def test_rows_that_are_no_manifest_are_told_apart(rows: pa.Table) -> None:
-    with pytest.raises(StorageFault) as told:
-        from_rows("i", 1, rows)
-    assert told.value.code == "manifest.malformed"
+def test_any_change_of_a_manifest_is_recognised() -> None:
+    """Every byte that is lost, changed or added, and every cut."""
+    text = encode_manifest(HEAD)
+    assert decode_manifest("i", 7, text) == HEAD
+    damaged = [text[:end] for end in range(len(text))]
+    damaged += [text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :] for at in range(len(text))]
+    damaged += [text + b"\n", b"\0" * len(text)]
+    for broken in damaged:
+        with pytest.raises(StorageFault) as raised:
+            decode_manifest("i", 7, broken)
+        assert raised.value.code == "manifest.malformed"
+
+
+@pytest.mark.parametrize(("incarnation", "version"), [("j", 7), ("i", 8)])
+def test_a_manifest_in_another_place_is_recognised(incarnation: str, version: int) -> None:
+    with pytest.raises(StorageFault) as raised:
+        decode_manifest(incarnation, version, encode_manifest(HEAD))
+    assert raised.value.code == "manifest.malformed"
+
+
+def test_damage_from_before_a_migration_keeps_its_reason() -> None:
+    with pytest.raises(StorageFault) as raised:
+        decode_manifest("i", 7, encode_damage("version 7 was torn"))
+    assert "version 7 was torn" in raised.value.message
+
+
+def test_a_pin_counts_on_from_the_pin_that_it_replaces() -> None:
+    old, new = TypeId("old"), TypeId("new")
+    moved = {old: Pin("p", 2**63, "f", 0, 70), new: Pin("q", 1, "g", 0)}
+    counted = number_pins(moved, {old: Pin("p", 9, "e", 0, 4)})
+    assert {key: pin.counter for key, pin in counted.items()} == {old: 5, new: 1}
 
 
 HEAD = Manifest(
     "i",
     7,
     Commit(CommitRef(CommitId("head"), "i", 7), "main", WriterKind.MUTATION, 1_000, "s"),
-    {TypeId("t"): Pin("nodes/t", 3, "f", 5)},
+    {TypeId("t"): Pin("nodes/t", 3, "f", 5, 1)},
     voids=(Void(CommitId("void"), 1),),
 )
 NEXT = Manifest(
@@ -99,7 +124,7 @@ NEXT = Manifest(
         "s",
         parent=CommitRef(CommitId("head"), "i", 7),
     ),
-    {TypeId("t"): Pin("nodes/t", 4, "g", 6)},
+    {TypeId("t"): Pin("nodes/t", 4, "g", 6, 2)},
 )
 
 BROKEN = {
@@ -114,8 +139,9 @@ BROKEN = {
     ),
     "time": replace(NEXT, commit=replace(NEXT.commit, time_micros=1_000)),
     "void": replace(NEXT, commit=replace(NEXT.commit, ref=CommitRef(CommitId("void"), "i", 8))),
-    "a pin without a fingerprint": replace(NEXT, pins={TypeId("t"): Pin("p", 1, "", 0)}),
-    "a pin without a version": replace(NEXT, pins={TypeId("t"): Pin("p", 0, "f", 0)}),
+    "a pin without a fingerprint": replace(NEXT, pins={TypeId("t"): Pin("p", 1, "", 0, 1)}),
+    "a pin without a version": replace(NEXT, pins={TypeId("t"): Pin("p", 0, "f", 0, 1)}),
+    "a pin without a counter": replace(NEXT, pins={TypeId("t"): Pin("p", 1, "f", 0)}),
     "a recovery that moves a pin": replace(
         NEXT, commit=replace(NEXT.commit, kind=WriterKind.RECOVERY)
     ),

@@ -21,7 +21,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from omnigraph.adapters.disk import make_directories, sync_descriptor, sync_directory
+from omnigraph.adapters.disk import (
+    make_directories,
+    sync_descriptor,
+    sync_directory,
+    sync_file,
+)
 from omnigraph.adapters.objects.keys import TEMPORARY, missing, require_key, require_prefix
 from omnigraph.adapters.remedies import remedy_for
 from omnigraph.errors import NotFound, StorageFault
@@ -121,10 +126,21 @@ class LocalObjects:
                 with self._written_aside(path, [body]) as temporary:
                     is_new = _link(temporary, path)
                     os.unlink(temporary)
-            if not is_new:
-                return self._holds(key, body)
+            if not is_new and not self._holds(key, body):
+                return False
+            # The same object may be another writer's, which has not synced its name yet.
             self._sync_directory(path)
         return True
+
+    def sync(self, key: str) -> None:
+        path = self._path(key)
+        with self._faults("sync", key):
+            if self._durable:
+                try:
+                    sync_file(path)
+                except FileNotFoundError:
+                    raise missing(key, self.uri) from None
+                self._sync_directory(path)
 
     def delete(self, key: str) -> None:
         path = self._path(key)

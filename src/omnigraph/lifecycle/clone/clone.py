@@ -79,7 +79,7 @@ def copy_graph(
     refs, tags = find_refs(source.root, branches), find_tags(source.root)
     begin_copy(target.objects, stamp.graph_id, incremental=incremental)
     reach("clone.begun")
-    job = _Clone(source, copy, Transfer(files, target.objects))
+    job = _Clone(source, copy, Transfer(files, target.objects, source.root.objects))
     try:
         found = take_inventory(source.root, copy, refs, tags, all_tags=not branches)
         job.run(found)
@@ -102,7 +102,7 @@ def copy_graph(
     )
 
 
-_REMOVED = ("object.missing", "table.missing", "table.version_missing")
+_REMOVED = ("manifest.missing", "object.missing", "table.missing", "table.version_missing")
 
 
 class _Clone:
@@ -173,18 +173,8 @@ class _Clone:
     def _copy_manifests(self, found: Inventory) -> None:
         for schema in sorted(found.schemas):
             self._put(layout.schema_object(schema))
-        paths = {layout.manifest_path(ref.incarnation) for ref in found.manifests}
-        held = {key for path in paths for key in self._existing_keys(path)}
-        needed: dict[str, None] = {}
-        manifests = []
         for ref in found.manifests:
-            path = layout.manifest_path(ref.incarnation)
-            *files, manifest = self._source.root.tables.files(path, ref.version)
-            needed |= dict.fromkeys(files)
-            manifests.append(manifest)
-        self.transfer.copy(key for key in needed if key not in held)
-        for manifest in manifests:
-            self._put(manifest)
+            self._put(layout.manifest(ref.incarnation, ref.version))
         copy_engine = Engine(self._copy)
         copy_engine.lineage.adopt(self._unknown_commits(found, copy_engine))
         self._copy_audit(found, copy_engine)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeVar
 from omnigraph.api.commits import CommitRef
 from omnigraph.api.names import MAIN
 from omnigraph.errors import Conflict, NotFound, StorageFault
-from omnigraph.versioning import layout
 from omnigraph.versioning.heads import branch_missing
 
 if TYPE_CHECKING:
@@ -122,21 +121,20 @@ def diverged(copy: GraphRoot, why: str) -> Conflict:
 
 
 def _find_head(source: GraphRoot, copy: GraphRoot, incarnation: str, found: Inventory) -> None:
-    path = layout.manifest_path(incarnation)
     try:
-        version = source.tables.latest_version(path)
+        version = source.store.newest(incarnation)
     except NotFound:
         # Cleanup has removed a branch that was deleted long ago.
         return
     head = source.manifest(incarnation, version)
     found.heads[incarnation] = CommitRef(head.commit.id, incarnation, version)
-    if _newest(copy, path) > version:
+    if _newest(copy, incarnation) > version:
         raise diverged(copy, f"it has newer commits of branch {head.commit.branch!r}")
 
 
-def _newest(root: GraphRoot, path: str) -> int:
+def _newest(root: GraphRoot, incarnation: str) -> int:
     try:
-        return root.tables.latest_version(path)
+        return root.store.newest(incarnation)
     except NotFound:
         return 0
 
@@ -193,12 +191,11 @@ class _Walk:
         return manifest if manifest.commit.id == ref.id else None
 
     def _is_copied(self, ref: CommitRef) -> bool:
-        path = layout.manifest_path(ref.incarnation)
         if ref.incarnation not in self._held:
-            self._held[ref.incarnation] = _newest(self._copy, path)
+            self._held[ref.incarnation] = _newest(self._copy, ref.incarnation)
         if ref.version > self._held[ref.incarnation]:
             return False
-        if not self._copy.tables.has_version(path, ref.version):
+        if not self._copy.store.exists(ref.incarnation, ref.version):
             return False
         standing = self._copy.manifest(ref.incarnation, ref.version)
         if standing.commit.id != ref.id:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from omnigraph.ports.objects import FileStore
+    from omnigraph.ports.objects import FileStore, ObjectStore
 
 __all__ = ["Transfer"]
 
@@ -24,6 +24,8 @@ class Transfer:
 
     source: FileStore
     target: FileStore
+    # Shows small objects of an older graph in this format.
+    objects: ObjectStore
     files: int = 0
     bytes: int = 0
     _lock: Lock = field(default_factory=Lock)
@@ -41,7 +43,7 @@ class Transfer:
 
     def put_once(self, key: str) -> bool:
         """Copy a small file with a reusable name; False if another file has the name."""
-        body = self.source.get(key)
+        body = self.objects.get(key)
         if self.target.exists(key):
             return self.target.get(key) == body
         if not self.target.put_if_absent(key, body):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from omnigraph.frozen import frozen
@@ -24,11 +25,14 @@ class Pin:
     version: int
     fingerprint: str
     rows: int
+    # The place of the pin in the history of its table on one branch: 1, 2, 3, ... Set by the
+    # publish, and no part of the identity: branches that share a pin may count differently.
+    counter: int = field(default=0, compare=False)
 
 
 def table_version(pin: Pin | None) -> int:
     """Return the version number that callers see; 0 for a table that is not in the commit."""
-    return 0 if pin is None else pin.version
+    return 0 if pin is None else pin.counter
 
 
 @frozen
