@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.errors import GraphError
+from omnigraph.errors import AlreadyExists, GraphError
+from omnigraph.runtime import faults
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.testing.kit import Add, add, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption
 from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning.branches import create_branch, delete_branch, open_branches
+from omnigraph.versioning.tags import create_tag
 from omnigraph.writer.plan import PreparedWrite, WriteRequest, WriteSnapshot
 
 if TYPE_CHECKING:
@@ -62,6 +64,55 @@ def test_of_many_that_create_or_delete_one_name_exactly_one_succeeds(
         endings = [child.join()[-1] for child in children]
         assert sum(outcome.is_done for outcome in endings) == 1, endings
         assert {outcome.code for outcome in endings if not outcome.is_done} <= loser
+    require_whole(open_engine(path))
+
+
+@pytest.mark.parametrize("first", ["branch", "tag"])
+@pytest.mark.parametrize("point", ["branch.manifest_written", "branch.ref_written", "tag.written"])
+def test_a_name_is_never_both_a_branch_and_a_tag(first: str, point: str, path: Path) -> None:
+    """A target is the one or the other: at least one of two racing creations fails."""
+    second = "tag" if first == "branch" else "branch"
+    codes: list[str] = []
+
+    def create(kind: str) -> None:
+        made_by = open_engine(path)
+        try:
+            if kind == "branch":
+                branch(made_by, "x")
+            else:
+                create_tag(made_by.root, "x", made_by.resolver.resolve("main"))
+        except AlreadyExists as error:
+            codes.append(error.code)
+
+    def between() -> None:
+        faults.clear()
+        create(second)
+
+    faults.arm(point, between)
+    try:
+        create(first)
+    finally:
+        faults.clear()
+    engine = open_engine(path)
+    tags = [tag.name for tag in engine.root.refs.tags()]
+    made = [name for name in (*open_branches(engine.root, engine.heads), *tags) if name == "x"]
+    # A creation that meets the other one may fail, and so may both.
+    assert len(made) <= 1
+    assert codes if point.startswith(first) else made
+    create("branch")
+    assert ("x" in open_branches(engine.root, engine.heads)) != ("x" in tags)
+    require_whole(engine)
+
+
+def test_a_tag_gives_way_to_a_branch_that_was_created_since_it_looked(path: Path) -> None:
+    other = open_engine(path)
+    late = Interruption("put_if_absent", lambda: branch(other, "x"), prefix="_refs/tags")
+    engine = open_engine(path, wrap_objects=lambda objects: Between(objects, [late]))
+    with pytest.raises(AlreadyExists) as failure:
+        create_tag(engine.root, "x", engine.resolver.resolve("main"))
+    assert failure.value.code == "branch.exists"
+    assert list(engine.root.refs.tags()) == []
+    assert open_branches(engine.root, engine.heads) == ["main", "x"]
     require_whole(open_engine(path))
 
 

@@ -32,7 +32,7 @@ def create_branch(root: GraphRoot, heads: Heads, name: str, source: Manifest) ->
     root.require_writable()
     branch = parse_branch_name(name)
     if root.refs.tag(branch) is not None:
-        raise AlreadyExists("tag.exists", f"{branch!r} is the name of a tag already")
+        raise _is_tag(branch)
     ruling = _ruling_after_tombstone(root, heads, branch)
     if ruling is not None and ruling.open:
         raise _taken(branch)
@@ -57,6 +57,10 @@ def create_branch(root: GraphRoot, heads: Heads, name: str, source: Manifest) ->
     reach("branch.ref_written")
     heads.learn(fork)
     heads.learn_ref(ref)
+    if root.refs.tag(branch) is not None:
+        # Created since the first look. It cannot have seen this branch, so the branch gives way.
+        delete_branch(root, heads, name, force=True)
+        raise _is_tag(branch)
     return ref
 
 
@@ -184,6 +188,10 @@ def _add_deleted_ref(root: GraphRoot, ref: BranchRef) -> None:
             nonce=new_nonce(),
         )
     )
+
+
+def _is_tag(name: str) -> AlreadyExists:
+    return AlreadyExists("tag.exists", f"{name!r} is the name of a tag already")
 
 
 def _taken(name: str) -> AlreadyExists:

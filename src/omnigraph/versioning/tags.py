@@ -25,9 +25,7 @@ def create_tag(
     root.require_writable()
     parse_tag_name(name)
     require_actor(actor)
-    branch = root.refs.branch(name)
-    if branch is not None and branch.open:
-        raise AlreadyExists("branch.exists", f"{name!r} is the name of a branch already")
+    _require_no_branch(root, name)
     root.require_in_place()
     root.store.make_durable(manifest.incarnation, manifest.version)
     tag = TagRef(
@@ -46,7 +44,19 @@ def create_tag(
             remedy="tags never move: delete it first, or choose another name",
         )
     reach("tag.written")
+    try:
+        # Whoever of two creators looks last sees both: a target is a branch or a tag.
+        _require_no_branch(root, name)
+    except AlreadyExists:
+        root.refs.remove_tag(name)
+        raise
     return tag
+
+
+def _require_no_branch(root: GraphRoot, name: str) -> None:
+    branch = root.refs.branch(name)
+    if branch is not None and branch.open:
+        raise AlreadyExists("branch.exists", f"{name!r} is the name of a branch already")
 
 
 def delete_tag(root: GraphRoot, name: str) -> None:
