@@ -59,6 +59,8 @@ from omnigraph.language.gq.ast import (
     TextCall,
     TextFunc,
     Traversal,
+    UnionRead,
+    Unwind,
     Update,
     Variable,
 )
@@ -253,7 +255,7 @@ def traversals(draw: st.DrawFn) -> Traversal:
 
 @st.composite
 def blocks(draw: st.DrawFn, depth: int) -> tuple[MatchItem, ...]:
-    one = st.one_of(bindings(), traversals(), conditions(depth, accesses))
+    one = st.one_of(bindings(), traversals(), conditions(depth, accesses), unwinds())
     return tuple(draw(st.lists(one, min_size=1, max_size=3)))
 
 
@@ -281,7 +283,7 @@ def aggregates(draw: st.DrawFn) -> Aggregate:
 
 
 @st.composite
-def reads(draw: st.DrawFn) -> Read:
+def reads(draw: st.DrawFn, depth: int = 1) -> Read:
     references = aliases.map(lambda word: AliasRef(word, NO_SPAN))
     columns = st.one_of(
         values, accesses, references, aggregates(), text_calls(accesses), operations(2, accesses)
@@ -293,14 +295,34 @@ def reads(draw: st.DrawFn) -> Read:
         st.integers(0, 2**63).map(lambda value: Literal(value, NO_SPAN)),
         parameters.map(lambda name: Variable(name, NO_SPAN)),
     )
+    source = draw(st.none() | stages()) if depth else None
     return Read(
-        match=draw(blocks(3)),
+        match=draw(blocks(3)) if source is None or draw(st.booleans()) else (),
         returns=tuple(draw(st.lists(projections, min_size=1, max_size=3))),
         distinct=draw(st.booleans()),
         order=tuple(draw(st.lists(orderings, max_size=3))),
         limit=draw(counts),
         offset=draw(counts),
         span=NO_SPAN,
+        having=draw(st.none() | conditions(1, accesses)),
+        source=source,
+    )
+
+
+def stages() -> st.SearchStrategy[Read]:
+    return reads(0)
+
+
+@st.composite
+def unions(draw: st.DrawFn) -> UnionRead:
+    parts = draw(st.lists(reads(), min_size=2, max_size=3))
+    return UnionRead(tuple(parts), draw(st.booleans()), NO_SPAN)
+
+
+@st.composite
+def unwinds(draw: st.DrawFn) -> Unwind:
+    return Unwind(
+        draw(values | accesses | operations(1, accesses)), draw(variables), NO_SPAN, NO_SPAN
     )
 
 
@@ -336,7 +358,7 @@ def queries(draw: st.DrawFn) -> Query:
         params=tuple(Param(name, draw(types), draw(st.booleans()), NO_SPAN) for name in names),
         description=draw(st.none() | texts),
         instruction=draw(st.none() | texts),
-        body=draw(st.one_of(reads(), mutations())),
+        body=draw(st.one_of(reads(), mutations(), unions())),
         span=NO_SPAN,
         name_span=NO_SPAN,
     )

@@ -10,6 +10,7 @@ Modules in reading order:
 * ``traversals``: directs traversals by the types of their ends.
 * ``type_inference``: infers the types of variables.
 * ``inline_filters``: conditions inside of bindings.
+* ``stages``: stages and unions of a read.
 * ``returns``: columns, order and page.
 * ``columns``: names and wire types of columns.
 * ``expressions``: lowers and types expressions.

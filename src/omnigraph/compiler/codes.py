@@ -10,4 +10,7 @@ __all__ = ["CODES", "RETIRED_CODES"]
 CODES: dict[str, str] = {rule.code: rule.meaning for rule in RULES}
 
 # Numbers that meant something elsewhere and are never given to another rule.
-RETIRED_CODES = {"T18": "Ordering by an alias beside `nearest` is allowed."}
+RETIRED_CODES = {
+    "T9": "A block uses a variable of the block around it.",
+    "T18": "Ordering by an alias beside `nearest` is allowed.",
+}

@@ -35,14 +35,13 @@ from omnigraph.compiler.rules import (
     aggregate_place,
     condition,
     constant_argument,
-    correlation,
     function_argument,
     item_variable,
     list_items,
     mutation_expression,
     nesting,
 )
-from omnigraph.compiler.scope import EntityScope, Names, PatternScope
+from omnigraph.compiler.scope import EntityScope, Names
 from omnigraph.compiler.search import lower_text_call
 from omnigraph.datatypes.types import STRING, ListType, ScalarType
 from omnigraph.ir import expressions as ir
@@ -53,8 +52,6 @@ from omnigraph.runtime.cancellation import checkpoint
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from omnigraph.ir.queries import Block
-    from omnigraph.language.source import Span
 
 __all__ = ["lower_condition", "lower_expression", "lower_operand"]
 
@@ -287,7 +284,7 @@ def _exists(names: Names, node: ast.Exists) -> ir.Expr | None:
         names.unit.report(mutation_expression.pattern(f"{word} {{ … }}", node.span))
         return None
     inner = names.inner()
-    return ir.Exists(_block(inner, node.block, word, node.span), node.negated)
+    return ir.Exists(inner.lower_block(inner, node.block), node.negated)
 
 
 def _block_aggregate(names: Names, node: ast.BlockAggregate) -> ir.Expr | None:
@@ -295,7 +292,7 @@ def _block_aggregate(names: Names, node: ast.BlockAggregate) -> ir.Expr | None:
         names.unit.report(mutation_expression.pattern(f"{node.func} {{ … }}", node.span))
         return None
     inner = names.inner()
-    block = _block(inner, node.block, node.func.value, node.span)
+    block = inner.lower_block(inner, node.block)
     operand = None if node.operand is None else lower_operand(inner, node.operand)
     parameter = None if node.parameter is None else lower_operand(inner, node.parameter)
     parts = ((node.operand, operand), (node.parameter, parameter))
@@ -309,15 +306,6 @@ def _block_aggregate(names: Names, node: ast.BlockAggregate) -> ir.Expr | None:
     key = None if parameter is None else parameter.expr
     value = None if operand is None else operand.expr
     return ir.BlockAggregate(func, block, value, node.distinct, dtype, key)
-
-
-def _block(inner: PatternScope, items: tuple[ast.MatchItem, ...], word: str, span: Span) -> Block:
-    found_before = len(inner.unit.findings)
-    block = inner.lower_block(inner, items)
-    # A block with a misspelled variable only looks isolated.
-    if not inner.correlated and len(inner.unit.findings) == found_before:
-        inner.unit.report(correlation.isolated(word, span))
-    return block
 
 
 def _text_call(names: Names, node: ast.TextCall) -> ir.Expr | None:

@@ -23,9 +23,13 @@ _Tree = TypeVar("_Tree")
 _VALUES = (ir.PropertyRef, ir.EntityRef, ir.ValueRef, ir.Exists, ir.BlockAggregate)
 
 
-def with_keys(unit: CompilationUnit, column: TypedOperand, keys: Keys) -> ir.Expr:
-    """The column with its grouping columns as they stand alone; reports any other value."""
-    if not aggregates(column.expr):
+def with_keys(
+    unit: CompilationUnit, column: TypedOperand, keys: Keys, *, always: bool = False
+) -> ir.Expr:
+    """The column with its grouping columns as they stand alone; reports any other value.
+
+    ``always``: of a condition on groups, whether or not it has an aggregate."""
+    if not always and not aggregates(column.expr):
         return column.expr
     grouped = replace_keys(column.expr, keys)
     if _reads_ungrouped(grouped, keys):

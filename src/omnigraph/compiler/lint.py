@@ -9,7 +9,7 @@ from omnigraph.compiler.lower import lower_with_notes
 from omnigraph.frozen import frozen
 from omnigraph.ir.queries import QueryIR, ReadIR, ResultColumn, TypeUse
 from omnigraph.language.diagnostics import Severity, render
-from omnigraph.language.gq.ast import Read
+from omnigraph.language.gq.ast import Mutation
 from omnigraph.language.gq.parser import check_syntax
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _result(checked: CheckedQuery, findings: tuple[Finding, ...]) -> LintedQuery
     ]
     return LintedQuery(
         name=checked.query.name,
-        kind="read" if isinstance(checked.query.body, Read) else "mutation",
+        kind="mutation" if isinstance(checked.query.body, Mutation) else "read",
         errors=tuple(found for found in own if found.diagnostic.severity is Severity.ERROR),
         warnings=tuple(found for found in own if found.diagnostic.severity is Severity.WARNING),
         lowered=checked.lowered,

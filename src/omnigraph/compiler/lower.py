@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.compiler.columns import result_column
 from omnigraph.compiler.mutations import lower_statement
-from omnigraph.compiler.patterns import lower_block, outermost_scope
-from omnigraph.compiler.returns import lower_order, lower_returns, lower_row_count
-from omnigraph.compiler.rules import pattern_variable
+from omnigraph.compiler.stages import lower_read
 from omnigraph.compiler.unit import CompilationUnit, TooManyDiagnostics
 from omnigraph.frozen import frozen
 from omnigraph.ir.queries import MutationIR, QueryIR, ReadIR
@@ -53,28 +51,21 @@ def lower_with_notes(catalog: Catalog, query: ast.Query) -> Lowered:
 
 
 def _lower(unit: CompilationUnit, query: ast.Query) -> QueryIR:
-    if isinstance(query.body, ast.Read):
-        return _lower_read(unit, query, query.body)
-    return _lower_mutation(unit, query, query.body)
-
-
-def _lower_read(unit: CompilationUnit, query: ast.Query, read: ast.Read) -> ReadIR:
-    scope = outermost_scope(unit)
-    match = lower_block(scope, read.match)
-    if not scope.variables and not match.slots:
-        unit.report(pattern_variable.nothing_bound(read.span))
-    returns = lower_returns(scope, read)
+    if isinstance(query.body, ast.Mutation):
+        return _lower_mutation(unit, query, query.body)
+    last = lower_read(unit, query.body)
     return ReadIR(
         name=query.name,
         params=tuple(unit.params.values()),
-        match=match,
-        returns=returns,
-        distinct=read.distinct,
-        order=lower_order(scope, read, returns),
-        limit=lower_row_count(scope, "limit", read.limit),
-        offset=lower_row_count(scope, "offset", read.offset),
-        columns=tuple(result_column(projection) for projection in returns),
+        match=last.match,
+        returns=last.returns,
+        distinct=last.distinct,
+        order=last.order,
+        limit=last.limit,
+        offset=last.offset,
+        columns=tuple(result_column(projection) for projection in last.returns),
         reads=unit.read_set(),
+        having=last.having,
     )
 
 

@@ -11,17 +11,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from omnigraph.compiler.expressions import lower_condition
+from omnigraph.compiler.expressions import lower_condition, lower_operand
 from omnigraph.compiler.inline_filters import lower_inline_filter
-from omnigraph.compiler.rules import edge_variable, node_type, shadowed_parameter, variable_type
+from omnigraph.compiler.rules import (
+    edge_variable,
+    function_argument,
+    item_variable,
+    node_type,
+    shadowed_parameter,
+    value_variable,
+    variable_type,
+)
 from omnigraph.compiler.scope import PatternScope, ScopedVariable
 from omnigraph.compiler.traversals import TraversalClause, lower_traversals
+from omnigraph.datatypes.types import ListType, ScalarType
 from omnigraph.ir import expressions as ir
-from omnigraph.ir.queries import Block, EntitySlot
+from omnigraph.ir.queries import Block, EntitySlot, Unwind
 from omnigraph.language.gq import ast
 
 if TYPE_CHECKING:
     from omnigraph.compiler.unit import CompilationUnit
+    from omnigraph.ir.queries import Table
     from omnigraph.language.source import Span
 
 __all__ = ["lower_block", "outermost_scope"]
@@ -35,12 +45,15 @@ def outermost_scope(unit: CompilationUnit) -> PatternScope:
     return PatternScope(unit, lower_block)
 
 
-def lower_block(scope: PatternScope, items: tuple[ast.MatchItem, ...]) -> Block:
+def lower_block(
+    scope: PatternScope, items: tuple[ast.MatchItem, ...], source: Table | None = None
+) -> Block:
     """The clauses of a block. A wrong clause was reported and is missing from the block."""
     clauses = _declare(scope, items)
     for binding, variable in clauses.bindings:
         _bind(scope, binding, variable)
     hops = lower_traversals(scope.unit, clauses.traversals)
+    unwinds = [found for node in clauses.unwinds if (found := _lower_unwind(scope, node))]
     filters: list[ir.Expr] = []
     for binding, variable in clauses.bindings:
         filters += _inline_filters(scope, binding, variable)
@@ -55,7 +68,28 @@ def lower_block(scope: PatternScope, items: tuple[ast.MatchItem, ...]) -> Block:
         for variable in clauses.variables
         if variable.entity is not None
     )
-    return Block(slots, tuple(hops), tuple(filters))
+    return Block(slots, tuple(hops), tuple(filters), source, tuple(unwinds))
+
+
+def _lower_unwind(scope: PatternScope, node: ast.Unwind) -> Unwind | None:
+    """A list whose items become rows; its variable may be read by what follows."""
+    items = lower_operand(scope, node.items)
+    if node.variable in scope.unit.params:
+        scope.unit.report(shadowed_parameter.shadowed(node.variable, node.variable_span))
+        return None
+    if scope.knows(node.variable):
+        scope.unit.report(item_variable.taken(node.variable, node.variable_span))
+        return None
+    variable = ScopedVariable(node.variable, scope.unit.new_slot(), failed=True)
+    scope.variables[node.variable] = variable
+    if items is None:
+        return None
+    if not isinstance(items.dtype, ListType):
+        scope.unit.report(function_argument.misfit("unwind", "a list", items))
+        return None
+    held = ScalarType(items.dtype.item)
+    variable.value = ir.ValueSlot(variable.slot, held, nullable=True, name=node.variable)
+    return Unwind(variable.value, items.expr)
 
 
 @dataclass(slots=True)
@@ -65,6 +99,7 @@ class _Clauses:
     bindings: list[tuple[ast.Binding, ScopedVariable]] = field(default_factory=list)
     traversals: list[TraversalClause] = field(default_factory=list)
     conditions: list[ast.Expr] = field(default_factory=list)
+    unwinds: list[ast.Unwind] = field(default_factory=list)
     # Those that the block introduces, as they appear.
     variables: list[ScopedVariable] = field(default_factory=list)
 
@@ -80,6 +115,8 @@ def _declare(scope: PatternScope, items: tuple[ast.MatchItem, ...]) -> _Clauses:
             edge = _edge_variable(scope, clauses, item)
             target = _variable(scope, clauses, item.target, item.target_span)
             clauses.traversals.append(TraversalClause(item, source, target, edge))
+        elif isinstance(item, ast.Unwind):
+            clauses.unwinds.append(item)
         else:
             clauses.conditions.append(item)
     return clauses
@@ -89,7 +126,10 @@ def _variable(scope: PatternScope, clauses: _Clauses, name: str, span: Span) -> 
     """The variable of that name, here or further out; a new one where there is none."""
     found = None if name == _ANONYMOUS else scope.find(name)
     if found is None:
-        found = _introduce(scope, clauses, name, span)
+        return _introduce(scope, clauses, name, span)
+    if found.value is not None:
+        scope.unit.report(value_variable.bound(name, span))
+        return ScopedVariable(name, scope.unit.new_slot(), failed=True)
     return found
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.compiler.columns import column_name
 from omnigraph.compiler.constants import lower_constant
-from omnigraph.compiler.expressions import lower_expression
+from omnigraph.compiler.expressions import lower_condition, lower_expression
 from omnigraph.compiler.grouping import replace_keys, with_keys
 from omnigraph.compiler.operands import TypedOperand
 from omnigraph.compiler.rules import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from omnigraph.compiler.scope import PatternScope
     from omnigraph.language.gq import ast
 
-__all__ = ["lower_order", "lower_returns", "lower_row_count"]
+__all__ = ["lower_having", "lower_order", "lower_returns", "lower_row_count"]
 
 
 def lower_returns(scope: PatternScope, read: ast.Read) -> tuple[Projection, ...]:
@@ -72,6 +72,20 @@ def lower_order(
             descending = _best_first(expr) if node.descending is None else node.descending
             keys.append(OrderKey(expr, descending))
     return tuple(keys)
+
+
+def lower_having(
+    scope: PatternScope, read: ast.Read, returns: tuple[Projection, ...]
+) -> ir.Expr | None:
+    """The condition on rows of the result."""
+    if read.having is None:
+        return None
+    expr = lower_condition(scope, read.having)
+    shown = {projection.expr: projection.expr for projection in returns}
+    if expr is None or not (read.distinct or any(map(aggregates, (expr, *shown)))):
+        return expr
+    keys = {each: each for each in shown if not aggregates(each)}
+    return with_keys(scope.unit, TypedOperand(expr, read.having.span), keys, always=True)
 
 
 def lower_row_count(scope: PatternScope, word: str, node: ast.Expr | None) -> ir.Expr | None:

@@ -55,7 +55,6 @@ class PatternScope:
 
     __slots__ = (
         "aliases",
-        "correlated",
         "folding",
         "lower_block",
         "outer",
@@ -77,8 +76,6 @@ class PatternScope:
         self.variables: dict[str, ScopedVariable] = {}
         # Set once ``return`` begins; an alias whose expression is wrong is None.
         self.aliases: dict[str, ir.Expr | None] | None = None
-        # Whether the block uses a variable of a block around it.
-        self.correlated = False
         # Whether the operand of an aggregate is being lowered.
         self.folding = False
 
@@ -92,7 +89,6 @@ class PatternScope:
         while scope is not None:
             found = scope.variables.get(name)
             if found is not None:
-                self._correlate(scope)
                 return found
             scope = scope.outer
         return None
@@ -156,12 +152,6 @@ class PatternScope:
             self.unit.report(reference.hidden(name, span))
         else:
             self.unit.report(reference.unbound(name, span, self._known()))
-
-    def _correlate(self, owner: PatternScope) -> None:
-        scope: PatternScope | None = self
-        while scope is not None and scope is not owner:
-            scope.correlated = True
-            scope = scope.outer
 
     def _known(self) -> Iterator[str]:
         scope: PatternScope | None = self

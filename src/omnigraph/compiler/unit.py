@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.catalog.model import EdgeType, EntityKind
+from omnigraph.catalog.model import EdgeType, EntityKind, TypeId
 from omnigraph.ir.expressions import Slot
 from omnigraph.ir.queries import ParamSpec, TypeUse
-from omnigraph.language.gq.ast import Read
+from omnigraph.language.gq.ast import Mutation
 
 if TYPE_CHECKING:
-    from omnigraph.catalog.model import Catalog, EntityType, TypeId
+    from omnigraph.catalog.model import Catalog, EntityType
     from omnigraph.language.diagnostics import Diagnostic
     from omnigraph.language.gq.ast import Query, Traversal
 
@@ -52,7 +52,7 @@ class CompilationUnit:
         # Traversals that the types of their ends direct against how they are written.
         self.reversed_traversals: list[Traversal] = []
         # Mutations look at one entity, in slot 0.
-        self._next_slot = 0 if isinstance(query.body, Read) else 1
+        self._next_slot = 1 if isinstance(query.body, Mutation) else 0
         self._reads: dict[TypeId, TypeUse] = {}
         self._writes: dict[TypeId, TypeUse] = {}
 
@@ -68,6 +68,10 @@ class CompilationUnit:
             return False
         self.report(found)
         return True
+
+    def is_edge(self, type_id: str) -> bool:
+        """Whether the type is one of edges."""
+        return isinstance(self.catalog.types[TypeId(type_id)], EdgeType)
 
     def new_slot(self) -> Slot:
         """A slot of its own for one more variable."""

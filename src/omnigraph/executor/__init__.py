@@ -12,6 +12,7 @@ Modules in reading order:
 * ``traversal``: adjacency of edge types, and kernels that follow edges.
 * ``scoring``: the protocol of search.
 * ``search``: text predicates, relevance, nearest vectors, rank fusion.
+* ``paging``: offset and limit.
 * ``output``: builds the typed result from a binding table.
 * ``context``: parameters, time, budget and cache of one run.
 * ``cache``: the cache of decoded columns and adjacencies of the process.

@@ -11,11 +11,11 @@ from omnigraph.executor.cache import shared_cache
 from omnigraph.executor.context import Context
 from omnigraph.executor.operators import OPERATORS
 from omnigraph.executor.output import Output
+from omnigraph.executor.paging import row_count
 from omnigraph.executor.rows.bindings import ONE_ROW
 from omnigraph.executor.run import PlanRun
 from omnigraph.ir.expressions import Call as IrCall
 from omnigraph.ir.expressions import (
-    Const,
     ParamRef,
     RankFusion,
     Score,
@@ -24,6 +24,7 @@ from omnigraph.ir.expressions import (
     StringOp,
 )
 from omnigraph.ir.functions import Function
+from omnigraph.ir.queries import Stage
 from omnigraph.ir.walk import nodes
 from omnigraph.planner.plan import Access
 from omnigraph.runtime.budget import Budget, Meter
@@ -62,6 +63,7 @@ class Executable:
         self.output = Output(plan.ir, catalog)
         self.body = cast("Return", plan.root).input
         self._patterns = tuple(_patterns(plan))
+        self._stages = tuple(each for each in nodes(plan.ir) if isinstance(each, Stage))
         self._needs_limit = any(_needs_limit(key.expr) for key in plan.ir.order)
         # Runs that have ended, and can be taken up again while the tables are the same.
         self._idle: list[PlanRun] = []
@@ -80,6 +82,9 @@ class Executable:
         page = self.page(call.params)
         for pattern in self._patterns:
             _check_pattern(pattern, call.params)
+        for stage in self._stages:
+            row_count("limit", stage.limit, call.params)
+            row_count("offset", stage.offset, call.params)
         meter = call.meter or Meter(call.budget, call.cancellation)
         cache = call.cache or shared_cache()
         try:
@@ -104,14 +109,14 @@ class Executable:
         ir = self.plan.ir
         if ir.limit is None and ir.offset is None and not self._needs_limit:
             return 0, None
-        limit = _row_count("limit", ir.limit, params)
+        limit = row_count("limit", ir.limit, params)
         if limit is None and self._needs_limit:
             raise InvalidInput(
                 "search.limit_required",
                 "an order by nearest() or rrf() needs a limit",
                 remedy="add `limit n`",
             )
-        return _row_count("offset", ir.offset, params) or 0, limit
+        return row_count("offset", ir.offset, params) or 0, limit
 
 
 # Not frozen: one is made per query, and freezing costs more than the rest of it.
@@ -203,21 +208,6 @@ def _check_pattern(expr: Expr, params: Mapping[str, Value]) -> None:
     value = params[expr.name] if isinstance(expr, ParamRef) else getattr(expr, "value", None)
     if isinstance(value, str):
         check_pattern(value)
-
-
-def _row_count(clause: str, expr: Expr | None, params: Mapping[str, Value]) -> int | None:
-    match expr:
-        case Const(value=value):
-            count = value
-        case ParamRef(name=name):
-            count = params[name]
-        case _:
-            return None
-    if isinstance(count, int) and count < 0:
-        raise InvalidInput(
-            f"query.negative_{clause}", f"{clause} is {count}", remedy="use 0 or more"
-        )
-    return cast("int | None", count)
 
 
 def _needs_limit(expr: Expr) -> bool:

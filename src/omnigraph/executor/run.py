@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from omnigraph.catalog.model import EdgeType, TypeId
 from omnigraph.errors import InvariantBroken
 from omnigraph.executor.columns.pinned_columns import PinnedColumns
-from omnigraph.executor.columns.row_spaces import IdSpace, PositionSpace
+from omnigraph.executor.columns.row_spaces import IdSpace, PositionSpace, ValueSpace
 from omnigraph.executor.expressions import Evaluator
-from omnigraph.executor.rows.bindings import Bindings
+from omnigraph.executor.rows.bindings import Bindings, slot_key
 from omnigraph.executor.traversal.adjacency import IndexedAdjacency, ResidentAdjacency
 from omnigraph.executor.traversal.topology import Topology
 from omnigraph.planner.plan import Access, Reading
+from omnigraph.semantics.columns.codes import dense
+from omnigraph.semantics.columns.column import Column, Vector
 
 if TYPE_CHECKING:
     import datetime as dt
+
+    import numpy.typing as npt
 
     from omnigraph.catalog.model import Catalog
     from omnigraph.executor.cache import ByteCache
@@ -29,8 +35,9 @@ if TYPE_CHECKING:
     from omnigraph.planner.plan import Node, Plan
     from omnigraph.ports.tables import Pin, Table
     from omnigraph.runtime.budget import Meter
-    from omnigraph.semantics.columns.column import Column
     from omnigraph.semantics.columns.truth import Truth
+
+    Ints = npt.NDArray[np.int64]
 
 __all__ = ["Given", "Operator", "Operators", "PlanRun", "TableSource"]
 
@@ -78,6 +85,8 @@ class PlanRun(Evaluator):
         self._columns: dict[str, PinnedColumns] = {}
         self._spaces: dict[str, RowSpace] = {}
         self._adjacencies: dict[str, Adjacency] = {}
+        # The values of slots that hold no entities, once they are bound.
+        self._values: dict[Slot, ValueSpace] = {}
         self._scoring: Scoring | None = None
 
     def serves(self, source: TableSource, cache: ByteCache) -> bool:
@@ -99,6 +108,7 @@ class PlanRun(Evaluator):
     def let_go(self) -> None:
         """The query has ended: nothing of it stays, only the cache keeps what it keeps."""
         self.profile = self._scoring = None
+        self._values.clear()
         self.context.params = _NO_PARAMS
         for columns in self._columns.values():
             columns.let_go()
@@ -134,7 +144,27 @@ class PlanRun(Evaluator):
 
     def space_of(self, slot: Slot) -> RowSpace:
         """The numbering of the entities of a slot."""
-        return self.space(self.plan.types[slot])
+        found = self._values.get(slot)
+        return self.space(self.plan.types[slot]) if found is None else found
+
+    def value_of(self, slot: Slot, rows: Bindings) -> Vector:
+        """The values that a slot holds."""
+        known = rows.computed.get(slot_key(slot)) if rows.computed else None
+        return self._values[slot].vector("", rows.columns[slot]) if known is None else known
+
+    def bind_values(self, slot: Slot, values: Vector) -> Ints:
+        """Number the values of a slot in their order, NULL first."""
+        ordered = values.ordered()
+        codes, count = dense(ordered.codes)
+        if ordered.nulls is not None:
+            # NULL is a value of its own, before all others.
+            codes, count = dense(np.where(ordered.nulls, -1, codes))
+        first = np.zeros(count if len(codes) else 0, np.int64)
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+        distinct = values.take(first).arrow()
+        self.context.meter.hold(distinct.nbytes)
+        self._values[slot] = ValueSpace(Column(distinct))
+        return codes
 
     def space(self, type_id: str) -> RowSpace:
         found = self._spaces.get(type_id)

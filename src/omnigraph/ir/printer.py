@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 from omnigraph.datatypes.types import spell_type
 from omnigraph.ir import expressions as ir
 from omnigraph.ir.functions import Function
-from omnigraph.ir.queries import Delete, Insert, MutationIR, ReadIR, Update
+from omnigraph.ir.queries import (
+    Delete,
+    EntitySlot,
+    Insert,
+    MutationIR,
+    ReadIR,
+    Stage,
+    Union,
+    Update,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +29,7 @@ if TYPE_CHECKING:
     from omnigraph.ir.queries import (
         Assignment,
         Block,
-        EntitySlot,
+        Column,
         Hop,
         ParamSpec,
         QueryIR,
@@ -71,7 +80,7 @@ def print_ir(query: QueryIR, names: Names | None = None) -> str:
 class Speller:
     """Formats expressions and hops of a query, each on one line."""
 
-    def __init__(self, slots: Iterable[EntitySlot], names: Names | None = None) -> None:
+    def __init__(self, slots: Iterable[Column], names: Names | None = None) -> None:
         self._printer = _Printer(names)
         for slot in slots:
             self._printer.introduce(slot)
@@ -100,19 +109,53 @@ class _Printer:
     def read(self, query: ReadIR) -> Iterator[str]:
         yield f"query {query.name}({_params(query.params)})"
         yield f"{_STEP}reads {_uses(query.reads)}"
+        yield from (f"{_STEP}{line}" for line in self._source(query.match))
         yield f"{_STEP}match"
         yield from self._indented(self._block(query.match))
         yield f"{_STEP}return distinct" if query.distinct else f"{_STEP}return"
         for column, projection in zip(query.columns, query.returns, strict=True):
             yield f"{_STEP * 2}{_column(column)} = {self.expr(projection.expr)}"
+        yield from (f"{_STEP}{line}" for line in self._clauses(query))
+
+    def _clauses(self, query: ReadIR | Stage) -> Iterator[str]:
+        if query.having is not None:
+            yield f"having {self.expr(query.having)}"
         if query.order:
-            yield f"{_STEP}order"
+            yield "order"
             for key in query.order:
                 direction = "desc" if key.descending else "asc"
-                yield f"{_STEP * 2}{self.expr(key.expr)} {direction}"
+                yield f"{_STEP}{self.expr(key.expr)} {direction}"
         for word, count in (("limit", query.limit), ("offset", query.offset)):
             if count is not None:
-                yield f"{_STEP}{word} {self.expr(count)}"
+                yield f"{word} {self.expr(count)}"
+
+    def _source(self, block: Block) -> Iterator[str]:
+        """The table that a pattern extends."""
+        match block.source:
+            case Stage() as stage:
+                yield from self._stage(stage)
+                yield "then"
+            case Union(parts=parts, distinct=distinct, outputs=outputs):
+                for part in parts:
+                    yield "union" if distinct else "union all"
+                    yield from (f"{_STEP}{line}" for line in self._stage(part))
+                for output in outputs:
+                    self.introduce(output)
+                yield f"as {', '.join(self._labels[each.slot] for each in outputs)}"
+            case None:
+                pass
+
+    def _stage(self, stage: Stage) -> Iterator[str]:
+        yield from self._source(stage.match)
+        yield "match"
+        yield from (f"{_STEP}{line}" for line in self._block(stage.match))
+        yield "return distinct" if stage.distinct else "return"
+        exprs = [self.expr(each.expr) for each in stage.returns]
+        clauses = [*self._clauses(stage)]
+        for output, expr in zip(stage.outputs, exprs, strict=True):
+            self.introduce(output)
+            yield f"{_STEP}{self._labels[output.slot]} = {expr}"
+        yield from clauses
 
     def mutation(self, query: MutationIR) -> Iterator[str]:
         yield f"mutation {query.name}({_params(query.params)})"
@@ -144,13 +187,14 @@ class _Printer:
         for item in assignments:
             yield f"{_STEP}{self._property(ir.Slot(0), item.prop)} = {self.expr(item.value)}"
 
-    def introduce(self, slot: EntitySlot) -> None:
+    def introduce(self, slot: Column) -> None:
         """Assign a unique name to a slot."""
-        if slot.slot in self._labels and self._slot_types[slot.slot] == slot.type_id:
+        type_id = slot.type_id if isinstance(slot, EntitySlot) else ""
+        if slot.slot in self._labels and self._slot_types[slot.slot] == type_id:
             return
         taken = slot.name in self._labels.values()
         self._labels[slot.slot] = f"{slot.name}#{slot.slot}" if taken else slot.name
-        self._slot_types[slot.slot] = slot.type_id
+        self._slot_types[slot.slot] = type_id
 
     # --- blocks --------------------------------------------------------------------------------
 
@@ -161,6 +205,10 @@ class _Printer:
             yield f"{self._labels[slot.slot]}: {self.type(slot.type_id)}"
         for hop in block.hops:
             yield self.hop(hop)
+        for unwind in block.unwinds:
+            items = self.expr(unwind.items)
+            self.introduce(unwind.item)
+            yield f"unwind {items} as {self._labels[unwind.item.slot]}"
         for condition in block.filters:
             yield from f"filter {self.expr(condition)}".splitlines()
 

@@ -10,8 +10,8 @@ the next depth, without searching on from it. An undirected hop follows edges bo
 outer blocks keep their values inside inner ones.
 
 **Result order** is total: the ``order`` keys, then the ids of all slots of the outer block in slot
-order, ascending. NULLs sort first ascending and last descending. With aggregates the remaining ties
-are broken by the group keys; ``distinct`` groups by all columns.
+order, ascending, or their values if they hold some. NULLs sort first ascending and last descending.
+With aggregates the remaining ties are broken by the group keys; ``distinct`` groups by all columns.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from omnigraph.frozen import frozen
+from omnigraph.ir.expressions import ValueSlot
 
 if TYPE_CHECKING:
     from omnigraph.datatypes.types import DataType
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Assignment",
     "Block",
+    "Column",
     "Delete",
     "EntitySlot",
     "Hop",
@@ -41,8 +43,12 @@ __all__ = [
     "QueryIR",
     "ReadIR",
     "ResultColumn",
+    "Stage",
     "StatementIR",
+    "Table",
     "TypeUse",
+    "Union",
+    "Unwind",
     "Update",
 ]
 
@@ -93,15 +99,27 @@ class Hop:
 
 
 @frozen
+class Unwind:
+    """A row for each item of a list, which may read slots; none for NULL."""
+
+    item: ValueSlot
+    items: Expr
+
+
+@frozen
 class Block:
     """A pattern; ``slots`` are the variables that it introduces, for nodes and bound edges.
 
     ``filters`` are joined by AND and include search predicates, exists and count blocks.
+    ``source``: the rows of a table that the pattern extends. ``unwinds`` apply in their order, and
+    filters to the rows that result.
     """
 
     slots: tuple[EntitySlot, ...]
     hops: tuple[Hop, ...]
     filters: tuple[Expr, ...]
+    source: Table | None = None
+    unwinds: tuple[Unwind, ...] = ()
 
 
 @frozen
@@ -120,6 +138,40 @@ class OrderKey:
     descending: bool
 
 
+# A slot that a column of a table becomes.
+Column = EntitySlot | ValueSlot
+
+
+@frozen
+class Stage:
+    """A pattern and its projection, a table of a bag of rows.
+
+    ``outputs`` are the slots of the columns, one for each projection. Rows that ``having`` does not
+    accept are dropped before ``order``, ``limit`` and ``offset`` choose among them.
+    """
+
+    match: Block
+    returns: tuple[Projection, ...]
+    distinct: bool
+    having: Expr | None
+    order: tuple[OrderKey, ...]
+    limit: Expr | None
+    offset: Expr | None
+    outputs: tuple[Column, ...]
+
+
+@frozen
+class Union:
+    """The rows of several tables with like columns; ``distinct``: each of them once."""
+
+    parts: tuple[Stage, ...]
+    distinct: bool
+    outputs: tuple[Column, ...]
+
+
+Table = Stage | Union
+
+
 @frozen
 class ResultColumn:
     """A column of the result.
@@ -136,7 +188,7 @@ class ResultColumn:
 
 @frozen
 class ReadIR:
-    """A read query. If a projection is an Aggregate, the others are the group keys."""
+    """A read query. If a projection has an Aggregate, those without are the group keys."""
 
     name: str
     params: tuple[ParamSpec, ...]
@@ -148,6 +200,7 @@ class ReadIR:
     offset: Expr | None
     columns: tuple[ResultColumn, ...]
     reads: tuple[TypeUse, ...]
+    having: Expr | None = None
 
 
 @frozen

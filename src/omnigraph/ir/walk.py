@@ -15,12 +15,12 @@ from omnigraph.ir.expressions import (
     Slot,
     ValueRef,
 )
-from omnigraph.ir.queries import Block, Hop
+from omnigraph.ir.queries import Block, Hop, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["aggregates", "blocks", "nodes", "slots_read"]
+__all__ = ["aggregates", "blocks", "nodes", "slots_bound", "slots_read"]
 
 
 def nodes(tree: object) -> Iterator[Any]:
@@ -55,10 +55,18 @@ def slots_read(tree: object) -> frozenset[Slot]:
     found: frozenset[Slot] = frozenset().union(*(slots_read(child) for child in _children(tree)))
     if isinstance(tree, Quantified):
         return found - {tree.item.slot}
+    if isinstance(tree, Stage):
+        return found - slots_bound(tree.match)
     # The operand of a block aggregate reads the slots of the block.
     block = tree.block if isinstance(tree, BlockAggregate) else tree
-    introduced = block.slots if isinstance(block, Block) else ()
-    return found - {each.slot for each in introduced}
+    return found - slots_bound(block) if isinstance(block, Block) else found
+
+
+def slots_bound(block: Block) -> frozenset[Slot]:
+    """Return the slots that a block binds, those of its source included."""
+    source = () if block.source is None else block.source.outputs
+    items = (unwind.item for unwind in block.unwinds)
+    return frozenset(each.slot for each in (*block.slots, *source, *items))
 
 
 def _children(tree: object) -> Iterator[object]:

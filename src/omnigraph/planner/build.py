@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from omnigraph.errors import InvalidInput, InvariantBroken
 from omnigraph.ir.expressions import RankFusion, Score, TextMatch
-from omnigraph.ir.queries import Block, EntitySlot, Hop
-from omnigraph.ir.walk import aggregates, blocks, nodes, slots_read
+from omnigraph.ir.queries import Block, EntitySlot, Hop, Stage, Union
+from omnigraph.ir.walk import aggregates, blocks, nodes, slots_bound, slots_read
 from omnigraph.planner.plan import (
     Apply,
+    Bind,
+    Filter,
     Group,
     Limit,
     Match,
@@ -22,6 +24,7 @@ from omnigraph.planner.plan import (
     Return,
     Scores,
     Sort,
+    UnionRows,
     Values,
 )
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from omnigraph.ir.expressions import Expr, Slot
-    from omnigraph.ir.queries import OrderKey, ReadIR
+    from omnigraph.ir.queries import OrderKey, ReadIR, Table
 
 __all__ = ["apply_blocks", "build", "scores_in"]
 
@@ -42,10 +45,26 @@ _PATTERN_PARTS_MAX = 200
 def build(ir: ReadIR) -> Plan:
     """The plan that follows the definition."""
     _require_size(ir)
+    searched = tuple(each for each in nodes(ir) if isinstance(each, TextMatch | Score))
+    return Plan(ir, Return(_rows(ir), ir.returns), _slot_types(ir), searched=searched)
+
+
+def _table(table: Table) -> Node:
+    """The rows of a source, with the slots of its columns."""
+    match table:
+        case Stage():
+            return Bind(_rows(table), table.returns, table.outputs)
+        case Union(parts, distinct, outputs):
+            return UnionRows(tuple(map(_table, parts)), outputs, distinct)
+
+
+def _rows(ir: ReadIR | Stage) -> Node:
+    """The rows of a stage, in order and by page."""
     order = _shown_order(ir)
     exprs = [projection.expr for projection in ir.returns]
     ordering = {id(key.expr): key.expr for key in order}
-    grouped = ir.distinct or any(map(aggregates, exprs))
+    tested = {} if ir.having is None else {id(ir.having): ir.having}
+    grouped = ir.distinct or any(map(aggregates, (*exprs, *tested.values())))
     # Values that are only shown are computed for the rows that are shown. Groups are made of
     # values; an expression that reads no slot has one even for a group of no rows.
     shown = {
@@ -53,21 +72,25 @@ def build(ir: ReadIR) -> Plan:
         for expr in exprs
         if id(expr) not in ordering and not (grouped and slots_read(expr))
     }
-    needed = {id(expr): expr for expr in exprs if id(expr) not in shown} | ordering
-    node: Node = Match(Values(()), ir.match)
+    needed = {id(expr): expr for expr in exprs if id(expr) not in shown} | ordering | tested
+    source = ir.match.source
+    node: Node = Match(Values(()) if source is None else _table(source), ir.match)
     node = apply_blocks(node, (expr for expr in needed.values() if slots_read(expr)))
     scores = scores_in((*needed.values(), *shown.values()))
     if scores:
         ranked = tuple(score for score in scores if any(score is key.expr for key in order))
         node = Scores(node, scores, ranked)
-    ties: tuple[Slot, ...] = tuple(sorted(each.slot for each in ir.match.slots))
+    ties: tuple[Slot, ...] = tuple(sorted(slots_bound(ir.match)))
     if grouped:
         node, ties = _grouped(node, ir, order), ()
     node = apply_blocks(node, (expr for expr in needed.values() if not slots_read(expr)))
-    node = Limit(Sort(node, order, ties), ir.offset, ir.limit)
-    node = apply_blocks(node, shown.values())
-    searched = tuple(each for each in nodes(ir) if isinstance(each, TextMatch | Score))
-    return Plan(ir, Return(node, ir.returns), _slot_types(ir), searched=searched)
+    if ir.having is not None:
+        node = Filter(node, (ir.having,))
+    staged = isinstance(ir, Stage)
+    if not staged or ir.limit is not None or ir.offset is not None:
+        node = Sort(node, order, ties, staged=staged)
+        node = Limit(node, ir.offset, ir.limit, staged=staged)
+    return apply_blocks(node, shown.values())
 
 
 def apply_blocks(node: Node, exprs: Iterable[Expr]) -> Node:
@@ -103,9 +126,9 @@ def _collect_scores(expr: Expr, found: dict[int, Score | RankFusion]) -> None:
             found.setdefault(id(part), part)
 
 
-def _grouped(node: Node, ir: ReadIR, order: tuple[OrderKey, ...]) -> Group:
+def _grouped(node: Node, ir: ReadIR | Stage, order: tuple[OrderKey, ...]) -> Group:
     exprs = [projection.expr for projection in ir.returns]
-    wanted = (*exprs, *(key.expr for key in order))
+    wanted = (*exprs, *(key.expr for key in order), *((ir.having,) if ir.having else ()))
     folds = {id(fold): fold for expr in wanted for fold in aggregates(expr)}
     keys = {id(expr): expr for expr in exprs if not aggregates(expr) and slots_read(expr)}
     return Group(node, tuple(keys.values()), tuple(folds.values()))
@@ -129,7 +152,7 @@ def _require_size(ir: ReadIR) -> None:
         )
 
 
-def _shown_order(ir: ReadIR) -> tuple[OrderKey, ...]:
+def _shown_order(ir: ReadIR | Stage) -> tuple[OrderKey, ...]:
     """The order keys; one that is also shown is the same object as the column."""
     shown = {projection.expr: projection.expr for projection in reversed(ir.returns)}
     return tuple(replace(key, expr=shown.get(key.expr, key.expr)) for key in ir.order)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from omnigraph.api.queries import ExplainedOperator, format_count
 from omnigraph.catalog.model import PropertyId
-from omnigraph.ir.expressions import Score, TextMatch
+from omnigraph.ir.expressions import Score, TextMatch, ValueSlot
 from omnigraph.ir.printer import Speller
 from omnigraph.ir.queries import EntitySlot
 from omnigraph.ir.walk import nodes, slots_read
@@ -36,7 +36,7 @@ def explain(
     plan: Plan, facts: PlannerStatistics, choice: AccessChoice, memory: Memory
 ) -> ExplainedOperator:
     """The plan as it would run now."""
-    slots = [each for each in nodes(plan.ir) if isinstance(each, EntitySlot)]
+    slots = [each for each in nodes(plan.ir) if isinstance(each, EntitySlot | ValueSlot)]
     explainer = _Explainer(plan, facts, choice, memory, Speller(slots, facts.catalog))
     return explainer.explain(plan.root)
 
@@ -93,7 +93,7 @@ class _Explainer:
             case plans.Product(parts=parts):
                 return self._product(parts)
             case _:
-                return self._combined(node), {}
+                return self._table(node) or self._combined(node), {}
 
     # --- ways into a table ---
 
@@ -217,6 +217,17 @@ class _Explainer:
                 return ", ".join(self._spell.expr(score) for score in scores)
             case plans.Values(slots=slots):
                 return self._slots(slots)
+            case _:
+                return ""
+
+    def _table(self, node: Node) -> str:
+        match node:
+            case plans.Bind(outputs=outputs):
+                return ", ".join(each.name for each in outputs)
+            case plans.UnionRows(outputs=outputs, distinct=distinct):
+                return ", ".join(each.name for each in outputs) + ", each once" * distinct
+            case plans.UnwindRows(item=item, items=items):
+                return f"{item.name} of {self._spell.expr(items)}"
             case _:
                 return ""
 

@@ -8,7 +8,7 @@ again by the identity of the expression.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -27,12 +27,22 @@ if TYPE_CHECKING:
         Score,
         Slot,
         TextMatch,
+        ValueSlot,
     )
-    from omnigraph.ir.queries import Block, EntitySlot, Hop, OrderKey, Projection, ReadIR
+    from omnigraph.ir.queries import (
+        Block,
+        Column,
+        EntitySlot,
+        Hop,
+        OrderKey,
+        Projection,
+        ReadIR,
+    )
 
 __all__ = [
     "Access",
     "Apply",
+    "Bind",
     "EdgeEnds",
     "Expand",
     "Filter",
@@ -51,6 +61,8 @@ __all__ = [
     "Scores",
     "SemiJoin",
     "Sort",
+    "UnionRows",
+    "UnwindRows",
     "Values",
     "counts_rows",
     "inputs",
@@ -250,13 +262,15 @@ class MetadataCount:
 class Sort:
     """A total order: the keys, then the ids of ``ties``, or the keys of the groups below.
 
-    ``top``: how many of the first rows are needed, offset included; None: all.
+    ``top``: how many of the first rows are needed, offset included; None: all. ``staged``: of a
+    stage before the last, whose page is not that of the result.
     """
 
     input: Node
     keys: tuple[OrderKey, ...]
     ties: tuple[Slot, ...]
     top: tuple[Expr, ...] | None = None
+    staged: bool = False
     rows: float = 1.0
 
 
@@ -267,6 +281,37 @@ class Limit:
     input: Node
     offset: Expr | None
     limit: Expr | None
+    staged: bool = False
+    rows: float = 1.0
+
+
+@frozen
+class Bind:
+    """The columns of a stage as slots, the only ones that are left."""
+
+    input: Node
+    projections: tuple[Projection, ...]
+    outputs: tuple[Column, ...]
+    rows: float = 1.0
+
+
+@frozen
+class UnionRows:
+    """The rows of several plans, whose slots become those of ``outputs`` by their place."""
+
+    parts: tuple[Node, ...]
+    outputs: tuple[Column, ...]
+    distinct: bool
+    rows: float = 1.0
+
+
+@frozen
+class UnwindRows:
+    """A row for each item of a list."""
+
+    input: Node
+    item: ValueSlot
+    items: Expr
     rows: float = 1.0
 
 
@@ -296,6 +341,9 @@ Node = (
     | MetadataCount
     | Sort
     | Limit
+    | Bind
+    | UnionRows
+    | UnwindRows
     | Return
 )
 
@@ -329,7 +377,7 @@ _INPUTS = ("input", "left", "right", "inner")
 
 def inputs(node: Node) -> Iterator[Node]:
     """The operators that an operator reads from."""
-    if isinstance(node, Product):
+    if isinstance(node, Product | UnionRows):
         yield from node.parts
         return
     for name in _INPUTS:
@@ -342,6 +390,8 @@ def with_inputs(node: Node, below: Sequence[Node]) -> Node:
     """The same operator above others, given in the order of ``inputs``."""
     if isinstance(node, Product):
         return Product(tuple(below), node.rows)
+    if isinstance(node, UnionRows):
+        return replace(node, parts=tuple(below))
     names = (name for name in _INPUTS if getattr(node, name, None) is not None)
     return replace_inputs(node, dict(zip(names, below, strict=True)))
 
@@ -375,10 +425,8 @@ def output_slots(node: Node) -> tuple[Slot, ...]:
             return slots
         case Scan(slot):
             return () if node.counted else (slot.slot,)
-        case Expand():
-            return _expanded_slots(node)
-        case EdgeEnds(below, binds=binds):
-            return (*output_slots(below), *binds)
+        case Expand() | EdgeEnds() | Bind() | UnionRows() | UnwindRows():
+            return _bound_slots(node)
         case Join() | Product():
             return tuple(slot for below in inputs(node) for slot in output_slots(below))
         case Match(below, block):
@@ -388,6 +436,20 @@ def output_slots(node: Node) -> tuple[Slot, ...]:
             return tuple(key.slot for key in keys if isinstance(key, EntityRef))
         case _:
             return output_slots(node.input)
+
+
+def _bound_slots(
+    node: Expand | EdgeEnds | Bind | UnionRows | UnwindRows,
+) -> tuple[Slot, ...]:
+    match node:
+        case Expand():
+            return _expanded_slots(node)
+        case EdgeEnds(below, binds=binds):
+            return (*output_slots(below), *binds)
+        case Bind(outputs=outputs) | UnionRows(outputs=outputs):
+            return tuple(each.slot for each in outputs)
+        case UnwindRows(below, item):
+            return (*output_slots(below), item.slot)
 
 
 def _expanded_slots(node: Expand) -> tuple[Slot, ...]:

@@ -11,6 +11,7 @@ Modules by subject:
 - ``memory_tables``, ``embedder``: ports without storage and without a model.
 - ``reference``, ``agreement``, ``sql_translator``, ``sql_functions``: comparisons of the engine.
 - ``random_graphs``, ``random_expressions``, ``random_reads``, ``random_products``,
+  ``random_stages``,
   ``histories``, ``guided_fuzz``: generated inputs.
 - ``engine_parity``: loads in process and by Spark, compared.
 - ``verify``: the invariants, checked on disk.

@@ -52,6 +52,8 @@ from omnigraph.ir.expressions import (
     Slot,
     StringMatch,
     StringOp,
+    ValueRef,
+    ValueSlot,
     type_of,
 )
 from omnigraph.ir.functions import Function
@@ -81,8 +83,20 @@ from omnigraph.testing.random_graphs import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from omnigraph.ir.queries import Column
 
-__all__ = ["CATALOG", "NOW", "PARAMS", "RandomGraph", "blocks", "graphs", "reads"]
+
+__all__ = [
+    "CATALOG",
+    "NOW",
+    "PARAMS",
+    "RandomGraph",
+    "blocks",
+    "conditions_on",
+    "graphs",
+    "reads",
+    "values_shown",
+]
 
 _PARAM_REFS: tuple[ParamRef, ...] = (
     ParamRef("i", I64, nullable=False),
@@ -95,9 +109,12 @@ _MANY = ParamRef("many", ListType(Scalar.I64), nullable=False)
 # --- conditions --------------------------------------------------------------------------------
 
 
-def _refs(slots: Sequence[EntitySlot]) -> list[PropertyRef]:
-    found = []
+def _refs(slots: Sequence[Column]) -> list[PropertyRef]:
+    found: list[Any] = []
     for each in slots:
+        if isinstance(each, ValueSlot):
+            found.append(ValueRef(each.slot, each.dtype, each.nullable))
+            continue
         entity = CATALOG.types[TypeId(each.type_id)]
         found.append(PropertyRef(each.slot, "@id", STRING, nullable=False))
         if isinstance(entity, EdgeType):
@@ -111,6 +128,16 @@ def _refs(slots: Sequence[EntitySlot]) -> list[PropertyRef]:
             if prop.dtype != ScalarType(Scalar.BLOB)
         ]
     return found
+
+
+def values_shown(slots: Sequence[Column]) -> list[PropertyRef]:
+    """The values that slots and the properties of their entities hold."""
+    return _refs(slots)
+
+
+def conditions_on(slots: Sequence[Column]) -> st.SearchStrategy[Expr]:
+    """Draw conditions on values."""
+    return computed_conditions(_refs(slots))
 
 
 def _comparable(dtype: DataType) -> Any:
@@ -264,7 +291,7 @@ _PLAIN_FOLDS = [*AggregateFunc][:5]
 
 
 @st.composite
-def _row_folds(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> Aggregate:
+def _row_folds(draw: st.DrawFn, slots: Sequence[Column]) -> Aggregate:
     """An aggregate that needs whole rows."""
     refs = [ref for ref in _refs(slots) if not isinstance(ref.dtype, ListType | VectorType)]
     plain = [ref for ref in refs if is_numeric(ref.dtype) or ref.dtype in (STRING, DATE)]
@@ -283,7 +310,7 @@ def _row_folds(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> Aggregate:
 
 
 @st.composite
-def _folded(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> tuple[AggregateFunc, Expr, DataType]:
+def _folded(draw: st.DrawFn, slots: Sequence[Column]) -> tuple[AggregateFunc, Expr, DataType]:
     """A fold, what it folds, and the type of the outcome."""
     func = draw(st.sampled_from(_PLAIN_FOLDS))
     if func is not AggregateFunc.COUNT and draw(st.integers(0, 3)) == 0:
@@ -300,7 +327,10 @@ def _folded(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> tuple[AggregateFunc
             ref for ref in refs if is_numeric(ref.dtype) or ref.dtype in (STRING, DATE, DATETIME)
         ]
     if func is AggregateFunc.COUNT or not refs:
-        counted: list[Expr] = [*refs, *(EntityRef(each.slot, each.type_id) for each in slots)]
+        counted: list[Expr] = [
+            *refs,
+            *(EntityRef(each.slot, each.type_id) for each in slots if isinstance(each, EntitySlot)),
+        ]
         return AggregateFunc.COUNT, draw(st.sampled_from(counted)), I64
     ref = draw(st.sampled_from(refs))
     if func is AggregateFunc.AVG:
@@ -323,7 +353,7 @@ def _block_folds(draw: st.DrawFn, block: Block, outer: Sequence[EntitySlot]) -> 
 
 
 @st.composite
-def _aggregates(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> Aggregate:
+def _aggregates(draw: st.DrawFn, slots: Sequence[Column]) -> Aggregate:
     if draw(st.integers(0, 3)) == 0:
         return Aggregate(AggregateFunc.COUNT, None, distinct=False, dtype=I64)
     if draw(st.integers(0, 3)) == 0:
@@ -336,15 +366,19 @@ def _aggregates(draw: st.DrawFn, slots: Sequence[EntitySlot]) -> Aggregate:
 def reads(draw: st.DrawFn, match: st.SearchStrategy[Block] | None = None) -> ReadIR:
     """Draw a read of any shape without search."""
     block = draw(blocks() if match is None else match)
-    slots = block.slots
+    source = () if block.source is None else block.source.outputs
+    slots = (*block.slots, *source, *(unwind.item for unwind in block.unwinds))
+    entities = [each for each in slots if isinstance(each, EntitySlot)]
     shown: st.SearchStrategy[Expr] = st.sampled_from(
-        [*_refs(slots), *(EntityRef(each.slot, each.type_id) for each in slots), Const(7, I64)]
+        [*_refs(slots), *(EntityRef(each.slot, each.type_id) for each in entities), Const(7, I64)]
     )
+    # Inner blocks have slots of their own.
+    base = max((int(each.slot) for each in slots), default=0) // 1000 * 1000
     exprs: list[Expr] = []
     for place in range(draw(st.integers(1, 3))):
         # Every block has its own slots.
-        inner = blocks(slots, 50 + 20 * place, 0)
-        folds_of = inner.flatmap(lambda asked: _block_folds(asked, slots))
+        inner = blocks(entities, base + 50 + 20 * place, 0)
+        folds_of = inner.flatmap(lambda asked: _block_folds(asked, entities))
         exprs.append(draw(shown | shown | folds_of | computed(_refs(slots))))
     folds = draw(st.booleans())
     if folds:
@@ -372,7 +406,7 @@ def reads(draw: st.DrawFn, match: st.SearchStrategy[Block] | None = None) -> Rea
 
 @st.composite
 def _order_keys(
-    draw: st.DrawFn, exprs: Sequence[Expr], slots: Sequence[EntitySlot], *, grouped: bool
+    draw: st.DrawFn, exprs: Sequence[Expr], slots: Sequence[Column], *, grouped: bool
 ) -> OrderKey:
     """Draw the order of a read; aggregated rows are ordered by result columns, as the compiler
     requires.

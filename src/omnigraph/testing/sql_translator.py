@@ -110,6 +110,8 @@ class Translator:
         if any(aggregates_within(expr) for expr in exprs):
             raise Untranslatable("an aggregate inside of an expression")
         aggregated = any(isinstance(expr, Aggregate) for expr in exprs)
+        if ir.having is not None:
+            raise Untranslatable("a condition on groups")
         page = self._page(ir)
         if not aggregated and not ir.distinct:
             columns = ", ".join(self._value(expr) for expr in exprs)
@@ -157,6 +159,8 @@ class Translator:
     # --- blocks ---
 
     def _from(self, block: Block) -> str:
+        if block.source is not None or block.unwinds:
+            raise Untranslatable("a stage or a list of rows")
         tables = ", ".join(f'"{slot.type_id}" s{slot.slot}' for slot in block.slots)
         conditions = [*map(self._hop, block.hops), *map(self._value, block.filters)]
         where = " AND ".join(f"({condition})" for condition in conditions) or "true"

@@ -134,13 +134,6 @@ CASES = [
         read("$s: Sailor", "min($s.born) as first"),
     ),
     Case(
-        "T9",
-        where("exists { $t knows $u }"),
-        "exists { $t knows $u }",
-        "connect it",
-        where("exists { $t knows $s }"),
-    ),
-    Case(
         "T10",
         mutate('delete Sailors where id = "x"'),
         "Sailors",
@@ -403,6 +396,33 @@ CASES = [
         "$s",
         "another name",
         where('any($l in $s.languages where $l = "de")'),
+    ),
+    Case(
+        "T48",
+        "query q() { match { $s: Sailor } return { $s.age as a } then match { $a knows $b } "
+        "return { $b.label } }",
+        "$a",
+        "return the node itself",
+        "query q() { match { $s: Sailor } return { $s as a } then match { $a knows $b } "
+        "return { $b.label } }",
+    ),
+    Case(
+        "T49",
+        "query q() { match { $s: Sailor } return { $s.age + 1 } then return { 1 as one } }",
+        "$s.age + 1",
+        "as name",
+        "query q() { match { $s: Sailor } return { $s.age + 1 as a } then return { $a } }",
+    ),
+    Case(
+        "T50",
+        "query q() { match { $s: Sailor } return { $s.age as a } union "
+        "match { $s: Sailor } return { $s.label as a } }",
+        "$s.label as a",
+        "cast(",
+        "query q() { match { $s: Sailor } return { $s.age as a } union all "
+        "match { $s: Sailor } return { 2 * $s.age as a } having a > 1 limit 3 }".replace(
+            "2 * $s.age", "cast(2 * $s.age as I32)"
+        ),
     ),
     Case("T38", read("1 = 1", "2"), "match", "bind one: `$x: Type`", read("$s: Sailor", "2")),
 ]

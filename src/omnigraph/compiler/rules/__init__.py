@@ -6,7 +6,7 @@ violation that their caller has found. ``RULES`` lists all. Modules by subject:
 
 - ``rule``, ``suggestion``: the class of the rules, and remedies that they share.
 - ``node_type``, ``edge_type``, ``edge_endpoint``, ``edge_variable``, ``binding_property``,
-  ``pattern_variable``, ``variable_type``, ``reference``, ``correlation``: patterns and variables.
+  ``pattern_variable``, ``variable_type``, ``reference``: patterns and variables.
 - ``hop_bounds``, ``undirected``, ``ambiguous_direction``: traversals.
 - ``literal_value``, ``list_items``, ``comparison``, ``condition``, ``nesting``, ``blob_value``,
   ``shadowed_parameter``, ``function_argument``, ``constant_argument``, ``common_type``,
@@ -14,7 +14,8 @@ violation that their caller has found. ``RULES`` lists all. Modules by subject:
 - ``search_operands``, ``token_search``, ``text_ranking``, ``vector_search``, ``nearest_limit``,
   ``rank_fusion``: search.
 - ``aggregate_operand``, ``aggregate_place``, ``alias``, ``repeated_column``, ``order_key``,
-  ``order_projection``, ``row_count``, ``mixed_aggregate``: results.
+  ``order_projection``, ``row_count``, ``mixed_aggregate``,
+  ``value_variable``, ``stage_column``, ``union_columns``: results and stages.
 - ``mutation_type``, ``mutation_property``, ``mutation_variable``, ``mutation_expression``,
   ``required_value``, ``repeated_assignment``, ``empty_update``, ``endpoint_update``,
   ``key_update``, ``keyed_replace``: mutations.
@@ -33,7 +34,6 @@ from omnigraph.compiler.rules import (
     comparison,
     condition,
     constant_argument,
-    correlation,
     edge_endpoint,
     edge_type,
     edge_variable,
@@ -64,9 +64,12 @@ from omnigraph.compiler.rules import (
     required_value,
     row_count,
     shadowed_parameter,
+    stage_column,
     text_ranking,
     token_search,
     undirected,
+    union_columns,
+    value_variable,
     variable_type,
     vector_search,
 )
@@ -83,7 +86,6 @@ RULES: tuple[Rule, ...] = (
     reference.RULE,
     comparison.RULE,
     aggregate_operand.RULE,
-    correlation.RULE,
     mutation_type.RULE,
     mutation_property.RULE,
     required_value.RULE,
@@ -121,4 +123,7 @@ RULES: tuple[Rule, ...] = (
     common_type.RULE,
     mixed_aggregate.RULE,
     item_variable.RULE,
+    value_variable.RULE,
+    stage_column.RULE,
+    union_columns.RULE,
 )

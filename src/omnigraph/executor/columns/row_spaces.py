@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["IdSpace", "PositionSpace", "RowSpace"]
+__all__ = ["IdSpace", "PositionSpace", "RowSpace", "ValueSpace"]
 
 # Fetching more ids than this at once is slower than reading the table through.
 _FETCH_MAX = 2_000
@@ -112,6 +112,41 @@ class PositionSpace:
         if self.columns.has_ids or 8 * len(rows) >= self.size:
             return self.columns.ids().ranks(rows)
         return self.vector("@id", rows).ordered().codes
+
+
+class ValueSpace:
+    """The distinct values of a slot, in their order; NULL is the first."""
+
+    __slots__ = ("_column",)
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+
+    @property
+    def size(self) -> int:
+        return len(self._column)
+
+    def candidates(
+        self,
+        ids: Sequence[str] | None,  # noqa: ARG002 - values are found by no id
+        filters: Sequence[Expr],
+    ) -> tuple[Ints | None, Sequence[Expr]]:
+        return None, filters
+
+    def vector(self, prop: str, rows: Ints | None) -> Vector:  # noqa: ARG002 - a value has no properties
+        return Vector(self._column, rows)
+
+    def fetch(
+        self,
+        props: Sequence[str],
+        rows: Ints,
+        *,
+        passing: bool = False,  # noqa: ARG002 - values are in memory
+    ) -> Mapping[str, Vector]:
+        return {prop: self.vector(prop, rows) for prop in props}
+
+    def ranks(self, rows: Ints) -> Ints:
+        return rows
 
 
 class IdSpace:

@@ -12,6 +12,7 @@ Modules in reading order:
 * ``apply``: correlated blocks.
 * ``scores``: scores, and retrieval by score.
 * ``sort``: order, offset and limit.
+* ``tables``: columns of stages as slots, unions, items of lists.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from omnigraph.executor.operators.join import run_join, run_semi_join
 from omnigraph.executor.operators.scan import run_counted, run_given, run_scan
 from omnigraph.executor.operators.scores import run_scores
 from omnigraph.executor.operators.sort import run_page, run_sort
+from omnigraph.executor.operators.tables import run_bind, run_union, run_unwind
 from omnigraph.planner import plan
 
 if TYPE_CHECKING:
@@ -48,4 +50,7 @@ OPERATORS: Operators = {
     plan.Group: run_group,
     plan.Sort: run_sort,
     plan.Limit: run_page,
+    plan.Bind: run_bind,
+    plan.UnionRows: run_union,
+    plan.UnwindRows: run_unwind,
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from omnigraph.executor.paging import row_count
 from omnigraph.executor.rows.ordering import order_by, sort_keys
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from omnigraph.executor.rows.bindings import Bindings
     from omnigraph.executor.run import Given, PlanRun
+    from omnigraph.ir.expressions import Expr
     from omnigraph.planner import plan
 
     Ints = npt.NDArray[np.int64]
@@ -36,10 +38,19 @@ def run_sort(node: plan.Sort, run: PlanRun, given: Given) -> Bindings:
         keys += sort_keys(values, descending=key.descending)
     if not _are_distinct(keys, rows.count):
         keys += [run.space_of(slot).ranks(rows.columns[slot]) for slot in node.ties]
-    top = None if node.top is None or run.limit is None else run.offset + run.limit
+    offset, limit = _page(node.staged, run, node.top or ())
+    top = None if node.top is None or limit is None else offset + limit
     if len(keys) == 1 and bool((keys[0][1:] >= keys[0][:-1]).all()):
         return rows if top is None else rows.take(np.arange(min(top, rows.count)))
     return rows.take(order_by(keys, rows.count, top))
+
+
+def _page(staged: bool, run: PlanRun, top: Sequence[Expr]) -> tuple[int, int | None]:  # noqa: FBT001
+    """Offset and limit, or for a stage before the last the sum of both as the limit."""
+    if not staged:
+        return run.offset, run.limit
+    counts = [row_count("limit", each, run.context.params) for each in top]
+    return 0, None if None in counts or not counts else sum(each or 0 for each in counts)
 
 
 def _are_distinct(keys: Sequence[Ints], count: int) -> bool:
@@ -50,8 +61,14 @@ def _are_distinct(keys: Sequence[Ints], count: int) -> bool:
 def run_page(node: plan.Limit, run: PlanRun, given: Given) -> Bindings:
     """The rows between offset and limit."""
     rows = run.rows(node.input, given)
-    end = rows.count if run.limit is None else min(rows.count, run.offset + run.limit)
-    start = min(run.offset, end)
+    if node.staged:
+        params = run.context.params
+        offset = row_count("offset", node.offset, params) or 0
+        limit = row_count("limit", node.limit, params)
+    else:
+        offset, limit = run.offset, run.limit
+    end = rows.count if limit is None else min(rows.count, offset + limit)
+    start = min(offset, end)
     if start == 0 and end == rows.count:
         return rows
     return rows.take(np.arange(start, end))

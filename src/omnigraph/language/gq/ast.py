@@ -60,6 +60,8 @@ __all__ = [
     "TextCall",
     "TextFunc",
     "Traversal",
+    "UnionRead",
+    "Unwind",
     "Update",
     "Value",
     "Variable",
@@ -451,8 +453,18 @@ class Traversal:
     bounds_span: Span | None
 
 
+@frozen
+class Unwind:
+    """``unwind $x.list as $item``: a row for each item."""
+
+    items: Expr
+    variable: str
+    span: Span
+    variable_span: Span
+
+
 # Any boolean expression may stand among the clauses of a block; clauses are joined by ``and``.
-MatchItem = Binding | Traversal | Expr
+MatchItem = Binding | Traversal | Unwind | Expr
 
 # --- queries -----------------------------------------------------------------------------------
 
@@ -487,7 +499,10 @@ class Ordering:
 
 @frozen
 class Read:
-    """``match … return … order … limit … offset``; limit and offset are literals or parameters."""
+    """``match … return … having … order … limit … offset``.
+
+    ``source`` is the stage before ``then``, whose columns are the variables of this one.
+    """
 
     match: tuple[MatchItem, ...]
     returns: tuple[Projection, ...]
@@ -495,6 +510,17 @@ class Read:
     order: tuple[Ordering, ...]
     limit: Expr | None
     offset: Expr | None
+    span: Span
+    having: Expr | None = None
+    source: Read | None = None
+
+
+@frozen
+class UnionRead:
+    """Reads joined by ``union``, which drops equal rows, or by ``union all``."""
+
+    parts: tuple[Read, ...]
+    all: bool
     span: Span
 
 
@@ -557,7 +583,7 @@ class Query:
     params: tuple[Param, ...]
     description: str | None
     instruction: str | None
-    body: Read | Mutation
+    body: Read | UnionRead | Mutation
     span: Span
     name_span: Span
 

@@ -23,6 +23,7 @@ from omnigraph.language.gq.ast import (
     Expr,
     Insert,
     InsertVerb,
+    MatchItem,
     Mutation,
     Ordering,
     Param,
@@ -30,6 +31,7 @@ from omnigraph.language.gq.ast import (
     Query,
     Read,
     Statement,
+    UnionRead,
     Update,
 )
 from omnigraph.language.gq.cursor import Unparsed
@@ -39,6 +41,7 @@ from omnigraph.language.gq.problems import (
     MAX_PARAMS,
     MAX_PROJECTIONS,
     MAX_QUERIES,
+    MAX_STAGES,
     MAX_STATEMENTS,
     MAX_VECTOR_DIM,
     SyntaxProblem,
@@ -242,7 +245,7 @@ class _QueryParser(PatternParser):
             self.expect(")")
         return notes
 
-    def _body(self, name: Token) -> Read | Mutation:
+    def _body(self, name: Token) -> Read | UnionRead | Mutation:
         if self.token.text == "match":
             return self._read()
         if self.token.text in _STATEMENTS:
@@ -255,14 +258,50 @@ class _QueryParser(PatternParser):
 
     # --- reads ---------------------------------------------------------------------------------
 
-    def _read(self) -> Read:
-        start = self.advance()
-        match = self._braced(self.clauses) or ()
+    def _read(self) -> Read | UnionRead:
+        start = self.token
+        parts = [self._stages()]
+        kinds: set[bool] = set()
+        while self.token.text == "union":
+            word = self.advance()
+            self.require_at_most(len(parts) + 1, MAX_STAGES, "parts of a union")
+            kinds.add(self.accept("all"))
+            if len(kinds) > 1:
+                raise self.error(
+                    SyntaxProblem.UNEXPECTED,
+                    "`union` and `union all` are mixed",
+                    at=word,
+                    remedy="use one of them for all parts",
+                )
+            parts.append(self._stages())
+        if self.token.text != "}" and not self.ran_out():
+            raise self.unknown_word("`}` or the rest of the query", (*_TAIL, "then", "union"))
+        if len(parts) == 1:
+            return parts[0]
+        return UnionRead(tuple(parts), kinds == {True}, self.span_from(start))
+
+    def _stages(self) -> Read:
+        """Stages joined by ``then``."""
+        read = self._stage(None)
+        count = 1
+        while self.accept("then"):
+            count += 1
+            self.require_at_most(count, MAX_STAGES, "stages")
+            read = self._stage(read)
+        return read
+
+    def _stage(self, source: Read | None) -> Read:
+        start = self.token
+        match: tuple[MatchItem, ...] = ()
+        if source is None or self.token.text == "match":
+            self.expect("match", "a read begins with what it matches: `match { $x: Type }`")
+            match = self._braced(self.clauses) or ()
         self.expect(
             "return", self.suggest(["return"]) or "a read says what it returns: `return { $x }`"
         )
         distinct = self.accept("distinct")
         returns = self._braced(self._projections) or ()
+        having = self.condition(OperandContext.RESULT) if self.accept("having") else None
         order: tuple[Ordering, ...] = ()
         counts: dict[str, Expr] = {}
         seen: set[str] = set()
@@ -275,8 +314,6 @@ class _QueryParser(PatternParser):
                 order = self._braced(self._orderings) or ()
             else:
                 counts[word] = self._row_count(word)
-        if self.token.text != "}" and not self.ran_out():
-            raise self.unknown_word("`}` or the rest of the query", _TAIL)
         return Read(
             match=match,
             returns=returns,
@@ -285,6 +322,8 @@ class _QueryParser(PatternParser):
             limit=counts.get("limit"),
             offset=counts.get("offset"),
             span=self.span_from(start),
+            having=having,
+            source=source,
         )
 
     def _braced(self, content: Callable[[], _T]) -> _T | None:

@@ -35,6 +35,7 @@ from omnigraph.language.gq.ast import (
     Membership,
     Not,
     Traversal,
+    Unwind,
 )
 from omnigraph.language.gq.expressions import ExpressionParser
 from omnigraph.language.gq.problems import (
@@ -112,6 +113,8 @@ class PatternParser(ExpressionParser):
 
     def _clause(self) -> MatchItem:
         checkpoint()
+        if self.token.text == "unwind":
+            return self._unwind()
         if self.token.kind is not TokenKind.VARIABLE:
             return self._condition_clause()
         following = self.ahead()
@@ -124,6 +127,15 @@ class PatternParser(ExpressionParser):
         if self.token.text in _LOGIC:
             raise self._pattern_in_condition(item.span)
         return item
+
+    def _unwind(self) -> Unwind:
+        start = self.advance()
+        self.enclosed += 1
+        items = self.condition(OperandContext.MATCH)
+        self.enclosed -= 1
+        self.expect("as", "write `unwind $x.list as $item`")
+        variable = self.variable_name()
+        return Unwind(items, variable.text[1:], self.span_from(start), variable.span)
 
     def _condition_clause(self) -> Expr:
         condition = self.condition(OperandContext.MATCH)

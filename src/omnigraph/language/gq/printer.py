@@ -51,6 +51,8 @@ from omnigraph.language.gq.ast import (
     TextCall,
     TextFunc,
     Traversal,
+    UnionRead,
+    Unwind,
     Update,
     Variable,
 )
@@ -92,7 +94,7 @@ def _query(query: Query) -> Doc:
         if text is not None
     ]
     head = Span(query.name_span.end, query.body.span.start)
-    body = _read(query.body) if isinstance(query.body, Read) else _mutation(query.body)
+    body = _body(query.body)
     return (
         (Mark(query.span.start), f"query {query.name}", _enclosed("(", params, ")", head)),
         (Group(Nest(tuple(notes))), " {", Nest((HARD, body))),
@@ -105,14 +107,36 @@ def _param(param: Param) -> Doc:
     return Mark(param.span.start), f"${param.name}: {spelling}"
 
 
+def _body(body: Read | UnionRead | Mutation) -> Doc:
+    match body:
+        case Read():
+            return _read(body)
+        case UnionRead(parts, every):
+            word = "union all" if every else "union"
+            return _joined([_read(part) for part in parts], (HARD, word, HARD))
+        case Mutation():
+            return _mutation(body)
+
+
 def _read(read: Read) -> Doc:
-    parts: list[Doc] = [
-        (Mark(read.span.start), "match ", _lines(_clause(item) for item in read.match)),
+    if read.source is None:
+        return _stage(read)
+    return _read(read.source), HARD, "then ", _stage(read)
+
+
+def _stage(read: Read) -> Doc:
+    parts: list[Doc] = []
+    if read.match:
+        clauses = _lines(_clause(item) for item in read.match)
+        parts.append((Mark(read.span.start), "match ", clauses))
+    parts.append(
         (
             "return distinct " if read.distinct else "return ",
             _lines(_projections(read.returns)),
-        ),
-    ]
+        )
+    )
+    if read.having is not None:
+        parts.append((Mark(read.having.span.start), "having ", _condition(read.having)))
     if read.order:
         span = read.order[0].span.to(read.order[-1].span)
         parts.append(("order ", _braced([_ordering(key) for key in read.order], span)))
@@ -202,6 +226,8 @@ def _clause(item: MatchItem) -> Doc:
             return mark, (f"{head} ", _assignments(filters, item.span)) if filters else head
         case Traversal():
             return mark, _traversal(item)
+        case Unwind(items, variable):
+            return mark, "unwind ", _expr(items), f" as ${variable}"
         case _:
             return ("(", _condition(item), ")") if _like_traversal(item) else _condition(item)
 

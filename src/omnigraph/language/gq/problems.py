@@ -17,6 +17,7 @@ __all__ = [
     "MAX_PARAMS",
     "MAX_PROJECTIONS",
     "MAX_QUERIES",
+    "MAX_STAGES",
     "MAX_STATEMENTS",
     "MAX_VECTOR_DIM",
     "SyntaxProblem",
@@ -31,6 +32,7 @@ MAX_ASSIGNMENTS = 1_000
 MAX_STATEMENTS = 1_000
 MAX_LIST_ITEMS = 10_000
 MAX_ARGUMENTS = 1_000
+MAX_STAGES = 50
 MAX_VECTOR_DIM = 65_536
 # A text with more errors than this is not a query file; the rest is not reported.
 MAX_DIAGNOSTICS = 20

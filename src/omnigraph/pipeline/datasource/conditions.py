@@ -75,7 +75,8 @@ def _condition(ir: ReadIR, slots: int) -> Any:
     block = ir.match
     it = next(slot.slot for slot in block.slots if slot.name == "it")
     named = {node.slot for node in nodes(block.filters) if isinstance(node, PropertyRef)}
-    if len(block.slots) != slots or named != {it} or ir.limit is not None or ir.order:
+    more = block.unwinds or block.source is not None or ir.having is not None
+    if more or len(block.slots) != slots or named != {it} or ir.limit is not None or ir.order:
         raise InvalidInput(
             "source.bad_where",
             "where accepts only conditions on `$it`",

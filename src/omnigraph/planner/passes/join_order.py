@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING
 from omnigraph.datatypes.types import DATE, DATETIME, I64, STRING, EnumType
 from omnigraph.errors import InvariantBroken
 from omnigraph.frozen import frozen
-from omnigraph.ir.expressions import Compare, CompareOp, Exists, PropertyRef, Slot
+from omnigraph.ir.expressions import Compare, CompareOp, Exists, PropertyRef, Slot, ValueRef
 from omnigraph.ir.queries import Block, EntitySlot
 from omnigraph.ir.walk import blocks, slots_read
 from omnigraph.planner.build import scores_in
 from omnigraph.planner.estimates import fan_out, selectivity
 from omnigraph.planner.plan import (
     Apply,
+    Bind,
     EdgeEnds,
     Expand,
     Filter,
@@ -37,8 +38,11 @@ from omnigraph.planner.plan import (
     Scan,
     Scores,
     SemiJoin,
+    UnionRows,
+    UnwindRows,
     Values,
     inputs,
+    output_slots,
     replace_inputs,
     walk,
 )
@@ -48,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from omnigraph.ir.expressions import BlockAggregate, Expr, RankFusion, Score
-    from omnigraph.ir.queries import Hop
+    from omnigraph.ir.queries import Hop, Unwind
     from omnigraph.planner.plan import Plan
     from omnigraph.planner.statistics import PlannerStatistics
 
@@ -59,6 +63,8 @@ _STARTS_MAX = 12
 _START_HOPS_MAX = 128
 # Up to so many hops, a step is judged by the rows after its conditions; beyond, by its fan-out.
 _JUDGED_HOPS_MAX = 8
+# The estimated number of items of a list.
+_LIST_ITEMS = 4.0
 # Types whose equality is the equality of their codes.
 _JOINABLE = (STRING, I64, DATE, DATETIME)
 
@@ -104,6 +110,9 @@ class _Orderer:
             above = self.resolve(node.input)
             inner = self._inner(node.inner.block, node.slots, above.rows)
             return replace(node, input=above, inner=inner, rows=above.rows)
+        if isinstance(node, UnionRows):
+            parts = tuple(map(self.resolve, node.parts))
+            return replace(node, parts=parts, rows=sum(part.rows for part in parts))
         below = {
             name: self.resolve(child)
             for name in ("input", "left", "right", "inner")
@@ -119,7 +128,8 @@ class _Orderer:
 
     def _rows_of(self, block: Block, given: Node) -> Node:
         """The rows of a block that extend given rows. Its inner blocks are still patterns."""
-        start = _State(given, frozenset(_slots_of(given)), block.slots, block.hops, block.filters)
+        bound = frozenset(output_slots(given))
+        start = _State(given, bound, block.slots, block.hops, block.filters, block.unwinds)
         state = self._grow(self._settle(start))
         for component in self._components(state):
             if component & state.bound:
@@ -127,7 +137,7 @@ class _Orderer:
                 continue
             inside = self._inside(component, state, Values(()), frozenset())
             state = self._settle(self._join(state, self._connect(block, inside, component)))
-        if state.hops or state.filters:
+        if state.hops or state.filters or state.unwinds:
             raise InvariantBroken(10, "a hop or a filter reads a slot that no block introduces")
         return state.node
 
@@ -143,6 +153,9 @@ class _Orderer:
 
     def _with_inner(self, node: Node) -> Node:
         """The plan of a block with its inner blocks planned, too, each for its place."""
+        if isinstance(node, Bind | UnionRows):
+            # A source is planned already.
+            return node
         below = {
             name: self._with_inner(child)
             for name in ("input", "left", "right")
@@ -160,6 +173,7 @@ class _Orderer:
         that are linked with bound slots come first."""
         waiting = [each.slot for each in state.waiting]
         links = [self._reads(each) for each in (*state.hops, *state.filters)]
+        links += [slots_read(each.items) | {each.item.slot} for each in state.unwinds]
         found: list[frozenset[Slot]] = []
         # All bound slots are one component, however they are linked.
         seen: set[Slot] = set()
@@ -281,6 +295,9 @@ class _Orderer:
                 return self._follow_edge(hop, state)
             if ends_bound:
                 return self._settle(self._close(hop, state))
+        for unwind in state.unwinds:
+            if slots_read(unwind.items) <= state.bound:
+                return self._settle(_unwound(state, unwind))
         ready = tuple(each for each in state.filters if self._reads(each) <= state.bound)
         if not ready:
             return state
@@ -336,6 +353,7 @@ class _Orderer:
             tuple(each for each in state.waiting if each.slot not in bound),
             tuple(hop for hop in state.hops if not self._reads(hop) <= part.bound),
             tuple(each for each in state.filters if id(each) not in tested),
+            state.unwinds,
         )
 
 
@@ -363,6 +381,7 @@ class _State:
     waiting: tuple[EntitySlot, ...]
     hops: tuple[Hop, ...]
     filters: tuple[Expr, ...]
+    unwinds: tuple[Unwind, ...] = ()
 
     @property
     def cost(self) -> float:
@@ -379,7 +398,19 @@ class _State:
             tuple(each for each in self.waiting if each.slot not in bound),
             tuple(each for each in self.hops if each is not hop),
             self.filters,
+            self.unwinds,
         )
+
+
+def _unwound(state: _State, unwind: Unwind) -> _State:
+    """The state once a list has become rows."""
+    node = UnwindRows(state.node, unwind.item, unwind.items, rows=state.node.rows * _LIST_ITEMS)
+    return replace(
+        state,
+        node=node,
+        bound=state.bound | {unwind.item.slot},
+        unwinds=tuple(each for each in state.unwinds if each is not unwind),
+    )
 
 
 def _linked(start: frozenset[Slot], links: Sequence[frozenset[Slot]]) -> frozenset[Slot]:
@@ -398,16 +429,14 @@ def _cost(node: Node) -> float:
     return sum(each.rows for each in walk(node))
 
 
-def _slots_of(node: Node) -> tuple[Slot, ...]:
-    return node.slots if isinstance(node, Values) else ()
-
-
 def _equal_sides(
     condition: Expr, left: frozenset[Slot], right: frozenset[Slot]
 ) -> tuple[Expr, Expr] | None:
     """The two sides of an equality between two parts, the left part's first."""
     match condition:
-        case Compare(CompareOp.EQ, PropertyRef() as one, PropertyRef() as other):
+        case Compare(
+            CompareOp.EQ, PropertyRef() | ValueRef() as one, PropertyRef() | ValueRef() as other
+        ):
             if one.dtype != other.dtype or not (
                 one.dtype in _JOINABLE or isinstance(one.dtype, EnumType)
             ):

@@ -68,7 +68,8 @@ def _read_by(node: Node, plan: Plan, facts: PlannerStatistics) -> Iterator[tuple
             yield from ((node.hop.edge_type, end) for end in ("@src", "@dst"))
         return
     for expr in _expressions(node):
-        shown = expr.expr if isinstance(expr, Projection) else None
+        # A stage before the last passes whole entities on, and shows nothing.
+        shown = expr.expr if isinstance(node, Return) and isinstance(expr, Projection) else None
         for part in nodes(expr):
             if isinstance(part, PropertyRef):
                 yield plan.types[part.slot], part.prop
@@ -77,8 +78,24 @@ def _read_by(node: Node, plan: Plan, facts: PlannerStatistics) -> Iterator[tuple
                 yield from ((part.type_id, prop) for prop in entity_properties(entity))
 
 
+_EXPRESSIONS = (
+    *("ids", "filters", "conditions", "equal", "scores", "keys", "folds"),
+    *("projections", "items"),
+)
+
+
 def _expressions(node: Node) -> Iterator[object]:
-    for name in ("ids", "filters", "conditions", "equal", "scores", "keys", "folds", "projections"):
+    for name in (
+        "ids",
+        "filters",
+        "conditions",
+        "equal",
+        "scores",
+        "keys",
+        "folds",
+        "projections",
+        "items",
+    ):
         found = getattr(node, name, None)
         if isinstance(found, tuple):
             yield from found

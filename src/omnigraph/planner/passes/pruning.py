@@ -15,6 +15,7 @@ from omnigraph.ir.expressions import AggregateFunc, EntityRef, Exists, RankFusio
 from omnigraph.ir.walk import slots_read
 from omnigraph.planner.plan import (
     Apply,
+    Bind,
     EdgeEnds,
     Expand,
     Filter,
@@ -31,6 +32,8 @@ from omnigraph.planner.plan import (
     Scores,
     SemiJoin,
     Sort,
+    UnionRows,
+    UnwindRows,
     Values,
     counts_rows,
     output_slots,
@@ -74,8 +77,27 @@ def _prune(node: Node, needed: _Slots | None, *, once: bool) -> Node:
             return _prune_pattern(node, needed, once=once)
         case Scan():
             return _prune_scan(node, needed, once=once)
+        case Bind() | UnionRows() | UnwindRows():
+            return _prune_table(node, needed, once=once)
         case Values() | MetadataCount() | Project() | Match() | Product():
             return node
+
+
+def _prune_table(node: Bind | UnionRows | UnwindRows, needed: _Slots | None, *, once: bool) -> Node:
+    """The rows of a table are a bag: where a set is wanted, equal ones are merged above it."""
+    pruned: Node
+    match node:
+        case Bind(below):
+            pruned = replace(node, input=_prune(below, None, once=False))
+        case UnionRows(parts):
+            pruned = replace(node, parts=tuple(_prune(part, None, once=False) for part in parts))
+        case UnwindRows(below, items=items):
+            pruned = replace(node, input=_prune(below, _and(needed, (items,)), once=once))
+    if not once:
+        return pruned
+    available = output_slots(pruned)
+    keeps = tuple(slot for slot in available if needed is None or slot in needed)
+    return Project(pruned, keeps, distinct=True, rows=node.rows)
 
 
 def _prune_group(node: Group) -> Node:

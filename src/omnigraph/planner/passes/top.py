@@ -6,7 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.ir.expressions import Const, Score, ScoreFunc
-from omnigraph.planner.plan import Apply, Group, Limit, MetadataCount, Node, Return, Scores, Sort
+from omnigraph.planner.plan import (
+    Apply,
+    Bind,
+    Group,
+    Limit,
+    MetadataCount,
+    Node,
+    Return,
+    Scores,
+    Sort,
+)
 from omnigraph.planner.rewrite import change_nodes
 
 if TYPE_CHECKING:
@@ -27,7 +37,7 @@ def keep_top(plan: Plan, _: PlannerStatistics) -> Plan:
 
 def _top(node: Node) -> Node:
     match node:
-        case Return(below) | Apply(below):
+        case Return(below) | Apply(below) | Bind(below):
             return replace(node, rows=below.rows)
         case Sort(input=Group(keys=()) | MetadataCount() as below):
             # One row is in order.

@@ -34,9 +34,9 @@ class Entity:
         return str(self.values["@id"])
 
 
-# Entities by type. A row of a binding table: entities by slot.
+# Entities by type. A row of a binding table: entities and values by slot.
 Graph = Mapping[str, Sequence[Entity]]
-Binding = Mapping[int, Entity]
+Binding = Mapping[int, Any]
 
 
 def graph_of(

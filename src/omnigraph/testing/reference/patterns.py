@@ -18,11 +18,12 @@ from omnigraph.ir.expressions import (
     Quantified,
     ValueRef,
 )
+from omnigraph.ir.queries import Stage
 from omnigraph.testing.reference.expressions import bind_blocks, value
 from omnigraph.testing.reference.hops import reachable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from omnigraph.ir.queries import Block, Hop
     from omnigraph.testing.reference.graph import Binding
@@ -30,14 +31,17 @@ if TYPE_CHECKING:
 
     Node = tuple[str, str]
 
-__all__ = ["binding_table", "slots_of", "tree"]
+__all__ = ["bind_tables", "binding_table", "slots_of", "tree"]
 
 
 def binding_table(block: Block, outer: Binding, scope: Scope) -> list[Binding]:
     """The rows of a block that extend a row of the blocks around it."""
     table = [outer]
-    bound = set(outer)
+    if block.source is not None:
+        table = [{**outer, **row} for row in _TABLES[0](block.source, scope)]
+    bound = set(outer) | _outputs(block)
     waiting: list[Any] = [*block.hops, *block.filters]
+    unwinds = list(block.unwinds)
     # Nodes before edges: most hops reject rows before edges multiply them.
     slots = sorted(block.slots, key=lambda slot: isinstance(_type_of(slot, scope), EdgeType))
     for slot in (None, *slots):
@@ -45,6 +49,15 @@ def binding_table(block: Block, outer: Binding, scope: Scope) -> list[Binding]:
             bound.add(slot.slot)
             entities = scope.graph[slot.type_id]
             table = [{**row, slot.slot: entity} for row in table for entity in entities]
+        while ready_unwinds := [each for each in unwinds if slots_of(each.items) <= bound]:
+            unwind = ready_unwinds[0]
+            unwinds.remove(unwind)
+            bound.add(unwind.item.slot)
+            table = [
+                {**row, unwind.item.slot: item}
+                for row in table
+                for item in value(unwind.items, row, scope) or ()
+            ]
         ready = [each for each in waiting if slots_of(each) <= bound]
         waiting = [each for each in waiting if not slots_of(each) <= bound]
         table = [row for row in table if all(_accepts(each, row, scope) for each in ready)]
@@ -52,6 +65,18 @@ def binding_table(block: Block, outer: Binding, scope: Scope) -> list[Binding]:
 
 
 bind_blocks(binding_table)
+
+# The rows of a table by the slots of its columns, from the module that evaluates stages.
+_TABLES: list[Callable[[Any, Scope], list[Binding]]] = []
+
+
+def bind_tables(rows: Callable[[Any, Scope], list[Binding]]) -> None:
+    """Register the evaluation of tables."""
+    _TABLES.append(rows)
+
+
+def _outputs(block: Block) -> set[int]:
+    return set() if block.source is None else {each.slot for each in block.source.outputs}
 
 
 def _type_of(slot: Any, scope: Scope) -> Any:
@@ -125,7 +150,11 @@ def slots_of(node: Any) -> set[int]:
         if isinstance(each, PropertyRef | EntityRef | ValueRef):
             mentioned.add(each.slot)
         elif isinstance(each, Exists | BlockAggregate):
-            introduced |= {slot.slot for slot in each.block.slots}
+            introduced |= {slot.slot for slot in each.block.slots} | _outputs(each.block)
+            introduced |= {unwind.item.slot for unwind in each.block.unwinds}
+        elif isinstance(each, Stage):
+            introduced |= {slot.slot for slot in each.match.slots} | _outputs(each.match)
+            introduced |= {unwind.item.slot for unwind in each.match.unwinds}
         elif isinstance(each, Quantified):
             introduced.add(each.item.slot)
         elif hasattr(each, "edge_type"):

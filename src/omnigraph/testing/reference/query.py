@@ -16,11 +16,11 @@ from omnigraph.ir.expressions import (
     TextFunc,
     TextMatch,
 )
-from omnigraph.ir.queries import EntitySlot
+from omnigraph.ir.queries import EntitySlot, Stage
 from omnigraph.testing.reference.expressions import max_edits, value
 from omnigraph.testing.reference.graph import Entity, Refused
-from omnigraph.testing.reference.patterns import binding_table, slots_of, tree
-from omnigraph.testing.reference.ranking import is_ranked, query_vector, row_ids
+from omnigraph.testing.reference.patterns import bind_tables, binding_table, slots_of, tree
+from omnigraph.testing.reference.ranking import is_ranked, query_vector
 from omnigraph.testing.reference.scope import Scope
 from omnigraph.testing.reference.values import order
 
@@ -50,17 +50,58 @@ def evaluate(
     if any(spec.name not in params for spec in ir.params):
         raise Refused("param.missing")
     scope = Scope(graph, catalog, params, now, embed)
-    offset, limit = _page(ir, scope)
+    _page(ir, scope)
+    for each in tree(ir):
+        if isinstance(each, Stage):
+            _page(each, scope)
     _check_searches(ir, scope)
-    matched = sorted(binding_table(ir.match, {}, scope), key=row_ids)
+    names = [each.name for each in ir.returns]
+    return [
+        dict(zip(names, [_shown(each, catalog) for each in row], strict=True))
+        for row in _stage_rows(ir, scope)
+    ]
+
+
+def _stage_rows(ir: ReadIR | Stage, scope: Scope) -> list[list[Any]]:
+    """The columns of the rows of a stage, in order and by page."""
+    matched = sorted(binding_table(ir.match, {}, scope), key=_identity)
     scope.ranked = matched
     _check_fusions(ir, scope)
-    groups = _ordered(ir, _grouped(ir, _retrieved(ir, matched, scope), scope), scope)
+    groups = _grouped(ir, _retrieved(ir, matched, scope), scope)
+    if ir.having is not None:
+        groups = [group for group in groups if _value(ir.having, group, scope) is True]
+    groups = _ordered(ir, groups, scope)
+    offset, limit = _page(ir, scope)
     page = groups[offset:] if limit is None else groups[offset : offset + limit]
-    return [
-        {each.name: _shown(_value(each.expr, group, scope), catalog) for each in ir.returns}
-        for group in page
-    ]
+    return [[_value(each.expr, group, scope) for each in ir.returns] for group in page]
+
+
+def _table_rows(table: Any, scope: Scope) -> list[Binding]:
+    """The rows of a stage or a union, by the slots of the columns."""
+    if isinstance(table, Stage):
+        rows = _stage_rows(table, scope)
+    else:
+        rows = [row for part in table.parts for row in _stage_rows(part, scope)]
+        if table.distinct:
+            rows = _each_once(rows)
+    slots = [each.slot for each in table.outputs]
+    return [dict(zip(slots, row, strict=True)) for row in rows]
+
+
+bind_tables(_table_rows)
+
+
+def _each_once(rows: list[list[Any]]) -> list[list[Any]]:
+    kept: list[list[Any]] = []
+    for row in rows:
+        if all(order(row, other) for other in kept):
+            kept.append(row)
+    return kept
+
+
+def _identity(row: Binding) -> Any:
+    """The key of a row in the order of its slots: entities by id, values by value."""
+    return cmp_to_key(order)([row[slot] for slot in sorted(row)])
 
 
 @dataclass(frozen=True)
@@ -78,7 +119,7 @@ def _value(expr: Expr, group: _Group, scope: Scope) -> Any:
 # --- checks before the first row ---------------------------------------------------------------
 
 
-def _page(ir: ReadIR, scope: Scope) -> tuple[int, int | None]:
+def _page(ir: ReadIR | Stage, scope: Scope) -> tuple[int, int | None]:
     limit, offset = (
         None if expr is None else value(expr, {}, scope) for expr in (ir.limit, ir.offset)
     )
@@ -106,7 +147,7 @@ def _check_searches(ir: ReadIR, scope: Scope) -> None:
                 query_vector(node, types[node.target.slot], query, scope)
 
 
-def _check_fusions(ir: ReadIR, scope: Scope) -> None:
+def _check_fusions(ir: ReadIR | Stage, scope: Scope) -> None:
     for node in tree((ir.returns, ir.order)):
         if isinstance(node, RankFusion):
             k = value(node.k, {}, scope)
@@ -117,7 +158,7 @@ def _check_fusions(ir: ReadIR, scope: Scope) -> None:
 # --- rows of the result ------------------------------------------------------------------------
 
 
-def _retrieved(ir: ReadIR, rows: Sequence[Binding], scope: Scope) -> list[Binding]:
+def _retrieved(ir: ReadIR | Stage, rows: Sequence[Binding], scope: Scope) -> list[Binding]:
     """Drop the rows that a score of the order does not rank."""
     kept = list(rows)
     for key in ir.order:
@@ -129,9 +170,10 @@ def _retrieved(ir: ReadIR, rows: Sequence[Binding], scope: Scope) -> list[Bindin
     return kept
 
 
-def _grouped(ir: ReadIR, rows: Sequence[Binding], scope: Scope) -> list[_Group]:
+def _grouped(ir: ReadIR | Stage, rows: Sequence[Binding], scope: Scope) -> list[_Group]:
     exprs = [each.expr for each in ir.returns]
-    aggregated = any(map(_aggregates, exprs))
+    tested = [] if ir.having is None else [ir.having]
+    aggregated = any(map(_aggregates, [*exprs, *tested]))
     if not aggregated and not ir.distinct:
         return [_Group([row]) for row in rows]
     keys = [expr for expr in exprs if not _aggregates(expr) and slots_of(expr)]
@@ -153,7 +195,7 @@ def _aggregates(expr: Expr) -> bool:
     return any(isinstance(node, Aggregate) for node in tree(expr))
 
 
-def _ordered(ir: ReadIR, groups: list[_Group], scope: Scope) -> list[_Group]:
+def _ordered(ir: ReadIR | Stage, groups: list[_Group], scope: Scope) -> list[_Group]:
     """Sort by the keys of the order; ties stay in the order of their group keys or ids."""
     if not ir.order:
         return groups
