@@ -76,13 +76,13 @@ def test_small_parts_share_a_task_and_with_a_condition_more_do(
     graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(partitions, "_ROWS_PER_PARTITION", 2 * ROWS)
-    monkeypatch.setattr(partitions, "_ROWS_LOOKED_THROUGH", 3 * ROWS)
+    monkeypatch.setattr(partitions, "_ROWS_PER_SCAN", 3 * ROWS)
     assert planned(graph, None) == [(0, 1), (2, 3)]
     # Of half of the columns, twice the rows.
     assert planned(graph, None, columns=2) == [(0, 1, 2, 3)]
     # No more tasks than are needed, and as much for each.
     assert planned(graph, "$it.rank = 25") == [(0, 1), (2, 3)]
-    monkeypatch.setattr(partitions, "_ROWS_LOOKED_THROUGH", PARTS * ROWS)
+    monkeypatch.setattr(partitions, "_ROWS_PER_SCAN", PARTS * ROWS)
     assert planned(graph, "$it.rank = 25") == [(0, 1, 2, 3)]
 
 

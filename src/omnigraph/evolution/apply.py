@@ -11,7 +11,7 @@ from omnigraph.catalog.steps import DropMode, DropProperty, DropType, MigrationP
 from omnigraph.datatypes.arrow import table_schema
 from omnigraph.errors import Conflict
 from omnigraph.evolution.checks import check_data
-from omnigraph.evolution.plan import SchemaChange, plan_change, require_supported
+from omnigraph.evolution.plan import SchemaTransition, plan_change, require_supported
 from omnigraph.runtime.cancellation import check_cancelled
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
@@ -94,7 +94,7 @@ class _SchemaWriter:
         check_data(change, snapshot)
         return change.plan
 
-    def _plan(self, snapshot: Snapshot) -> SchemaChange:
+    def _plan(self, snapshot: Snapshot) -> SchemaTransition:
         accepted = snapshot.manifest.commit.schema
         if self._desired is None or self._accepted is None:
             self._accepted, self._desired = accepted, self._wanted.build(snapshot.catalog)
@@ -112,7 +112,7 @@ class _SchemaWriter:
         require_supported(change.plan)
         return change
 
-    def _create(self, change: SchemaChange) -> dict[TypeId, Pin]:
+    def _create(self, change: SchemaTransition) -> dict[TypeId, Pin]:
         """Create tables of new types, once for all attempts to prepare."""
         missing = [entity for entity in change.added if entity.id not in self._created]
         nodes = tuple(entity for entity in missing if isinstance(entity, NodeType))
@@ -123,7 +123,7 @@ class _SchemaWriter:
         return dict(self._created)
 
 
-def _stage(change: SchemaChange, snapshot: Snapshot) -> Iterator[TableEffect]:
+def _stage(change: SchemaTransition, snapshot: Snapshot) -> Iterator[TableEffect]:
     for migration in change.row_migrations():
         check_cancelled()
         if not migration.moves_columns:
@@ -134,7 +134,7 @@ def _stage(change: SchemaChange, snapshot: Snapshot) -> Iterator[TableEffect]:
             yield TableEffect(migration.before.id, table.pin, staged)
 
 
-def _count(change: SchemaChange, snapshot: Snapshot) -> Counts:
+def _count(change: SchemaTransition, snapshot: Snapshot) -> Counts:
     """Count entities that get a value, and entities deleted with their type."""
     pins = snapshot.manifest.pins
     updated = dict.fromkeys(EntityKind, 0)

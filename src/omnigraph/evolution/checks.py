@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from omnigraph.catalog.model import EntityType, Property, PropertyId
     from omnigraph.catalog.steps import DataCheck
-    from omnigraph.evolution.plan import SchemaChange
+    from omnigraph.evolution.plan import SchemaTransition
     from omnigraph.evolution.row_migration import RowMigration
     from omnigraph.versioning.snapshot import Snapshot
 
@@ -53,7 +53,7 @@ _REMEDIES = {
 }
 
 
-def check_data(change: SchemaChange, snapshot: Snapshot) -> frozenset[TypeId]:
+def check_data(change: SchemaTransition, snapshot: Snapshot) -> frozenset[TypeId]:
     """Raise all violations at once; otherwise return the types whose rows were read."""
     report, reads = Report(), set[TypeId]()
     required = _required_checks(change)
@@ -69,7 +69,7 @@ def check_data(change: SchemaChange, snapshot: Snapshot) -> frozenset[TypeId]:
     return frozenset(reads)
 
 
-def _required_checks(change: SchemaChange) -> dict[TypeId, _RequiredChecks]:
+def _required_checks(change: SchemaTransition) -> dict[TypeId, _RequiredChecks]:
     found: dict[TypeId, _RequiredChecks] = {}
     for check in change.plan.checks:
         _add(found.setdefault(check.type_id, _RequiredChecks()), check)

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from omnigraph.evolution.row_migration import Fill
     from omnigraph.versioning.snapshot import Snapshot
 
-__all__ = ["SchemaChange", "plan_change", "require_supported"]
+__all__ = ["SchemaTransition", "plan_change", "require_supported"]
 
 
 @dataclass(frozen=True)
-class SchemaChange:
+class SchemaTransition:
     """The transition from an accepted catalog to a desired one."""
 
     accepted: Catalog
@@ -52,7 +52,7 @@ class SchemaChange:
 
 def plan_change(
     snapshot: Snapshot, wanted: DesiredSchema, desired: Catalog | None = None
-) -> SchemaChange:
+) -> SchemaTransition:
     """Compare schemas. ``desired`` is the result of ``wanted.build``, if it is already known."""
     accepted = snapshot.catalog
     desired = desired or wanted.build(accepted)
@@ -74,7 +74,7 @@ def plan_change(
     if plan.steps:
         # Without any change the request is a repetition, and repeating it is allowed.
         given.require_wanted()
-    return SchemaChange(accepted, desired, plan, given.fills)
+    return SchemaTransition(accepted, desired, plan, given.fills)
 
 
 def require_supported(plan: MigrationPlan) -> None:

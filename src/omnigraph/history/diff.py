@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SnapshotDiff", "diff"]
 
 # The number of changes per chunk of a streamed result.
-_PIECE_CHANGES = 256
+_CHANGES_PER_CHUNK = 256
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,12 @@ class SnapshotDiff:
         changes = [change_to_json(change) for change in self]
         return {**self.head_json(), "summary": self.summary_json(), "changes": changes}
 
-    def json_pieces(self) -> Iterator[bytes]:
+    def json_chunks(self) -> Iterator[bytes]:
         """Yield the same JSON in chunks; for differences of any size."""
         head = _json({**self.head_json(), "summary": self.summary_json()})
         yield head[:-1] + b',"changes":['
         changes, separator = iter(self), b""
-        while some := [*islice(changes, _PIECE_CHANGES)]:
+        while some := [*islice(changes, _CHANGES_PER_CHUNK)]:
             yield separator + _json([*map(change_to_json, some)])[1:-1]
             separator = b","
         yield b"]}"

@@ -45,7 +45,7 @@ _PIECE_BYTES = 2**28
 
 
 @frozen
-class Changes:
+class AssignedValues:
     """The values that an update assigns: the same for all rows, for each stored row by property,
     and for each pending row by id."""
 
@@ -128,7 +128,7 @@ class _Written:
         self._note(located)
         return int(whole.nbytes)
 
-    def update(self, stored: pa.Table, seen: Mapping[str, Row], changes: Changes) -> None:
+    def update(self, stored: pa.Table, seen: Mapping[str, Row], changes: AssignedValues) -> None:
         """Assign new values to stored rows and to rows of this mutation."""
         changed = changes.constant
         for prop in self.entity.properties:
@@ -244,7 +244,7 @@ class PendingChanges:
             self._allowance.take(0, _weight(changed) * (stored.num_rows + len(seen)))
             columns = self._varying(entity, varying, stored)
             of_row = {key: self._evaluated(entity, varying, row) for key, row in seen.items()}
-            written.update(stored, seen, Changes(changed, columns, of_row))
+            written.update(stored, seen, AssignedValues(changed, columns, of_row))
 
     def _varying(
         self, entity: EntityType, varying: Sequence[Assignment], stored: pa.Table

@@ -32,10 +32,9 @@ _LEFT_OUT = frozenset({"testing"})
 _HEAD = """\
 # Error codes
 
-Every error has a code that scripts may match on; codes are never given another meaning. It is
-`error.code` in Python, and `code` in the body of `--json` and of HTTP answers. This page is written
-by `make errors` out of the source, and a test keeps the two together; `…` stands for what is said
-at run time.
+Every error has a code that scripts may match; a code never changes its meaning. It is `error.code`
+in Python, and `code` in the output of `--json` and in HTTP responses. `make errors` generates this
+page from the source, and a test compares the two; `…` stands for values at run time.
 """
 
 
@@ -50,7 +49,7 @@ class Code:
 
 
 def raised_codes() -> list[Code]:
-    """Every dotted code of the package, once."""
+    """Return every dotted code of the package, once."""
     found: dict[str, Code] = {}
     for path in sorted(_SOURCE.rglob("*.py")):
         if _LEFT_OUT & {*path.relative_to(_SOURCE).parts}:
@@ -109,7 +108,7 @@ def _raised() -> Iterator[str]:
     for area, codes in areas.items():
         yield f"### {area}\n"
         yield from _table(
-            ("Code", "Class", "Says", "Remedy"),
+            ("Code", "Class", "Message", "Remedy"),
             ((f"`{each.code}`", each.kind, each.message, each.remedy) for each in codes),
         )
 
@@ -118,19 +117,21 @@ def _texts() -> Iterator[str]:
     """List the codes of findings in schemas and queries, which have a position."""
     yield "## In the text of a schema\n"
     yield from _table(
-        ("Code", "Means"), ((each.value, _words(each.name)) for each in SchemaProblem)
+        ("Code", "Meaning"), ((each.value, _words(each.name)) for each in SchemaProblem)
     )
     yield "## In the meaning of a schema\n"
-    yield from _table(("Code", "Means"), ((each.value, MEANINGS[each]) for each in SchemaCode))
+    yield from _table(("Code", "Meaning"), ((each.value, MEANINGS[each]) for each in SchemaCode))
     yield "## In a change of a schema\n"
-    yield from _table(("Code", "Means"), ((each.value, MEANINGS[each]) for each in MigrationCode))
+    yield from _table(("Code", "Meaning"), ((each.value, MEANINGS[each]) for each in MigrationCode))
     yield "## In the text of a query\n"
-    yield from _table(("Code", "Means"), ((each.value, _words(each.name)) for each in QueryProblem))
+    yield from _table(
+        ("Code", "Meaning"), ((each.value, _words(each.name)) for each in QueryProblem)
+    )
     yield "## In the meaning of a query\n"
-    yield from _table(("Code", "What must hold"), CODES.items())
+    yield from _table(("Code", "Rule"), CODES.items())
     yield "## Advice of the linter\n"
     lint = ((rule.code, rule.meaning) for rule in LINT_RULES)
-    yield from _table(("Code", "What should hold"), lint)
+    yield from _table(("Code", "Advice"), lint)
 
 
 def _words(name: str) -> str:

@@ -10,5 +10,5 @@ _WHOLE = 10
 
 
 def examples(few: int) -> int:
-    """Return settings for so many examples, and ten times as many in a whole run."""
+    """Return the number of examples of a test: ten times as many in a whole run."""
     return few * _WHOLE if settings.get_current_profile_name() == "whole" else few

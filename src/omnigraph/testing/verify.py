@@ -86,9 +86,7 @@ def _stamp(walk: _Walk) -> None:
     if stamp.graph_id != root.stamp.graph_id:
         walk.report(f"the stamp belongs to graph {stamp.graph_id}, not {root.stamp.graph_id}")
     if not root.read_only and stamp.internal_schema_version != FORMAT:
-        walk.report(
-            f"the stamp says format {stamp.internal_schema_version} after a read-write open"
-        )
+        walk.report(f"the stamp has format {stamp.internal_schema_version} after a read-write open")
 
 
 def _intents(walk: _Walk) -> None:
@@ -245,7 +243,7 @@ def _read_ids(walk: _Walk, pin: Pin) -> list[str]:
         )
     twice = [key for key, count in Counter(ids).items() if count > 1]
     if twice:
-        walk.report(f"pin {pin.path} version {pin.version} holds ids twice: {sorted(twice)[:5]}")
+        walk.report(f"pin {pin.path} version {pin.version} has duplicate ids: {sorted(twice)[:5]}")
     return ids
 
 
@@ -279,21 +277,19 @@ def _tags(walk: _Walk) -> None:
     for tag in tags:
         found = walk.manifest(tag.incarnation, tag.version).commit.id
         if found != tag.commit:
-            walk.report(f"tag {tag.name} names {tag.commit} but {found} stands there")
+            walk.report(f"tag {tag.name} names {tag.commit} but that version is {found}")
 
 
 def _lineage(walk: _Walk) -> None:
     """Check that the derived lineage equals the manifests."""
     for head in walk.open_heads():
-        told = [commit.id for commit in walk.engine.lineage.history(head)]
+        listed = [commit.id for commit in walk.engine.lineage.history(head)]
         chain = walk.chains[head.incarnation]
         own = [manifest.commit.id for manifest in reversed(chain)]
-        if told[: len(own)] != own:
-            walk.report(
-                f"branch {head.commit.branch}: lineage tells another story than the manifests"
-            )
-        if len(set(told)) != len(told):
-            walk.report(f"branch {head.commit.branch}: lineage names a commit twice")
+        if listed[: len(own)] != own:
+            walk.report(f"branch {head.commit.branch}: the lineage differs from the manifests")
+        if len(set(listed)) != len(listed):
+            walk.report(f"branch {head.commit.branch}: the lineage lists a commit twice")
 
 
 def _audit(walk: _Walk) -> None:

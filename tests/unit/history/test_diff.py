@@ -66,14 +66,14 @@ def test_nodes_come_before_edges_and_ids_are_sorted(graph: EmbeddedGraph) -> Non
 def test_a_difference_of_any_size_is_told_piece_by_piece(
     graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(diff_module, "_PIECE_CHANGES", 3)
+    monkeypatch.setattr(diff_module, "_CHANGES_PER_CHUNK", 3)
     found = graph.diff("dev", "main")
-    pieces = list(found.json_pieces())
+    pieces = list(found.json_chunks())
     assert json.loads(b"".join(pieces)) == json.loads(json.dumps(found.to_json()))
     # Four changes, and what stands before and behind them.
     assert len(pieces) == 4
     nothing = graph.diff("dev", "dev")
-    assert json.loads(b"".join(nothing.json_pieces())) == nothing.to_json()
+    assert json.loads(b"".join(nothing.json_chunks())) == nothing.to_json()
 
 
 def test_the_other_direction_is_the_opposite(graph: EmbeddedGraph) -> None:

@@ -134,7 +134,7 @@ def test_a_forged_manifest_is_found(name: str, path: Path) -> None:
 def test_ids_that_are_there_twice_are_found(path: Path) -> None:
     engine = open_engine(path)
     add(engine, ["a"])
-    assert any("holds ids twice: ['a']" in problem for problem in check_graph(engine))
+    assert any("has duplicate ids: ['a']" in problem for problem in check_graph(engine))
 
 
 def test_an_edge_that_ends_nowhere_is_found(path: Path) -> None:
@@ -200,7 +200,7 @@ def test_an_unreadable_ref_is_found_and_the_rest_is_checked(
     (path / key).write_bytes(body)
     problems = check_graph(open_engine(path, read_only=True))
     assert any(key in problem for problem in problems), problems
-    assert any("holds ids twice" in problem for problem in problems), problems
+    assert any("has duplicate ids" in problem for problem in problems), problems
 
 
 def test_a_nested_schema_is_found(path: Path) -> None:

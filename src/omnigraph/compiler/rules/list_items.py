@@ -17,9 +17,9 @@ RULE = Rule("T37", "The items of a list are single values of one type, and not n
 
 
 def no_constant(span: Span) -> Diagnostic:
-    """A value that changes from row to row."""
+    """Report a value that changes from row to row."""
     return RULE.broken(
-        span, "this value is the same in every row", "write a literal, or pass a parameter"
+        span, "this value must be the same in every row", "write a literal, or pass a parameter"
     )
 
 

@@ -1,4 +1,4 @@
-"""The value of a block for each row: its inner rows are found for all rows at once, then folded."""
+"""Apply: the value of a block for each row, computed for all rows at once and then folded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["run_apply"]
 
 
 def run_apply(node: plan.Apply, run: PlanRun, given: Given) -> Bindings:
-    """The same rows with one more value."""
+    """Return the same rows with one more value."""
     rows = run.rows(node.input, given)
     given = seeds(rows, node.slots)
     if isinstance(node.inner, Product) and isinstance(node.expr, BlockAggregate):
@@ -50,7 +50,7 @@ def run_apply(node: plan.Apply, run: PlanRun, given: Given) -> Bindings:
 
 
 def _spread(expr: BlockAggregate, folded: Vector, known: Ints, keys: Ints) -> Vector:
-    """The folds of the groups for the rows; a row without a group counts 0, or has no value."""
+    """Map the folds of the groups to the rows; a row without a group has count 0 or NULL."""
     if not len(known):
         places, hits = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
     else:

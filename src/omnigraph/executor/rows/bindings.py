@@ -24,19 +24,19 @@ __all__ = ["ONE_ROW", "PIECE_ROWS", "Bindings", "slot_key"]
 
 _NO_VALUES: Mapping[int, Vector] = {}
 
-# More rows than this are worked on in pieces, so that a deadline is noticed between them.
+# More rows than this are processed in batches, so that deadlines are checked in between.
 PIECE_ROWS = 1 << 20
 
 
 def slot_key(slot: Slot) -> int:
-    """The key of values that a slot holds among computed values: no identity is negative."""
+    """Return the key of a slot among computed values: no identity is negative."""
     return -1 - slot
 
 
 class Bindings:
     """Distinct assignments of slots. Immutable.
 
-    ``computed`` holds values that an operator has worked out for expressions, by the identity of
+    ``computed`` holds the values of expressions that an operator has evaluated, by the identity of
     the expression in the plan.
     """
 
@@ -57,7 +57,7 @@ class Bindings:
         return sum(column.nbytes for column in self.columns.values())
 
     def take(self, rows: Ints) -> Bindings:
-        """Some rows, in this order; ``rows`` may repeat."""
+        """Select rows in an order; ``rows`` may repeat."""
         return Bindings(
             len(rows),
             {slot: _taken(column, rows) for slot, column in self.columns.items()},
@@ -65,7 +65,7 @@ class Bindings:
         )
 
     def part(self, start: int, stop: int) -> Bindings:
-        """The rows from one place to another."""
+        """Slice the rows."""
         stop = min(stop, self.count)
         return Bindings(
             stop - start,
@@ -75,7 +75,7 @@ class Bindings:
 
     @staticmethod
     def joined(parts: Sequence[Bindings]) -> Bindings:
-        """The rows of several parts, which have the same slots and nothing computed."""
+        """Concatenate parts with the same slots and without computed values."""
         if len(parts) == 1:
             return parts[0]
         columns = {
@@ -85,20 +85,20 @@ class Bindings:
         return Bindings(sum(part.count for part in parts), columns)
 
     def only(self, slots: Iterable[Slot]) -> Bindings:
-        """The same rows with fewer slots; some may be equal now."""
+        """Return the same rows with fewer slots; some may be equal now."""
         return Bindings(self.count, {slot: self.columns[slot] for slot in slots})
 
     def extended(self, more: Mapping[Slot, Ints]) -> Bindings:
-        """The same rows with more slots."""
+        """Return the same rows with more slots."""
         return Bindings(self.count, {**self.columns, **more}, self.computed)
 
     def computing(self, key: int, values: Vector) -> Bindings:
-        """The same rows with the values of one more expression."""
+        """Return the same rows with the values of one more expression."""
         return Bindings(self.count, self.columns, {**self.computed, key: values})
 
 
 def _taken(column: Ints | None, rows: Ints) -> Ints:
-    """Some rows of a column; None stands for all rows of a scan."""
+    """Select rows of a column; None stands for all rows of a scan."""
     return rows if column is None else column[rows]
 
 

@@ -1,8 +1,8 @@
 """The search expressions of a running query, over columns.
 
-Where the rows of a query are positions of a table, its texts and vectors are asked as a whole and
-what is made of them is kept. Where they are not, because only a few rows were fetched, the values
-at hand are judged in the same way.
+If the rows of a query are positions of a table, its texts and vectors are searched as columns,
+whose derived structures are cached. If they are not, because only a few rows were fetched, their
+values are scored in the same way.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["ColumnScoring"]
 
 
 class ColumnScoring:
-    """Answers the search expressions of one run."""
+    """Evaluates the search expressions of one run."""
 
     def __init__(self, run: PlanRun, source: TableSource, embed: Embed | None) -> None:
         self._run = run
@@ -57,7 +57,7 @@ class ColumnScoring:
         self._columns: dict[tuple[str, str], TextColumn | VectorColumn] = {}
 
     def check(self) -> None:
-        """Refuse what cannot be searched for, before there is a row to ask."""
+        """Reject invalid search operands before a row is read."""
         for expr in self._run.plan.searched:
             match expr:
                 case TextMatch(func=TextFunc.FUZZY):
@@ -72,7 +72,7 @@ class ColumnScoring:
     # --- predicates ---
 
     def text_match(self, expr: TextMatch, rows: Bindings) -> Truth:
-        """A text predicate for each row."""
+        """Evaluate a text predicate for each row."""
         if _varies(expr):
             return self._by_row.text_match(expr, rows)
         text = self._query(expr)
@@ -87,7 +87,7 @@ class ColumnScoring:
     # --- scores ---
 
     def score(self, expr: Score, rows: Bindings) -> Vector:
-        """A distance or a relevance for each row; NULL where there is none."""
+        """Compute a distance or a relevance for each row; NULL where there is none."""
         return (
             self._by_row.score(expr, rows) if _varies(expr) else _vector(self._scores(expr, rows))
         )
@@ -95,18 +95,18 @@ class ColumnScoring:
     def best(
         self, expr: Score, rows: Bindings, count: int, *, of_all: bool
     ) -> tuple[Ints, Vector] | None:
-        """The places of rows that have so many best ones among them, and their scores."""
+        """Return the positions of a superset of the ``count`` best rows, with their scores."""
         query = None if _varies(expr) else self._query(expr)
         if query is None or count >= rows.count or not self._has_positions(expr.target):
             return None
         positions = rows.columns[expr.target.slot]
         total = self._run.row_count(self._run.plan.types[expr.target.slot])
-        # The best rows have no entity that is not among the best entities.
+        # The best rows belong to the best entities.
         some = _some_of(positions, total)
         if expr.func is ScoreFunc.BM25:
             ranked = self._texts(expr.target).best(str(query), count, some)
         else:
-            # With a condition the answer is exact, even where all rows happen to pass.
+            # With a condition the result is exact, even where all rows happen to pass.
             ranked = self._vectors(expr.target).nearest(
                 self._vector(expr, query), count, some, exact=not of_all
             )
@@ -120,7 +120,7 @@ class ColumnScoring:
         return places, _vector(scores[places])
 
     def fuse(self, expr: RankFusion, rows: Bindings) -> Vector:
-        """The fused rank of each row among all of them."""
+        """Compute the fused rank of each row."""
         if any(map(_varies, expr.scores)):
             return self._by_row.fuse(expr, rows)
         ties = [self._run.space_of(slot).ranks(rows.columns[slot]) for slot in sorted(rows.columns)]
@@ -129,7 +129,7 @@ class ColumnScoring:
         return Vector(Column(pa.array(fuse(rankings, k))))
 
     def _scores(self, expr: Score, rows: Bindings) -> Floats:
-        """The scores of rows; NaN for NULL."""
+        """Compute the scores of rows; NaN for NULL."""
         query = self._query(expr)
         if query is None:
             return np.full(rows.count, np.nan)
@@ -148,23 +148,23 @@ class ColumnScoring:
             scores, nulls = column.scores_of(self._values(expr.target, rows), text)
         return scores if nulls is None else np.where(nulls, np.nan, scores)
 
-    # --- what is asked ---
+    # --- operands ---
 
     def _query(self, expr: TextMatch | Score) -> Value:
-        """The searched words, computed once."""
+        """Return the search operand, computed once."""
         if id(expr) not in self._queries:
             self._queries[id(expr)] = self._interpreter.constant(expr.query)
         return self._queries[id(expr)]
 
     def _vector(self, expr: Score, query: Value) -> Floats:
-        """The vector whose neighbours are searched, computed once."""
+        """Return the query vector, computed once."""
         if id(expr) not in self._made:
             made = self._query_vectors.of(expr, self._run.plan.types[expr.target.slot], query)
             self._made[id(expr)] = np.asarray(made, np.float64)
         return self._made[id(expr)]
 
     def _has_positions(self, target: PropertyRef) -> bool:
-        """Whether the rows of a slot are positions of its table."""
+        """Return whether the rows of a slot are positions of its table."""
         return isinstance(self._run.space_of(target.slot), PositionSpace)
 
     def _values(self, target: PropertyRef, rows: Bindings) -> pa.Array:
@@ -191,12 +191,12 @@ class ColumnScoring:
 
 
 def _varies(expr: TextMatch | Score) -> bool:
-    """Whether what is looked for differs from row to row; the compiler lets no such pass."""
+    """Return whether the search operand differs from row to row; the compiler rejects such."""
     return not isinstance(expr.query, Const | ParamRef) and bool(slots_read(expr.query))
 
 
 def _some_of(positions: Ints, total: int) -> Ints | None:
-    """The distinct positions, ascending; None when these are all there are, in order."""
+    """Return the distinct positions, ascending; None if these are all positions, in order."""
     if len(positions) == total and bool((positions[1:] > positions[:-1]).all()):
         return None
     marks = np.zeros(total, np.bool_)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["plan_partitions"]
 
 _ROWS_PER_PARTITION = 500_000
-_ROWS_LOOKED_THROUGH = 3_000_000
+_ROWS_PER_SCAN = 3_000_000
 # Above so many matches, the lookup costs more than the tasks that it saves.
 _MATCHES_MAX = 1_000_000
 
@@ -33,27 +33,29 @@ def plan_partitions(
 ) -> list[tuple[int, ...]]:
     """Return the positions of the parts that each task reads, for some columns."""
     sizes = [part.rows for part in table.fragments()]
-    places = range(len(sizes)) if where is None else _matching(table, sizes, where)
+    positions = range(len(sizes)) if where is None else _matching(table, sizes, where)
     if where is not None:
-        return _balanced(places, sizes, _ROWS_LOOKED_THROUGH)
+        return _balanced(positions, sizes, _ROWS_PER_SCAN)
     excluded = len(table.schema.names) - len(columns)
     if excluded <= 0:
-        return list(batched_by_weight(places, lambda place: sizes[place], _ROWS_PER_PARTITION))
+        return list(
+            batched_by_weight(positions, lambda position: sizes[position], _ROWS_PER_PARTITION)
+        )
     # Rows of fewer columns are smaller, so a task reads more of them.
     rows_max = _ROWS_PER_PARTITION * len(table.schema.names) // max(len(columns), 1)
-    return _balanced(places, sizes, rows_max)
+    return _balanced(positions, sizes, rows_max)
 
 
-def _balanced(places: Collection[int], sizes: list[int], rows_max: int) -> list[tuple[int, ...]]:
+def _balanced(positions: Collection[int], sizes: list[int], rows_max: int) -> list[tuple[int, ...]]:
     """Distribute the parts evenly over as few tasks as the number of rows allows."""
-    total = sum(sizes[place] for place in places)
+    total = sum(sizes[position] for position in positions)
     tasks = -(-total // rows_max)
     found: dict[int, list[int]] = {}
     before = 0
-    for place in places:
-        middle = before + sizes[place] / 2
-        found.setdefault(int(middle * tasks / total) if total else 0, []).append(place)
-        before += sizes[place]
+    for position in positions:
+        middle = before + sizes[position] / 2
+        found.setdefault(int(middle * tasks / total) if total else 0, []).append(position)
+        before += sizes[position]
     return [tuple(group) for group in found.values()]
 
 
@@ -74,6 +76,6 @@ def _is_indexed(table: Table, columns: Collection[str]) -> bool:
         for index in table.indexes()
         if index.spec is not None
         and index.spec.kind in (IndexKind.BTREE, IndexKind.BITMAP)
-        and index.uncovered_rows <= _ROWS_LOOKED_THROUGH
+        and index.uncovered_rows <= _ROWS_PER_SCAN
     }
     return bool(columns) and covered.issuperset(columns)

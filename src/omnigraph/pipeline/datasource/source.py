@@ -126,7 +126,7 @@ class GraphSource(DataSource):
         graph = self._open()
         query = self.options.get("query")
         if query is None:
-            return SnapshotReader(self._location, self._table(graph, schema))
+            return ScanReader(self._location, self._table(graph, schema))
         # Every attempt reads the commit that the target resolves to now.
         commit = graph.authorizer.read(self._target).snapshot(self._target).commit_id
         request = self._request(query, commit)
@@ -266,7 +266,7 @@ class TableScan:
     parts: tuple[tuple[int, ...], ...]
 
 
-def _collected(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _merge_small_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Concatenate small batches: Spark has a fixed cost per batch."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
@@ -280,8 +280,8 @@ def _collected(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.concat_batches(waiting)
 
 
-class SnapshotReader(DataSourceReader):
-    """Reads nodes or edges."""
+class ScanReader(DataSourceReader):
+    """Reads nodes or edges, one partition per task."""
 
     def __init__(self, location: GraphLocation, scan: TableScan) -> None:
         self._location = location
@@ -296,7 +296,7 @@ class SnapshotReader(DataSourceReader):
         scan = self._scan
         table = self._location.tables.open(scan.pin)
         found = table.batches(scan.columns, filter=scan.where, fragments=partition.value)
-        for batch in _collected(found):
+        for batch in _merge_small_batches(found):
             yield cast_for_spark(batch.select(scan.columns), scan.schema)
 
 

@@ -1,4 +1,4 @@
-"""A key that is one String spells the id of its entity, so asking for it is asking for the id."""
+"""Replacement of keys by ids: a key of one String equals the id of its entity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["use_keys"]
 
 
 def use_keys(plan: Plan, facts: PlannerStatistics) -> Plan:
-    """Replace a key by the id where the two are compared with something for equality."""
+    """Replace a key by the id in equality comparisons and lists."""
 
     def as_id(expr: object) -> object:
         if isinstance(expr, PropertyRef) and facts.is_id(plan.types[expr.slot], expr.prop):

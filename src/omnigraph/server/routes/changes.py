@@ -138,7 +138,7 @@ async def get_diff(exchange: Exchange) -> Response:
         return {**found.head_json(), "summary": found.summary_json()}
 
     def respond(graph: EmbeddedGraph, out: ResponseStream) -> None:
-        for piece in compare(graph).json_pieces():
+        for piece in compare(graph).json_chunks():
             out.write(piece)
 
     if asked.summary:

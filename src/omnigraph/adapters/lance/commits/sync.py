@@ -1,4 +1,4 @@
-"""Making versions survive a power cut: Lance itself never syncs.
+"""Durability of versions: Lance itself never syncs.
 
 Order: data and deletion files, their directories, then the manifest, then its directory, then the
 directories above that were never synced. Transaction files are left out: the manifest carries the
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["NoSync", "TableSync"]
 
 _MANIFESTS = "/_versions/"
-# Forgetting costs one more sync, remembering a hundred bytes.
+# An evicted file costs one more sync, an entry a hundred bytes.
 _REMEMBERED_MAX = 100_000
 
 
@@ -32,7 +32,7 @@ class TableSync:
         self._lock = Lock()
         # Directories whose own names are known to be durable.
         self._anchored: set[Path] = {self._root}
-        # Files that are known to be: their names are never used again, unlike those of manifests.
+        # Durable files: their names are never used again, unlike those of manifests.
         self._files: set[str] = set()
 
     def files(self, keys: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ __all__ = ["load_dataset_module", "load_file_module", "load_lance"]
 
 @cache
 def load_lance() -> Any:
-    """The ``lance`` module.
+    """Import Lance.
 
     Lance can trust a small file for the newest version instead of listing. That file is written
     after the commit, so it can lag; beside a cleaned version, a lagging one lets an append win a

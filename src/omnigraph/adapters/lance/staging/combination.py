@@ -1,4 +1,4 @@
-"""Many staged partitions of one change as one.
+"""Combination of the staged partitions of one change.
 
 Spark executors stage partitions; the driver commits once. Partitions that only add rows fit every
 later version of the table. Partitions that delete rows fit the version that they were staged on.

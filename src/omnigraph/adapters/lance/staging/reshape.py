@@ -1,4 +1,4 @@
-"""Another schema for the same rows."""
+"""Staging of a schema change that keeps the rows."""
 
 from __future__ import annotations
 
