@@ -261,3 +261,26 @@ def test_a_read_write_open_removes_what_killed_writers_left_unfinished(tmp_path:
     open_engine(tmp_path / "graph")
     assert not old.exists()
     assert young.exists(), "its writer may live"
+
+
+def test_unfinished_writes_are_removed_wherever_small_objects_lie(tmp_path: Path) -> None:
+    """Every directory that is not part of a Lance table holds small objects."""
+    root = tmp_path / "graph"
+    engine = new_engine(root)
+    create_branch(engine.root, engine.heads, "dev", engine.resolver.resolve("main"))
+    create_tag(engine.root, "v1", engine.resolver.resolve("main"))
+    steps = (step("open"), step("add", ids={"Person": ["dead"]}))
+    with ProcessGroup() as crew:
+        assert crew.start(Script(str(root), steps, "attempt.confirmed=kill")).join()
+    add(open_engine(root), ["later"])
+    tables = {file.parents[1] for file in root.glob("**/*.manifest")}
+    places = [root, *(place for place in root.rglob("*") if place.is_dir())]
+    small = [place for place in places if not tables & {place, *place.parents}]
+    small = [place for place in small if any(file.is_file() for file in place.iterdir())]
+    unfinished = [place / f"{TEMPORARY}left" for place in small]
+    for file in unfinished:
+        file.write_bytes(b"{")
+        os.utime(file, (1_000, 1_000))
+    open_engine(root)
+    assert [file for file in unfinished if file.exists()] == []
+    assert len(small) > 5

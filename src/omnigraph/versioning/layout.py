@@ -67,8 +67,11 @@ OWNED_PREFIXES = (
     "_topology",
 )
 
-# Where small objects lie, those that change most often first.
-OBJECT_PREFIXES = ("", RECOVERY, "__locks", INIT_CLAIMS, TAGS, BRANCHES, "_schema", AUDIT)
+# Where small objects lie, the directories with most of them last: a search may end before.
+OBJECT_PREFIXES = (
+    *("", RECOVERY, "__locks", INIT_CLAIMS, TAGS, BRANCHES, "_schema", AUDIT),
+    MANIFESTS,
+)
 
 
 def branch_refs(encoded: str) -> str:

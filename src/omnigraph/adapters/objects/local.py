@@ -321,17 +321,16 @@ def _walk(directory: str, prefix: str) -> Iterator[str]:
 
 
 def _files(directory: str, *, deep: bool = True) -> Iterator[str]:
-    """The files of a directory, and of those below it."""
+    """The files of a directory, and of those below it; entries are read as they are needed."""
     try:
         with os.scandir(directory) as entries:
-            found = list(entries)
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False):
+                    yield entry.path
+                elif deep:
+                    yield from _files(entry.path)
     except (FileNotFoundError, NotADirectoryError):
         return
-    for entry in found:
-        if not entry.is_dir(follow_symlinks=False):
-            yield entry.path
-        elif deep:
-            yield from _files(entry.path)
 
 
 def _link(source: str, target: str) -> bool:
