@@ -101,7 +101,7 @@ def compare(tables: TableStore, before: Side | None, after: Side | None) -> Diff
     if old == new and before.columns == after.columns:
         return NOTHING
     old_rows, new_rows = tables.differing_rows(old, new)
-    if _hides_columns(before, after):
+    if _reuses_columns(before, after):
         old_rows, new_rows = _everything(before), _everything(after)
     passes = 1 + max(old_rows.count, new_rows.count) // _ROWS_PER_PASS
     found = [
@@ -208,7 +208,7 @@ def _one_sided(before: Side | None, after: Side | None) -> Differences:
     )
 
 
-def _hides_columns(before: Side, after: Side) -> bool:
+def _reuses_columns(before: Side, after: Side) -> bool:
     """Return whether rows at the same place in both versions may differ nevertheless.
 
     They may if a column exists on both sides but belongs to a property on only one of them. A

@@ -69,9 +69,9 @@ class SnapshotComparison:
     def changes(self, *, after: ChangePosition | None = None) -> Iterator[EntityChange]:
         """Yield the changes after a position, each with its images."""
         for pair in self.pairs():
-            if after is None or _place(pair) > (after.is_edge, after.type_id):
+            if after is None or _sort_key(pair) > (after.is_edge, after.type_id):
                 yield from self._of_type(pair, 0)
-            elif _place(pair) == (after.is_edge, after.type_id):
+            elif _sort_key(pair) == (after.is_edge, after.type_id):
                 yield from self._of_type(pair, after.number + 1)
 
     def summary(self) -> list[TypeSummary]:
@@ -121,7 +121,7 @@ class SnapshotComparison:
         return TypeSummary(pair.entity, *(counts.get(op, 0) if op in ops else 0 for op in ChangeOp))
 
 
-def _place(pair: TypePair) -> tuple[bool, str]:
+def _sort_key(pair: TypePair) -> tuple[bool, str]:
     return pair.entity.kind is EntityKind.EDGE, pair.entity.id
 
 

@@ -128,9 +128,9 @@ def _mix_texts(column: pa.Array, key: np.uint64) -> np.ndarray:
     starts = offsets.astype(np.int64) - begin
     lengths = np.diff(starts)
     groups = _Groups((lengths + _WORD - 1) // _WORD)
-    at = groups.spread(starts[:-1]) + _WORD * groups.places
+    at = groups.repeat(starts[:-1]) + _WORD * groups.places
     words = unaligned[at]
-    left = groups.spread(lengths) - _WORD * groups.places
+    left = groups.repeat(lengths) - _WORD * groups.places
     short = left < _WORD
     words[short] &= (np.uint64(1) << (np.uint64(8) * left[short].astype(np.uint64))) - np.uint64(1)
     return groups.mix(words, lengths, key)
@@ -166,9 +166,9 @@ class _Groups:
         self._ends = np.cumsum(sizes)
         total = int(self._ends[-1]) if len(sizes) else 0
         # The index of each word within its value.
-        self.places = np.arange(total) - self.spread(self._ends - sizes)
+        self.places = np.arange(total) - self.repeat(self._ends - sizes)
 
-    def spread(self, per_value: np.ndarray) -> np.ndarray:
+    def repeat(self, per_value: np.ndarray) -> np.ndarray:
         """Repeat an item per value for each of its words."""
         return np.repeat(per_value, self._sizes)
 

@@ -55,7 +55,7 @@ class _Poll:
         self._wanted, self._scope = ChangeFilter(), ""
 
     def run(self) -> FeedPage:
-        place = self._place()
+        place = self._position()
         pending = self._pending(place)
         blocks: list[ChangeBlock] = []
         done, after = place.done, place.after
@@ -86,7 +86,7 @@ class _Poll:
             place.after,
         ).encode()
 
-    def _place(self) -> _Position:
+    def _position(self) -> _Position:
         request, head = self._request, self._head.commit
         if request.page_token is not None:
             token = FeedToken.decode(request.page_token)

@@ -118,7 +118,7 @@ class Report:
         self.counts.update(other.counts)
         self.violations += other.violations[: self.room]
 
-    def place(self, where: Callable[[int], tuple[str | None, int | None]]) -> None:
+    def locate(self, where: Callable[[int], tuple[str | None, int | None]]) -> None:
         """Set file and line of every violation by its record."""
         self.violations = [
             replace(found, file=place[0], line=place[1])
@@ -127,7 +127,7 @@ class Report:
             for found in self.violations
         ]
 
-    def hide(self, is_seen: Callable[[Violation], bool]) -> None:
+    def redact(self, is_seen: Callable[[Violation], bool]) -> None:
         """Reduce violations to their rule, unless the author may see their details."""
         self.violations = [
             found
@@ -168,7 +168,7 @@ class Report:
 
 def redact_hidden(report: Report, whole: Catalog, seen: Catalog) -> None:
     """Reduce violations to their rule where they concern hidden parts of the schema."""
-    report.hide(lambda found: _is_seen(found, whole, seen))
+    report.redact(lambda found: _is_seen(found, whole, seen))
 
 
 def _is_seen(found: Violation, whole: Catalog, seen: Catalog) -> bool:

@@ -176,7 +176,7 @@ class CollectedInput:
         records = [item.records for item in found]
         return ids, np.concatenate(records) if records else np.empty(0, np.int64)
 
-    def place(self, record: int) -> tuple[str | None, int | None]:
+    def location_of(self, record: int) -> tuple[str | None, int | None]:
         """Return the file and the line of a record."""
         at = bisect_right(self._starts, record) - 1
         if at < 0:

@@ -221,7 +221,7 @@ class _Collector:
             file = formats.CsvFile(stream, entity, block_bytes=self._limits.load_record_bytes_max)
             if self._has_wrong_columns(entity, file.names, name):
                 return
-            for part in file.parts():
+            for part in file.chunks():
                 done = self.collected.count - before
                 self._require_short_rows(part, name, lines, done)
                 parsed = type_rows(entity, part.rows, text=True)

@@ -210,25 +210,25 @@ class CsvFile:
         )
         self.names: list[str] = self._reader.schema.names
 
-    def parts(self) -> Iterator[CsvPart]:
+    def chunks(self) -> Iterator[CsvPart]:
         """Return the rows in parts."""
         for batch in self._reader:
             if batch.num_rows and batch.num_columns:
                 self._last = _bytes(batch.column(batch.num_columns - 1)[-1].as_py())
-            yield self._part(batch)
+            yield self._rows_of(batch)
         if len(self._skipped) > self._told:
-            yield self._part(self._nothing())
+            yield self._rows_of(self._nothing())
         elif self._quotes.left_open(self._last):
             # Attributed to the row before: it contains everything after the quote.
             open_quote = Violation(
                 "csv", "a quote is opened and never closed", type=self._entity.name, record=-1
             )
-            yield replace(self._part(self._nothing()), violations=(open_quote,))
+            yield replace(self._rows_of(self._nothing()), violations=(open_quote,))
 
     def _nothing(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist([], schema=self._reader.schema)
 
-    def _part(self, batch: pa.RecordBatch) -> CsvPart:
+    def _rows_of(self, batch: pa.RecordBatch) -> CsvPart:
         done = self._good + self._told
         records = np.arange(self._good, self._good + batch.num_rows)
         for skipped in self._skipped:

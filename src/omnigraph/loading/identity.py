@@ -119,7 +119,7 @@ def canonical_id(entity: EntityType, given: Any) -> str | None:
     by_id = entity.by_id
     types = [by_id[member].dtype for member in entity.key]
     try:
-        parts = [text] if len(types) == 1 else _parts(text, len(types))
+        parts = [text] if len(types) == 1 else _elements(text, len(types))
         return canonical_key(
             [_parse(part, dtype) for part, dtype in zip(parts, types, strict=True)]
         )
@@ -145,7 +145,7 @@ def _contradicting(given: pa.Array | None, derived: pa.Array) -> np.ndarray:
     return np.flatnonzero(differs.to_numpy(zero_copy_only=False))
 
 
-def _parts(text: str, count: int) -> list[str]:
+def _elements(text: str, count: int) -> list[str]:
     parts = parse_json(text)
     if not isinstance(parts, list) or len(parts) != count:
         raise ValueError(text)

@@ -160,14 +160,14 @@ class Decoder:
     def _value(self, at: int, *, last: bool) -> tuple[Any, int]:
         """Decode the value that begins here; return it and its end."""
         # Most values end with their line; growing pieces bound the cost of an error.
-        for end_of_piece in self._pieces(at):
+        for end_of_piece in self._prefix_ends(at):
             value, end = self._scan_text(self._text[at:end_of_piece], last=False)
             if value is not _INCOMPLETE:
                 return value, at + end
         value, end = self._scan_text(self._text[at:], last=last)
         return value, at + end
 
-    def _pieces(self, at: int) -> Iterator[int]:
+    def _prefix_ends(self, at: int) -> Iterator[int]:
         """Yield the ends of ever larger pieces of the text."""
         end_of_line = self._text.find("\n", at)
         if end_of_line >= 0:

@@ -105,7 +105,7 @@ class LoadWriter:
         evaluation = evaluate_changes(changes, snapshot, report)
         if self._seen is not None:
             redact_hidden(report, snapshot.catalog, self._seen)
-        report.place(self._collected.place)
+        report.locate(self._collected.location_of)
         evaluation.raise_if_broken()
         reads = frozenset(deletes) | frozenset(self._deduplicated)
         self._validated = _ValidatedChange(snapshot.commit_id, changes, evaluation, reads)

@@ -72,7 +72,7 @@ def test_places_are_added_to_what_has_a_record() -> None:
     report = Report()
     report.add(Violation("type", "no", record=7))
     report.add(Violation("endpoint", "lost", id="e"))
-    report.place(lambda record: ("people.jsonl", record + 1))
+    report.locate(lambda record: ("people.jsonl", record + 1))
     first, second = report.violations
     assert first.describe() == "record 7 (people.jsonl, line 8): no [type]"
     assert (second.file, second.line) == (None, None)

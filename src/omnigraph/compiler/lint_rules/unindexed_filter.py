@@ -43,7 +43,7 @@ def _check_query(file: QueryFile, checked: CheckedQuery, lowered: QueryIR) -> It
             seen.add((slot.name, prop))
             count = file.large_types[entity.name]
             diagnostic = RULE.warning(
-                _place(checked.query, entity, slot.name, prop),
+                _span_of(checked.query, entity, slot.name, prop),
                 f"`{entity.name}.{prop}` has no index, so this filter reads all "
                 f"{count:,} entities of `{entity.name}`",
                 _remedy(entity, prop),
@@ -166,7 +166,7 @@ def _is_indexed(entity: EntityType, prop: str) -> bool:
     return prop.startswith("@") or any(group[:1] == (prop,) for group in declared)
 
 
-def _place(query: ast.Query, entity: EntityType, variable: str, prop: str) -> Span:
+def _span_of(query: ast.Query, entity: EntityType, variable: str, prop: str) -> Span:
     """Where the text filters by the property; the IR does not know."""
     for node in walk(query.body):
         match node:

@@ -38,7 +38,7 @@ class ExpressionEvaluator(Protocol):
         ...
 
 
-class _Pieces:
+class _PartialResults:
     """Values of some rows at a time, put together at the end."""
 
     def __init__(self, evaluator: ExpressionEvaluator, rows: Bindings, dtype: DataType) -> None:
@@ -66,7 +66,7 @@ class _Pieces:
 
 def take_branches(expr: Case, rows: Bindings, evaluator: ExpressionEvaluator) -> Vector:
     """The result of the first branch that each row takes."""
-    pieces = _Pieces(evaluator, rows, expr.dtype)
+    pieces = _PartialResults(evaluator, rows, expr.dtype)
     for condition, result in expr.branches:
         if not len(pieces.rest):
             break
@@ -83,7 +83,7 @@ def take_branches(expr: Case, rows: Bindings, evaluator: ExpressionEvaluator) ->
 
 def first_present(expr: Coalesce, rows: Bindings, evaluator: ExpressionEvaluator) -> Vector:
     """The first value of each row that is not NULL."""
-    pieces = _Pieces(evaluator, rows, expr.dtype)
+    pieces = _PartialResults(evaluator, rows, expr.dtype)
     for arg in expr.args:
         if not len(pieces.rest):
             break

@@ -127,7 +127,7 @@ def _nulls(operands: Sequence[Operand], count: int) -> Any:
 # --- Arrow -------------------------------------------------------------------------------------
 
 
-def _part(
+def _component(
     func: Function, dtype: DataType, operands: Sequence[Operand], _count: int
 ) -> pa.Array | None:
     """A part of a date, or the length of a text."""
@@ -156,5 +156,5 @@ _PARTS: dict[Function, Callable[[pa.Array], pa.Array]] = {
 
 _KERNELS: dict[Function, Callable[..., pa.Array | None]] = {
     **dict.fromkeys(_OPERATIONS, _arithmetic),
-    **dict.fromkeys(_PARTS, _part),
+    **dict.fromkeys(_PARTS, _component),
 }

@@ -107,7 +107,7 @@ class SearchCorpus:
     def nulls(self, total: int) -> Mask | None:
         """Which of so many rows are NULL, as far as they are here; None when none is."""
         found = [
-            piece.place(np.flatnonzero(piece.segment.nulls))
+            piece.positions_of(np.flatnonzero(piece.segment.nulls))
             for piece in self._pieces
             if piece.segment.nulls is not None
         ]
@@ -123,7 +123,7 @@ class SearchCorpus:
         if not words:
             return _NONE
         return _joined(
-            [piece.place(_matching(piece.segment, query, words)) for piece in self._pieces]
+            [piece.positions_of(_matching(piece.segment, query, words)) for piece in self._pieces]
         )
 
     def relevance(self, text: str) -> tuple[Ints, Floats]:
@@ -175,7 +175,7 @@ def _hits(piece: SearchSegment[TermDictionary], word: str) -> tuple[Ints, Ints, 
     if placed is not None:
         rows, counts = rows[placed], counts[placed]
     starts = piece.segment.starts
-    return piece.place(rows), counts, starts[rows + 1] - starts[rows]
+    return piece.positions_of(rows), counts, starts[rows + 1] - starts[rows]
 
 
 def _matching(words: TermDictionary, query: TextQuery, wanted: Sequence[str]) -> Ints:

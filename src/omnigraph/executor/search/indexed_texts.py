@@ -103,7 +103,7 @@ class IndexedTexts:
         # Where the lengths of a part are not noted, they are counted.
         read = frozenset(
             place
-            for place, part in enumerate(self._parts)
+            for place, part in enumerate(self._fragments)
             if place in self._index.uncovered or part.key not in self._notes.by_part
         )
         total = statistics_of(
@@ -138,18 +138,18 @@ class IndexedTexts:
             self._notes.by_part[part.key].statistics(
                 None if part.rows == part.written else read_offsets(self._table, place)
             )
-            for place, part in enumerate(self._parts)
+            for place, part in enumerate(self._fragments)
             if place not in read
         ]
         return sum(noted, Statistics.of(self._read(read)))
 
     def _lies_in(self, rows: Ints, parts: frozenset[int]) -> npt.NDArray[np.bool_]:
         """Which rows belong to some parts."""
-        ends = np.cumsum([part.rows for part in self._parts])
+        ends = np.cumsum([part.rows for part in self._fragments])
         return np.isin(np.searchsorted(ends, rows, side="right"), list(parts))
 
     @cached_property
-    def _parts(self) -> Sequence[Fragment]:
+    def _fragments(self) -> Sequence[Fragment]:
         return parts_of(self._table, self._cache)
 
     @cached_property

@@ -100,7 +100,7 @@ class SearchSegment(Generic[S]):
     start: int
     positions: Ints | None = None
 
-    def place(self, rows: Ints) -> Ints:
+    def positions_of(self, rows: Ints) -> Ints:
         """The positions of rows of the segment, without those that are not in the table."""
         if self.positions is None:
             return rows + self.start

@@ -215,7 +215,7 @@ class VectorColumn:
             else:
                 there = None if piece.positions is None else piece.positions >= 0
                 near = self._near(piece.segment, query, count, there)
-                places.append(piece.place(near))
+                places.append(piece.positions_of(near))
             found.append(distances(swept.vectors(near), query))
         return _ranked(np.concatenate(places), np.concatenate(found), count)
 

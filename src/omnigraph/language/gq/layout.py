@@ -71,7 +71,7 @@ class Line:
 def lay_out(doc: Doc, comments: Sequence[int] = ()) -> list[Line]:
     """The lines of a document; a group in which a comment stood is never put on one line."""
     printer = _Printer(comments)
-    printer.place(doc, indent=0, flat=False)
+    printer.append(doc, indent=0, flat=False)
     return printer.lines
 
 
@@ -80,7 +80,7 @@ class _Printer:
         self.lines = [Line(0)]
         self._comments = comments
 
-    def place(self, doc: Doc, *, indent: int, flat: bool) -> None:
+    def append(self, doc: Doc, *, indent: int, flat: bool) -> None:
         match doc:
             case str():
                 self.lines[-1].text += doc
@@ -92,12 +92,12 @@ class _Printer:
                 else:
                     self.lines.append(Line(indent))
             case Nest(inner):
-                self.place(inner, indent=indent + 1, flat=flat)
+                self.append(inner, indent=indent + 1, flat=flat)
             case Group(inner):
-                self.place(inner, indent=indent, flat=flat or self._fits(doc))
+                self.append(inner, indent=indent, flat=flat or self._fits(doc))
             case parts:
                 for part in parts:
-                    self.place(part, indent=indent, flat=flat)
+                    self.append(part, indent=indent, flat=flat)
 
     def _fits(self, group: Group) -> bool:
         if any(group.span.start <= comment < group.span.end for comment in self._comments):

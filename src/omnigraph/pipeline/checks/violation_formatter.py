@@ -107,7 +107,7 @@ class ViolationFormatter:
             source, place = locator.find(found.line)
             return replace(found, record=place, line=None, file=source)
         number = self.number(found.record)
-        file, line = self.read_input.place(number, found.line)
+        file, line = self.read_input.location_of(number, found.line)
         return replace(found, record=number, line=line, file=found.file or file)
 
     def _key_of(self, entity: EntityType, record: int | None) -> dict[str, Any]:

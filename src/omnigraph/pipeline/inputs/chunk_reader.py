@@ -221,7 +221,7 @@ class SpillingInput(CollectedInput):
         types = []
         for entity in buffer.entities.values():
             types += self._write_type(entity, buffer, number, lines)
-        buffer.report.place(buffer.place)
+        buffer.report.locate(buffer.location_of)
         broken = violation_table(buffer.report.violations, number)
         key = None
         if broken.num_rows:

@@ -38,12 +38,12 @@ def parse_yaml(text: str, path: str) -> Any:
     class Loader(yaml.SafeLoader):
         pass
 
-    def place(node: Any) -> str:
+    def location(node: Any) -> str:
         return f"{name}, line {node.start_mark.line + 1}"
 
     def construct_text(loader: Any, node: Any) -> LocatedText:
         found = LocatedText(loader.construct_scalar(node))
-        found.place = place(node)
+        found.place = location(node)
         return found
 
     def construct_object(loader: Any, node: Any) -> dict[Any, Any]:
@@ -52,7 +52,7 @@ def parse_yaml(text: str, path: str) -> Any:
             if key.value in seen:
                 raise InvalidInput(
                     "mapping.bad",
-                    f"{place(key)}: the key {key.value!r} already occurs on line "
+                    f"{location(key)}: the key {key.value!r} already occurs on line "
                     f"{seen[key.value].start_mark.line + 1}",
                     remedy="remove one of them",
                 )

@@ -73,7 +73,7 @@ class ReadInput:
         chunk, place = chunk_of(record)
         return self._before[chunk] + place + 1
 
-    def place(self, number: int, line: int | None) -> tuple[str | None, int | None]:
+    def location_of(self, number: int, line: int | None) -> tuple[str | None, int | None]:
         """Return the file of a record and its line there; ``line`` counts within its task."""
         at = bisect_right([section.first_record for section in self._file_sections], number) - 1
         if at < 0:
