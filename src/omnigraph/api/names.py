@@ -1,4 +1,4 @@
-"""Names of branches and tags, and the rules that they follow."""
+"""Names of branches, tags and served graphs, and the rules that they follow."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from omnigraph.errors import InvalidInput
 from omnigraph.runtime.ids import is_ulid
 
 __all__ = [
+    "GRAPH_ID_RULE",
     "MAIN",
     "BranchName",
+    "is_graph_id",
     "is_name",
     "parse_branch_name",
     "parse_tag_name",
@@ -28,6 +30,17 @@ _NAME_LENGTH_MAX = 80
 
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
+
+
+_GRAPH_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+# Paths of a server outside of its graphs.
+_RESERVED_IDS = frozenset({"policies", "healthz", "readyz", "metrics", "openapi", "graphs"})
+GRAPH_ID_RULE = "use ASCII letters, digits, `_` and `-`, at most 64, and no reserved name"
+
+
+def is_graph_id(text: str) -> bool:
+    """Whether a text is a valid id of a graph: one rule for servers and clusters."""
+    return _GRAPH_ID.fullmatch(text) is not None and text not in _RESERVED_IDS
 
 
 def parse_branch_name(text: str) -> BranchName:

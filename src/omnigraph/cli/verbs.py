@@ -62,6 +62,7 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Servers",
         (
+            ("cluster", "plan and apply graphs declared in a file"),
             ("graphs", "list the graphs of a server"),
             ("queries", "list the stored queries of a server"),
             ("alias", "run a stored query by a short name"),

@@ -58,6 +58,8 @@ class PolicyBundle:
     protected_branches: tuple[str, ...] = ()
     rules: tuple[PolicyRule, ...] = ()
     name: str = "<policy>"
+    # ``server`` or ``graph``, if the file declares it.
+    kind: str | None = None
 
     @property
     def actors(self) -> frozenset[str]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["parse_bundle"]
 
+_POLICY_KINDS = ("server", "graph")
 _SCOPES = ("branch_scope", "target_branch_scope")
 _BODY = ("branch_scope", "target_branch_scope", "queries", "types", "properties")
 
@@ -26,14 +27,18 @@ _BODY = ("branch_scope", "target_branch_scope", "queries", "types", "properties"
 def parse_bundle(text: str, file: str = "<policy>") -> PolicyBundle:
     """Parse a bundle; raise ``policy.bad_bundle`` with file, line and column."""
     tree = parse_tree(text, file)
-    fields = tree.fields(["version", "rules"], ["groups", "protected_branches"])
+    fields = tree.fields(["version", "rules"], ["kind", "groups", "protected_branches"])
     fields["version"].require_version(1)
     groups = _groups(fields["groups"]) if "groups" in fields else {}
     branches = fields.get("protected_branches")
     rules = tuple(_rule(item, groups) for item in fields["rules"].items())
     _require_unique(fields["rules"], rules)
     _require_one_subject(fields["rules"], rules)
-    return PolicyBundle(groups, branches.texts() if branches else (), rules, file)
+    kind = fields["kind"].choice(_POLICY_KINDS) if "kind" in fields else None
+    found = PolicyBundle(groups, branches.texts() if branches else (), rules, file, kind)
+    if kind is not None and rules and found.governs_server != (kind == "server"):
+        fields["kind"].fail(f"is {kind!r}, and the actions of the rules apply to the other kind")
+    return found
 
 
 def _groups(tree: Tree) -> dict[str, tuple[str, ...]]:

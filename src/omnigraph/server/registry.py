@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from omnigraph.api.names import GRAPH_ID_RULE, is_graph_id
 from omnigraph.errors import GraphError, InvalidInput
 from omnigraph.frozen import frozen
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from omnigraph.server.stored import StoredQueries
 
 __all__ = ["GraphList", "Quarantined", "Registry", "ServedGraph", "parse_graph_id"]
-
-_GRAPH_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
-_RESERVED = frozenset({"policies", "healthz", "readyz", "metrics", "openapi", "graphs"})
 
 
 @dataclass(slots=True)
@@ -111,10 +108,10 @@ class GraphList:
 
 def parse_graph_id(text: str) -> str:
     """Parse an id that is safe in a path, or raise ``graph.bad_id``."""
-    if not _GRAPH_ID.fullmatch(text) or text in _RESERVED:
+    if not is_graph_id(text):
         raise InvalidInput(
             "graph.bad_id",
             f"{text[:80]!r} is not a valid graph id",
-            remedy="name it: ID=PATH, with letters, digits and `-`, at most 64",
+            remedy=f"name it: ID=PATH; {GRAPH_ID_RULE}",
         )
     return text

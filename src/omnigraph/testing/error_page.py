@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import omnigraph
 from omnigraph import errors
 from omnigraph.catalog.codes import MEANINGS, MigrationCode, SchemaCode
+from omnigraph.cluster.codes import CLUSTER_CODES
 from omnigraph.compiler.codes import CODES
 from omnigraph.compiler.lint_rules import LINT_RULES
 from omnigraph.language.gq.problems import SyntaxProblem as QueryProblem
@@ -129,6 +130,8 @@ def _texts() -> Iterator[str]:
     )
     yield "## In the meaning of a query\n"
     yield from _table(("Code", "Rule"), CODES.items())
+    yield "## In a cluster\n"
+    yield from _table(("Code", "Meaning"), CLUSTER_CODES.items())
     yield "## Advice of the linter\n"
     lint = ((rule.code, rule.meaning) for rule in LINT_RULES)
     yield from _table(("Code", "Advice"), lint)

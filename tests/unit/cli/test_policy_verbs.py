@@ -59,7 +59,7 @@ def test_validate_counts_and_names_the_place_of_a_mistake(
     assert run("policy", "validate", "team.yaml") == (0, "team.yaml: 3 rules for 2 actors\n")
     code, told = run("policy", "validate", "preset:team", "--json")
     assert (code, json.loads(told)["about"]) == (0, "graph")
-    (here / "bad.yaml").write_text(BUNDLE + "kind: server\n", encoding="utf-8")
+    (here / "bad.yaml").write_text(BUNDLE + "tone: server\n", encoding="utf-8")
     code, told = run("policy", "validate", "bad.yaml")
     assert code == 1
     assert "bad.yaml:11:7" in told

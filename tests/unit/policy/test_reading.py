@@ -76,7 +76,7 @@ def with_rule(actions: str, rest: str = "", *, head: str = "") -> str:
         ("version: 1\nrules: [", "2:9", ""),
         ("version: 2\nrules: []", "1:10", "must be 1"),
         ("rules: []", "1:1", "lacks 'version'"),
-        ("version: 1\nrules: []\nkind: server", "3:7", "unknown key: 'kind'"),
+        ("version: 1\nrules: []\ntone: server", "3:7", "unknown key: 'tone'"),
         ("version: 1\nversion: 1\nrules: []", "2:1", "repeats the key"),
         ("version: 1\nrules: {}", "2:8", "must be a list"),
         (with_rule("read", ", when: x"), "3:71", "unknown key: 'when'"),

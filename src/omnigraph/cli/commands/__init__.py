@@ -12,5 +12,6 @@ Modules by subject:
 - ``cherry_pick``, ``revert``: single commits.
 - ``index``, ``recovery``, ``doctor``, ``status``: maintenance.
 - ``serve``, ``login``, ``logout``, ``profiles``, ``graphs``, ``policy``: servers.
+- ``cluster``: declared clusters.
 - ``shell``, ``completion``, ``version``: the command line itself.
 """
