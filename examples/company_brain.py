@@ -97,7 +97,11 @@ CITATIONS = [("restore", "backup"), ("disks", "backup"), ("refund", "invoice")]
 class Letters:
     """Texts as counts of their letters in threes, hashed to a fixed number of dimensions."""
 
-    def embed(self, texts: Sequence[str], *, model: str | None, dim: int) -> list[list[float]]:
+    def embed(
+        self, texts: Sequence[str], *, model: str | None, dim: int, task: str
+    ) -> list[list[float]]:
+        # The texts of rows and of queries have vectors of one kind.
+        del task
         if model != "letters" or dim != DIMENSIONS:
             raise InvalidInput("embed.model", f"there is no model {model!r} of {dim} dimensions")
         return [vector_of(text) for text in texts]

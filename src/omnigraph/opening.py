@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from omnigraph.api.graph import Graph
-    from omnigraph.graph.open import PolicySource
-    from omnigraph.ports.embeddings import Embedder
+    from omnigraph.graph.open import EmbedderSource, PolicySource
     from omnigraph.runtime.limits import Limits
 
 __all__ = ["open_anywhere"]
@@ -30,7 +29,7 @@ def open_anywhere(
     actor: str | None = ...,
     storage_options: Mapping[str, str] | None = ...,
     limits: Limits = ...,
-    embedder: Embedder | None = ...,
+    embedder: EmbedderSource = ...,
     policy: PolicySource = ...,
 ) -> Graph: ...
 
@@ -49,9 +48,10 @@ def open_anywhere(uri: str | Path, **options: Any) -> Graph:
     """Open a graph on a path, ``file://`` or ``s3://``, or behind a server at ``http(s)://``.
 
     On storage: ``read_only`` writes nothing, not even recovery; ``actor`` is the default actor of
-    all calls; ``storage_options`` configure the bucket; ``embedder`` computes vectors for the texts
-    of ``nearest``; ``policy`` (a file, a ``preset:``, a bundle) authorises every call of ``actor``;
-    ``limits`` bound the resources of a write.
+    all calls; ``storage_options`` configure the bucket; ``embedder`` computes the vectors of texts
+    (an object, a provider by name, else that of the environment); ``policy`` (a file, a
+    ``preset:``, a bundle) authorises every call of ``actor``; ``limits`` bound the resources of a
+    write.
 
     Behind a server: ``token`` authenticates the actor; ``graph`` selects one of its graphs, unless
     the address does; ``timeout`` bounds every call, in seconds. The result has the same methods.

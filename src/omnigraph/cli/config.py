@@ -6,24 +6,21 @@ file. Profiles and aliases are validated on use.
 
 from __future__ import annotations
 
-import os
 from dataclasses import field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.cli.render import Format
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
+from omnigraph.runtime.credentials import home_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
-__all__ = ["Alias", "Config", "ConnectionProfile", "Defaults", "home_directory", "read_config"]
+__all__ = ["Alias", "Config", "ConnectionProfile", "Defaults", "read_config"]
 
-HOME_VARIABLE = "OMNIGRAPH_HOME"
 _FILE = "config.yaml"
-# The conventional home of users without one.
-_NO_HOME = Path("/nonexistent/.omnigraph")
 _KNOWN = {
     "operator": frozenset({"actor"}),
     "defaults": frozenset(
@@ -171,16 +168,6 @@ class Config:
             section = "profiles" if what == "profile" else "aliases"
             raise _bad(self.path, f"{section}.{name}", "is not a mapping")
         return body
-
-
-def home_directory() -> Path:
-    """Return the directory of configuration and credentials."""
-    configured = Path(os.environ.get(HOME_VARIABLE) or "~/.omnigraph")
-    try:
-        return configured.expanduser()
-    except RuntimeError:
-        # A user without a home, as in a container: reads find nothing, and writes fail.
-        return _NO_HOME
 
 
 def read_config() -> Config:

@@ -1,24 +1,22 @@
 """Find tokens for servers in the environment or in the file ``credentials``.
 
-The file has a section per server, and only its owner may read it::
-
-    [staging]
-    token = …
-
 A token of a server is never sent to another address.
 """
 
 from __future__ import annotations
 
-import configparser
 import os
 import re
-import stat
 from typing import TYPE_CHECKING
 
 from omnigraph.cli.atomic_files import write_atomically
-from omnigraph.cli.config import HOME_VARIABLE, home_directory
 from omnigraph.errors import InvalidInput
+from omnigraph.runtime.credentials import (
+    HOME_VARIABLE,
+    TOKEN_KEY,
+    credentials_path,
+    read_credentials,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,16 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["check_credentials", "delete_token", "find_token", "server_of", "store_token"]
 
 ANY_SERVER_VARIABLE = "OMNIGRAPH_BEARER_TOKEN"
-_FILE = "credentials"
-_KEY = "token"
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def find_token(url: str, servers: Mapping[str, str]) -> str | None:
     """Return the token of the server at an address, else the token for any server."""
     name = server_of(url, servers)
     if name is not None:
-        keyed = os.environ.get(variable_of(name)) or _sections(_path()).get(name)
+        keyed = os.environ.get(variable_of(name)) or read_credentials(credentials_path()).get(name)
         if keyed:
             return keyed
     return os.environ.get(ANY_SERVER_VARIABLE) or None
@@ -65,7 +60,7 @@ def store_token(name: str, token: str) -> Path:
         raise InvalidInput(
             "credentials.bad_token", "the token is empty, or contains spaces or control characters"
         )
-    path = _path()
+    path = credentials_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -75,14 +70,14 @@ def store_token(name: str, token: str) -> Path:
             remedy=f"set another directory with {HOME_VARIABLE}, or pass the token in "
             f"{variable_of(name)}",
         ) from error
-    _write(path, {**_sections(path), name: token})
+    _write(path, {**read_credentials(path), name: token})
     return path
 
 
 def delete_token(name: str) -> bool:
     """Delete the token of a server; return whether there was one."""
-    path = _path()
-    sections = _sections(path)
+    path = credentials_path()
+    sections = read_credentials(path)
     if name not in sections:
         return False
     _write(path, {key: token for key, token in sections.items() if key != name})
@@ -91,8 +86,8 @@ def delete_token(name: str) -> bool:
 
 def check_credentials() -> Path:
     """Validate the file and return its path."""
-    _sections(_path())
-    return _path()
+    read_credentials(credentials_path())
+    return credentials_path()
 
 
 def require_server_name(name: str) -> None:
@@ -104,38 +99,8 @@ def require_server_name(name: str) -> None:
         )
 
 
-def _path() -> Path:
-    return home_directory() / _FILE
-
-
-def _sections(path: Path) -> dict[str, str]:
-    try:
-        mode = path.stat().st_mode
-        if mode & _OTHERS:
-            raise InvalidInput(
-                "credentials.exposed",
-                f"{path} can be read by others",
-                remedy=f"chmod 600 {path}, and replace the tokens that were in it",
-            )
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InvalidInput("credentials.unreadable", f"cannot read {path}: {why}") from error
-    parser = configparser.RawConfigParser()
-    try:
-        parser.read_string(text)
-    except configparser.Error:
-        # The message of the parser quotes the line, which may contain a token.
-        raise InvalidInput(
-            "credentials.malformed",
-            f"{path} is malformed: it must contain sections with a token each",
-            remedy="write [server] and below it token = …, or use `omnigraph login`",
-        ) from None
-    return {name: parser[name].get(_KEY, "") for name in parser.sections()}
-
-
 def _write(path: Path, sections: Mapping[str, str]) -> None:
-    text = "".join(f"[{name}]\n{_KEY} = {token}\n\n" for name, token in sorted(sections.items()))
+    text = "".join(
+        f"[{name}]\n{TOKEN_KEY} = {token}\n\n" for name, token in sorted(sections.items())
+    )
     write_atomically(path, [text.encode()], mode=0o600)

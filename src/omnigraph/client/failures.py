@@ -46,7 +46,7 @@ _PATTERNS: tuple[tuple[int, str, type[GraphError]], ...] = (
     (
         400,
         r"(graph\.(newer_format|read_only)|mutation\.beyond_the_row|result\..*_missing"
-        r"|search\.no_embedder|table\.newer_format|uri\.unsupported)",
+        r"|embed\.(no_key|not_installed)|search\.no_embedder|table\.newer_format|uri\.unsupported)",
         errors.Unsupported,
     ),
     (409, r".*\.exists", errors.AlreadyExists),

@@ -6,6 +6,7 @@ process waits for this module.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -39,9 +40,11 @@ if TYPE_CHECKING:
     from omnigraph.ports.tables import TableStore
 
 __all__ = [
+    "EmbedderSource",
     "PolicySource",
     "clone_graph",
     "init_graph",
+    "open_embedder",
     "open_graph",
     "open_policy",
     "open_ports",
@@ -49,6 +52,15 @@ __all__ = [
 
 # A path, ``preset:NAME``, a bundle, or an opened policy.
 PolicySource: TypeAlias = "str | Path | PolicyBundle | Policy | None"
+# An embedder, ``PROVIDER`` or ``PROVIDER:MODEL``; None: the provider of the environment.
+EmbedderSource: TypeAlias = "Embedder | str | None"
+# The variables that select a provider.
+_EMBEDDER_VARIABLES = (
+    "OMNIGRAPH_EMBED_PROVIDER",
+    "OMNIGRAPH_EMBED_BASE_URL",
+    "OMNIGRAPH_EMBED_MODEL",
+    "OMNIGRAPH_EMBEDDINGS_MOCK",
+)
 
 
 def init_graph(
@@ -60,7 +72,7 @@ def init_graph(
     force: bool = False,
     storage_options: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
-    embedder: Embedder | None = None,
+    embedder: EmbedderSource = None,
     policy: PolicySource = None,
 ) -> EmbeddedGraph:
     """Create a graph and open it.
@@ -68,8 +80,9 @@ def init_graph(
     ``schema`` is a path to a ``.pg`` file, or the text itself. ``durability`` is ``"power"`` (an
     acknowledged commit survives a power cut) or ``"process"`` (it survives a killed process).
     ``force`` removes the remains of an incomplete creation; it never touches a graph. ``embedder``
-    computes vectors for the texts of ``nearest``. With a ``policy`` (a file, a ``preset:``, a
-    bundle) every call is authorised, this one included.
+    computes the vectors of texts: an object, or a provider by name (``"local"``,
+    ``"openai:text-embedding-3-small"``), else that of the environment. With a ``policy`` (a file, a
+    ``preset:``, a bundle) every call is authorised, this one included.
     """
     from omnigraph.lifecycle.create import create_graph
 
@@ -88,7 +101,8 @@ def init_graph(
     guard = _guard(policy, stamp, actor)
     guard.require(Action.SCHEMA_APPLY, target_branch=MAIN)
     create_graph(root, catalog, actor=actor, force=force)
-    return EmbeddedGraph(Engine(root, embedder=embedder), actor=actor, guard=guard)
+    engine = Engine(root, embedder=open_embedder(embedder))
+    return EmbeddedGraph(engine, actor=actor, guard=guard)
 
 
 def open_graph(
@@ -98,14 +112,15 @@ def open_graph(
     actor: str | None = None,
     storage_options: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
-    embedder: Embedder | None = None,
+    embedder: EmbedderSource = None,
     policy: PolicySource = None,
 ) -> EmbeddedGraph:
     """Open a graph.
 
     A read-write open migrates an older format and recovers unfinished writes; a read-only open
-    writes nothing. ``actor`` is the default actor of all calls. ``embedder`` computes vectors for
-    the texts of ``nearest``. With a ``policy`` (a file, a ``preset:``, a bundle) every call is
+    writes nothing. ``actor`` is the default actor of all calls. ``embedder`` computes the vectors
+    of texts: an object, or a provider by name (``"local"``, ``"openai:text-embedding-3-small"``),
+    else that of the environment. With a ``policy`` (a file, a ``preset:``, a bundle) every call is
     authorised, and needs an actor. The durability level is a property of the graph, not of a
     handle: commits of a weaker handle could be lost together with later commits that other handles
     have acknowledged.
@@ -118,7 +133,7 @@ def open_graph(
         objects = open_objects(place, storage_options, durable=durable)
         stamp = migrate(objects, stamp, _earlier(place, storage_options))
     root = _root(place, stamp, storage_options, limits, read_only=read_only)
-    engine = Engine(root, embedder=embedder)
+    engine = Engine(root, embedder=open_embedder(embedder))
     if not read_only:
         engine.recovery.sweep()
     return EmbeddedGraph(engine, actor=actor, guard=_guard(policy, stamp, actor))
@@ -169,6 +184,20 @@ def clone_graph(
         branches=wanted,
         incremental=incremental,
     )
+
+
+def open_embedder(source: EmbedderSource = None) -> Embedder | None:
+    """Open an embedder; without a source, that of the environment, or None if it selects none.
+
+    Configuration and connections are read and made on first use.
+    """
+    if source is not None and not isinstance(source, str):
+        return source
+    if source is None and not any(os.environ.get(name) for name in _EMBEDDER_VARIABLES):
+        return None
+    from omnigraph.adapters.embedders.configured import configured_embedder
+
+    return configured_embedder(source)
 
 
 def open_policy(source: PolicySource) -> Policy | None:

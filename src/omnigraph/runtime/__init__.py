@@ -9,6 +9,7 @@
 - ``concurrency``: runs an action in a second thread.
 - ``lru_cache``: bounded caches.
 - ``files``: atomic output files.
+- ``credentials``: the directory of the user, and the secrets in it.
 - ``json_text``: parses JSON.
 - ``json_values``: converts records to JSON values.
 - ``faults``: fault points of tests.

@@ -65,7 +65,7 @@ class QueryVectors:
                 raise Unsupported(
                     "search.no_embedder",
                     "nearest() was given a text, and no embedding provider is configured",
-                    remedy="configure a provider, or pass a vector",
+                    remedy="configure one with OMNIGRAPH_EMBED_PROVIDER, or pass a vector",
                 )
             vector = self._embed(query, TypeId(type_id), PropertyId(score.target.prop))
         _require_direction(vector, cast("VectorType", score.target.dtype).dim)

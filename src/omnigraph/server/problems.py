@@ -77,6 +77,9 @@ def problem_of(error: BaseException) -> HttpProblem:
     match error:
         case HttpProblem():
             return error
+        case errors.StorageFault() if error.code.startswith("embed."):
+            # A fault of the provider; its messages name neither addresses nor texts.
+            return HttpProblem(500, error.code, error.message, remedy=error.remedy)
         case errors.StorageFault():
             return _internal(error.code, "the storage of the graph is not available")
         case GraphError():

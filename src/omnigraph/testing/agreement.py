@@ -18,6 +18,7 @@ from omnigraph.executor.execute import Call, Executable, execute
 from omnigraph.ir.expressions import EntityRef, type_of
 from omnigraph.planner import PlannerStatistics, plan_read
 from omnigraph.planner.plan import Access
+from omnigraph.ports.embeddings import EmbeddingTask
 from omnigraph.session.query import call_of, prepare
 from omnigraph.testing import reference
 from omnigraph.testing.memory_tables import MemorySource
@@ -105,7 +106,7 @@ class Question:
         model = prop.annotations.keyword("embed", "model")
         dim = getattr(prop.dtype, "dim", 0)
         embedder: Any = self.embedder
-        return embedder.embed([text], model=model, dim=dim)[0]
+        return embedder.embed([text], model=model, dim=dim, task=EmbeddingTask.QUERY)[0]
 
 
 def question_of(engine: Engine, request: QueryRequest) -> Question:

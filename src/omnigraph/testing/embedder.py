@@ -12,13 +12,18 @@ from omnigraph.semantics.text import tokenize
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from omnigraph.ports.embeddings import EmbeddingTask
+
 __all__ = ["WordEmbedder"]
 
 
 class WordEmbedder:
     """Adds a fixed direction per word and model, and normalises the sum."""
 
-    def embed(self, texts: Sequence[str], *, model: str | None, dim: int) -> list[list[float]]:
+    def embed(
+        self, texts: Sequence[str], *, model: str | None, dim: int, task: EmbeddingTask
+    ) -> list[list[float]]:
+        del task
         return [_embed(text, model or "", dim) for text in texts]
 
 

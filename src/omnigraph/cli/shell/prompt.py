@@ -6,12 +6,12 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.cli.config import home_directory
 from omnigraph.cli.failures import report
 from omnigraph.cli.shell.completion import DELIMITERS, complete
 from omnigraph.cli.shell.statements import is_complete
 from omnigraph.cli.terminal import write_error, write_lines
 from omnigraph.errors import GraphError
+from omnigraph.runtime.credentials import home_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,6 +19,8 @@ from omnigraph.testing.agreement import Question
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from omnigraph.ports.embeddings import EmbeddingTask
+
 NOW = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 BODIES = {
     "a": "the quick brown fox",
@@ -132,11 +134,13 @@ class Provider:
 
     def __init__(self, vector: list[float]) -> None:
         self.vector = vector
-        self.asked: list[tuple[list[str], int]] = []
+        self.asked: list[tuple[list[str], int, str]] = []
 
-    def embed(self, texts: Sequence[str], *, model: str | None, dim: int) -> list[list[float]]:
+    def embed(
+        self, texts: Sequence[str], *, model: str | None, dim: int, task: EmbeddingTask
+    ) -> list[list[float]]:
         assert model is None
-        self.asked.append((list(texts), dim))
+        self.asked.append((list(texts), dim, task))
         return [self.vector for _ in texts]
 
 
@@ -148,7 +152,7 @@ def test_a_text_is_embedded_once_with_the_dimension_of_the_property(world: Any) 
     provider.asked.clear()
     result = question.execute(Access.RESIDENT)
     assert [row.popitem()[1] for row in result] == ["c", "b", "a"]
-    assert provider.asked == [(["hello"], 2)]
+    assert provider.asked == [(["hello"], 2, "query")]
 
 
 def test_a_text_without_a_provider_is_refused(world: Any) -> None:

@@ -11,6 +11,7 @@ from omnigraph.executor.search import segments
 from omnigraph.executor.search import vector_column as vectors
 from omnigraph.executor.search.vector_column import VectorColumn
 from omnigraph.graph.open import init_graph, open_graph
+from omnigraph.ports.embeddings import EmbeddingTask
 from omnigraph.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ DOCS = {"a": "quick fox", "b": "lazy dog", "c": "quick dog", "d": None}
 
 
 def records(docs: dict[str, str | None]) -> list[dict[str, Any]]:
-    embedded = WordEmbedder().embed([body or "" for body in docs.values()], model="toy", dim=3)
+    texts = [body or "" for body in docs.values()]
+    embedded = WordEmbedder().embed(texts, model="toy", dim=3, task=EmbeddingTask.DOCUMENT)
     return [
         {"type": "Doc", "data": {"slug": slug, "body": body, "vec": vec if body else None}}
         for (slug, body), vec in zip(docs.items(), embedded, strict=True)
@@ -55,7 +57,7 @@ def near(kind: str = "Vector(3)", limit: str = "limit 2") -> str:
 
 def test_a_text_is_embedded_with_the_model_of_the_property(graph: Graph) -> None:
     assert slugs(graph, near("String"), q="quick fox")[0] == "a"
-    [vector] = WordEmbedder().embed(["quick fox"], model="toy", dim=3)
+    [vector] = WordEmbedder().embed(["quick fox"], model="toy", dim=3, task=EmbeddingTask.QUERY)
     assert slugs(graph, near(), q=vector) == slugs(graph, near("String"), q="quick fox")
 
 
@@ -67,7 +69,9 @@ def test_without_a_provider_a_text_has_no_vector(graph: Graph) -> None:
 
 def test_a_provider_that_answers_with_too_many_vectors_is_at_fault(graph: Graph) -> None:
     class Babbling:
-        def embed(self, texts: Sequence[str], *, model: str | None, dim: int) -> list[list[float]]:
+        def embed(
+            self, texts: Sequence[str], *, model: str | None, dim: int, task: EmbeddingTask
+        ) -> list[list[float]]:
             return [[1.0] * dim] * (len(texts) + 1)
 
     with pytest.raises(StorageFault) as caught:
@@ -77,7 +81,9 @@ def test_a_provider_that_answers_with_too_many_vectors_is_at_fault(graph: Graph)
 
 def test_a_provider_with_another_dimension_is_told_so(graph: Graph) -> None:
     class Short:
-        def embed(self, texts: Sequence[str], *, model: str | None, dim: int) -> list[list[float]]:
+        def embed(
+            self, texts: Sequence[str], *, model: str | None, dim: int, task: EmbeddingTask
+        ) -> list[list[float]]:
             return [[1.0]] * len(texts)
 
     with pytest.raises(InvalidInput) as caught:
