@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.embedders.mock import MockEmbedder
+from omnigraph.frozen import frozen
 from omnigraph.ports.embeddings import EmbeddingTask
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["FakeProvider", "Reply", "fake_provider", "vectors_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """A response. ``hang`` seconds pass before it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from omnigraph.adapters.embedders.vectors import bad_answer
+from omnigraph.adapters.embedders.vectors import invalid_response
 from omnigraph.ports.embeddings import EmbeddingTask
 
 if TYPE_CHECKING:
@@ -47,5 +47,5 @@ class GeminiFormat:
     def vectors(self, answer: Any) -> Any:
         found = answer.get("embeddings") if isinstance(answer, dict) else None
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-            raise bad_answer("gemini", "it has no list `embeddings`")
+            raise invalid_response("gemini", "it has no list `embeddings`")
         return [each.get("values") for each in found]

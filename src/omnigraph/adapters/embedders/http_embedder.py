@@ -11,7 +11,7 @@ import httpx
 
 from omnigraph.adapters.embedders.retries import Backoff, parse_retry_after
 from omnigraph.adapters.embedders.settings import find_key
-from omnigraph.adapters.embedders.vectors import bad_answer, require_vectors
+from omnigraph.adapters.embedders.vectors import invalid_response, require_vectors
 from omnigraph.errors import GraphError, InvalidInput, StorageFault
 from omnigraph.frozen import frozen
 from omnigraph.runtime.cancellation import check_cancelled
@@ -122,7 +122,7 @@ class HttpEmbedder:
         attempt = 0
         while True:
             with self._slots:
-                outcome = self._attempt(url, body, deadline)
+                outcome = self._send_once(url, body, deadline)
             if not isinstance(outcome, _Retryable):
                 vectors = self._wire.vectors(outcome)
                 return require_vectors(f"{self._name} ({model})", vectors, len(texts), dim)
@@ -133,7 +133,7 @@ class HttpEmbedder:
             attempt += 1
             _sleep(pause)
 
-    def _attempt(self, url: str, body: Any, deadline: float) -> Any:
+    def _send_once(self, url: str, body: Any, deadline: float) -> Any:
         """Send a request once; return its JSON, or a failure that may pass."""
         check_cancelled()
         left = deadline - SYSTEM_CLOCK.monotonic()
@@ -162,7 +162,7 @@ class HttpEmbedder:
         for chunk in response.iter_bytes():
             size += len(chunk)
             if size > _ANSWER_BYTES_MAX:
-                raise bad_answer(self._name, "it is too large")
+                raise invalid_response(self._name, "it is too large")
             if SYSTEM_CLOCK.monotonic() > until:
                 raise httpx.ReadTimeout("the response takes too long")
             chunks.append(chunk)
@@ -174,7 +174,7 @@ class HttpEmbedder:
                 return parse_json(content)
             except ValueError:
                 kind = response.headers.get("content-type", "")[:40]
-                raise bad_answer(self._name, f"it is not JSON ({kind!r})") from None
+                raise invalid_response(self._name, f"it is not JSON ({kind!r})") from None
         if response.is_redirect:
             raise StorageFault(
                 "embed.redirected",

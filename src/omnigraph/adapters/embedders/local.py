@@ -64,9 +64,9 @@ class LocalEmbedder:
             raise wrong_dimension(LOCAL_MODELS[0], DIMENSION, dim)
         # One at a time: a pass limits the threads of the process, and ends the limit.
         with self._lock:
-            model = self._loaded()
+            loaded = self._loaded()
             with self._threads.limit(limits=1, user_api="blas"):
-                return model.embed(texts)
+                return loaded.embed(texts)
 
     def _loaded(self) -> MiniLm:
         if self._model is None:

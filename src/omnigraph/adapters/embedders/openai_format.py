@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.adapters.embedders.vectors import bad_answer
+from omnigraph.adapters.embedders.vectors import invalid_response
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,12 +41,12 @@ class OpenAiFormat:
         """Return the vectors in the order of the texts, which a provider may not keep."""
         data = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
-            raise bad_answer(self._provider, "it has no list `data` of embeddings")
+            raise invalid_response(self._provider, "it has no list `data` of embeddings")
         indexes = [each.get("index") for each in data]
         if any(index is not None for index in indexes):
             if not all(type(index) is int for index in indexes) or (
                 sorted(indexes) != list(range(len(data)))
             ):
-                raise bad_answer(self._provider, "its indexes are not those of the texts")
+                raise invalid_response(self._provider, "its indexes are not those of the texts")
             data = sorted(data, key=lambda each: each["index"])
         return [each.get("embedding") for each in data]

@@ -6,7 +6,7 @@ from typing import Any
 
 from omnigraph.errors import InvalidInput, StorageFault
 
-__all__ = ["bad_answer", "require_text", "require_vectors", "wrong_dimension"]
+__all__ = ["invalid_response", "require_text", "require_vectors", "wrong_dimension"]
 
 # The largest value of the 32-bit numbers that a graph stores.
 _LARGEST = 3.4028234e38
@@ -18,20 +18,20 @@ def require_vectors(provider: str, answer: Any, count: int, dim: int) -> list[li
     """Return the vectors of an answer, or raise an error that names the first fault."""
     if not isinstance(answer, list) or len(answer) != count:
         found = len(answer) if isinstance(answer, list) else "no"
-        raise bad_answer(provider, f"it returned {found} vectors for {count} texts")
+        raise invalid_response(provider, f"it returned {found} vectors for {count} texts")
     return [_vector(provider, each, dim) for each in answer]
 
 
 def _vector(provider: str, vector: Any, dim: int) -> list[float]:
     if not isinstance(vector, list) or not all(type(each) in (int, float) for each in vector):
-        raise bad_answer(provider, "it returned a vector that is not a list of numbers")
+        raise invalid_response(provider, "it returned a vector that is not a list of numbers")
     if len(vector) != dim:
         raise wrong_dimension(provider, len(vector), dim)
     # False for NaN as well.
     if not all(abs(each) <= _LARGEST for each in vector):
-        raise bad_answer(provider, "it returned a vector with numbers that are not finite")
+        raise invalid_response(provider, "it returned a vector with numbers that are not finite")
     if not any(vector):
-        raise bad_answer(provider, "it returned a vector of zeros, which has no direction")
+        raise invalid_response(provider, "it returned a vector of zeros, which has no direction")
     return [float(each) for each in vector]
 
 
@@ -45,7 +45,7 @@ def wrong_dimension(model: str, actual: int, expected: int) -> InvalidInput:
     )
 
 
-def bad_answer(provider: str, why: str) -> StorageFault:
+def invalid_response(provider: str, why: str) -> StorageFault:
     """Return the error of a response that no correct provider sends."""
     return StorageFault(
         "embed.answer",

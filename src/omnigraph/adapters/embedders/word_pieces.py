@@ -35,12 +35,12 @@ class WordPieces:
         """Return the pieces of a text between the two special pieces, at most ``length_max``."""
         pieces = [self._first]
         for word in _words(text):
-            pieces += self._pieces(word)
+            pieces += self._encode_word(word)
             if len(pieces) >= length_max:
                 break
         return [*pieces[: length_max - 1], self._last]
 
-    def _pieces(self, word: str) -> tuple[int, ...]:
+    def _encode_word(self, word: str) -> tuple[int, ...]:
         found = self._known.get(word)
         if found is None:
             found = self._split(word)
