@@ -45,6 +45,7 @@ from omnigraph.language.gq.ast import (
     Negation,
     Not,
     Now,
+    OptionalBlock,
     Ordering,
     Param,
     Projection,
@@ -255,7 +256,11 @@ def traversals(draw: st.DrawFn) -> Traversal:
 
 @st.composite
 def blocks(draw: st.DrawFn, depth: int) -> tuple[MatchItem, ...]:
-    one = st.one_of(bindings(), traversals(), conditions(depth, accesses), unwinds())
+    one: st.SearchStrategy[MatchItem] = st.one_of(
+        bindings(), traversals(), conditions(depth, accesses), unwinds()
+    )
+    if depth:
+        one |= blocks(depth - 1).map(lambda block: OptionalBlock(block, NO_SPAN))
     return tuple(draw(st.lists(one, min_size=1, max_size=3)))
 
 

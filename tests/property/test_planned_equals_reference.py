@@ -25,7 +25,7 @@ from omnigraph.testing.examples import examples
 from omnigraph.testing.memory_tables import MemorySource
 from omnigraph.testing.random_products import product_reads
 from omnigraph.testing.random_reads import CATALOG, NOW, PARAMS, RandomGraph, graphs, reads
-from omnigraph.testing.random_stages import staged_reads
+from omnigraph.testing.random_stages import optional_reads, staged_reads
 
 if TYPE_CHECKING:
     from omnigraph.ir.queries import ReadIR
@@ -51,14 +51,16 @@ def test_a_factorised_plan_has_the_result_of_the_definition(graph: RandomGraph, 
 
 
 @settings(max_examples=examples(60))
-@given(graphs(), staged_reads())
-def test_stages_have_the_result_of_the_definition(graph: RandomGraph, ir: ReadIR) -> None:
+@given(graphs(), staged_reads() | optional_reads())
+def test_stages_and_optional_blocks_have_the_result_of_the_definition(
+    graph: RandomGraph, ir: ReadIR
+) -> None:
     question(graph, ir).require_agreement()
 
 
 @given(
     graphs(),
-    reads() | product_reads() | staged_reads(),
+    reads() | product_reads() | staged_reads() | optional_reads(),
     st.sets(st.sampled_from([each for each in PASSES if each is not order_joins])),
 )
 def test_any_pass_may_be_left_out(graph: RandomGraph, ir: ReadIR, left_out: set[Any]) -> None:

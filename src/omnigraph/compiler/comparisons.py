@@ -56,7 +56,7 @@ def _compare_entities(
     if op not in (ast.CompareOp.EQ, ast.CompareOp.NE) or left.type_id != right.type_id:
         unit.report(comparison.unlike_entities(op.value, span, same=left.type_id == right.type_id))
         return None
-    ids = (ir.PropertyRef(each.slot, "@id", STRING, nullable=False) for each in (left, right))
+    ids = (ir.PropertyRef(each.slot, "@id", STRING, each.nullable) for each in (left, right))
     return ir.Compare(_COMPARE_OPS[op], *ids)
 
 
@@ -119,6 +119,10 @@ def is_in_items(
 
 def is_null(unit: CompilationUnit, operand: TypedOperand, *, negated: bool) -> ir.IsNull | None:
     """``is null``, ``is not null``."""
+    if isinstance(operand.expr, ir.EntityRef):
+        ref = operand.expr
+        identity = ir.PropertyRef(ref.slot, "@id", STRING, ref.nullable)
+        return ir.IsNull(identity, negated)
     if operand.dtype is None:
         unit.report(comparison.entity(operand.span))
         return None

@@ -186,7 +186,11 @@ def _of_entity(names: Names, node: ast.FunctionCall) -> ir.Expr | None:
         return None
     entity = operand.expr
     if node.name == "id":
-        return ir.PropertyRef(entity.slot, "@id", STRING, nullable=False)
+        return ir.PropertyRef(entity.slot, "@id", STRING, entity.nullable)
+    if entity.nullable:
+        known = ir.IsNull(ir.PropertyRef(entity.slot, "@id", STRING, nullable=True), negated=True)
+        name = ir.Const(names.unit.catalog.types[TypeId(entity.type_id)].name, STRING)
+        return ir.Case(((known, name),), None, STRING)
     return ir.Const(names.unit.catalog.types[TypeId(entity.type_id)].name, STRING)
 
 

@@ -8,7 +8,7 @@ is that variable. Slots are numbered in the order in which the variables appear 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from omnigraph.compiler.expressions import lower_condition, lower_operand
@@ -53,6 +53,7 @@ def lower_block(
     for binding, variable in clauses.bindings:
         _bind(scope, binding, variable)
     hops = lower_traversals(scope.unit, clauses.traversals)
+    optionals = [_lower_optional(scope, node) for node in clauses.optionals]
     unwinds = [found for node in clauses.unwinds if (found := _lower_unwind(scope, node))]
     filters: list[ir.Expr] = []
     for binding, variable in clauses.bindings:
@@ -68,7 +69,21 @@ def lower_block(
         for variable in clauses.variables
         if variable.entity is not None
     )
-    return Block(slots, tuple(hops), tuple(filters), source, tuple(unwinds))
+    return Block(slots, tuple(hops), tuple(filters), source, tuple(unwinds), tuple(optionals))
+
+
+def _lower_optional(scope: PatternScope, node: ast.OptionalBlock) -> Block:
+    """A block whose variables the block around it sees, NULL where there is no match."""
+    inner = scope.inner()
+    block = lower_block(inner, node.block)
+    for name, variable in inner.variables.items():
+        variable.optional = True
+        if variable.value is not None:
+            variable.value = replace(variable.value, nullable=True)
+        scope.variables[name] = variable
+        if scope.outer is None:
+            scope.unit.hidden.discard(name)
+    return replace(block, slots=tuple(replace(each, nullable=True) for each in block.slots))
 
 
 def _lower_unwind(scope: PatternScope, node: ast.Unwind) -> Unwind | None:
@@ -100,6 +115,7 @@ class _Clauses:
     traversals: list[TraversalClause] = field(default_factory=list)
     conditions: list[ast.Expr] = field(default_factory=list)
     unwinds: list[ast.Unwind] = field(default_factory=list)
+    optionals: list[ast.OptionalBlock] = field(default_factory=list)
     # Those that the block introduces, as they appear.
     variables: list[ScopedVariable] = field(default_factory=list)
 
@@ -117,6 +133,8 @@ def _declare(scope: PatternScope, items: tuple[ast.MatchItem, ...]) -> _Clauses:
             clauses.traversals.append(TraversalClause(item, source, target, edge))
         elif isinstance(item, ast.Unwind):
             clauses.unwinds.append(item)
+        elif isinstance(item, ast.OptionalBlock):
+            clauses.optionals.append(item)
         else:
             clauses.conditions.append(item)
     return clauses

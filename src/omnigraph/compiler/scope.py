@@ -48,6 +48,8 @@ class ScopedVariable:
     failed: bool = False
     # The value that it holds, if it is bound to no entity.
     value: ir.ValueSlot | None = None
+    # Whether it may be NULL: it is bound in an optional block.
+    optional: bool = False
 
 
 class PatternScope:
@@ -99,7 +101,9 @@ class PatternScope:
         if found is not None and found.value is not None:
             return ir.ValueRef(found.slot, found.value.dtype, found.value.nullable)
         if found is not None:
-            return ir.EntityRef(found.slot, found.entity.id) if found.entity else None
+            if found.entity is None:
+                return None
+            return ir.EntityRef(found.slot, found.entity.id, found.optional)
         if node.name in self.unit.params:
             return _parameter(self.unit, node)
         self._report_unbound(node.name, node.span)
@@ -123,7 +127,10 @@ class PatternScope:
         if prop is None:
             self.unit.report(reference.unknown_property(found.entity, node))
             return None
-        return _property(self.unit, found.slot, prop, node.span)
+        ref = _property(self.unit, found.slot, prop, node.span)
+        if ref is not None and found.optional:
+            return ir.PropertyRef(ref.slot, ref.prop, ref.dtype, nullable=True)
+        return ref
 
     def bare(self, node: ast.AliasRef | ast.PropertyName) -> ir.Expr | None:
         """A word: in ``return`` and ``order`` an alias."""

@@ -86,7 +86,7 @@ def _check_column(unit: CompilationUnit, projection: Projection, span: Span) -> 
 def _output(unit: CompilationUnit, projection: Projection) -> Column:
     slot, expr = unit.new_slot(), projection.expr
     if isinstance(expr, ir.EntityRef):
-        return EntitySlot(slot, expr.type_id, projection.name)
+        return EntitySlot(slot, expr.type_id, projection.name, expr.nullable)
     dtype = ir.type_of(expr) or STRING
     held = STRING if isinstance(dtype, EnumType) else dtype
     return ir.ValueSlot(slot, held, ir.is_nullable(expr), projection.name)
@@ -111,6 +111,7 @@ def _bind_columns(scope: PatternScope, source: Stage) -> None:
         if isinstance(output, EntitySlot):
             variable.entity = scope.unit.catalog.types[output.type_id]  # type: ignore[index]
             variable.is_edge = scope.unit.is_edge(output.type_id)
+            variable.optional = output.nullable
         else:
             variable.value = output
         scope.variables[output.name] = variable
@@ -139,16 +140,16 @@ def _lower_union(unit: CompilationUnit, body: ast.UnionRead) -> Stage:
 def _union_output(unit: CompilationUnit, stages: list[Stage], place: int) -> Column:
     """A column of the union; it may be NULL if it may be in some part."""
     output = _output(unit, stages[0].returns[place])
-    if isinstance(output, EntitySlot):
-        return output
     columns = [stage.returns[place] for stage in stages if place < len(stage.returns)]
     nullable = any(ir.is_nullable(each.expr) for each in columns)
+    if isinstance(output, EntitySlot):
+        return EntitySlot(output.slot, output.type_id, output.name, nullable)
     return ir.ValueSlot(output.slot, output.dtype, nullable, output.name)
 
 
 def _reference(output: Column) -> ir.Expr:
     if isinstance(output, EntitySlot):
-        return ir.EntityRef(output.slot, output.type_id)
+        return ir.EntityRef(output.slot, output.type_id, output.nullable)
     return ir.ValueRef(output.slot, output.dtype, output.nullable)
 
 

@@ -78,6 +78,9 @@ _MATCHES = {
 }
 
 
+_NO_SLOTS: frozenset[Slot] = frozenset()
+
+
 class Evaluator(ABC):
     """Evaluates the expressions of one query. Subclasses define the entities behind row numbers."""
 
@@ -168,6 +171,8 @@ class Evaluator(ABC):
         if known is not None:
             return ColumnOperand(known, _type(expr))
         match expr:
+            case PropertyRef(slot, prop, dtype) if slot in self.nullable:
+                return ColumnOperand(self._optional_property(slot, prop, dtype, rows), dtype)
             case PropertyRef(slot, prop, dtype):
                 return ColumnOperand(self.space_of(slot).vector(prop, rows.columns[slot]), dtype)
             case Const() | ParamRef() | Now():
@@ -180,6 +185,28 @@ class Evaluator(ABC):
                 raise InvariantBroken(10, f"{type(expr).__name__} was not computed before its use")
             case _:
                 return ColumnOperand(self.truth(expr, rows).vector(), BOOL)
+
+    @property
+    def nullable(self) -> frozenset[Slot]:
+        """Slots whose entities may be NULL."""
+        return _NO_SLOTS
+
+    def _optional_property(self, slot: Slot, prop: str, dtype: DataType, rows: Bindings) -> Vector:
+        """A property of entities of which some are NULL."""
+        # None stands for all rows of a scan.
+        numbers = cast("npt.NDArray[np.int64] | None", rows.columns[slot])
+        if numbers is None:
+            return self.space_of(slot).vector(prop, None)
+        present = numbers >= 0
+        if present.all():
+            return self.space_of(slot).vector(prop, numbers)
+        known = np.flatnonzero(present)
+        if not len(known):
+            return Vector(Column(pa.nulls(rows.count, arrow_type(dtype))))
+        values = self.space_of(slot).vector(prop, numbers[known]).arrow()
+        places = np.zeros(rows.count, np.int64)
+        places[known] = np.arange(len(known))
+        return Vector(Column(values.take(pa.array(places, mask=~present))))
 
     def value_of(self, slot: Slot, rows: Bindings) -> Vector:
         """The values that a slot holds."""

@@ -14,6 +14,8 @@ from omnigraph.datatypes.types import ListType, Scalar
 from omnigraph.errors import InvariantBroken
 from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import EntityRef, PropertyRef, type_of
+from omnigraph.ir.queries import EntitySlot
+from omnigraph.ir.walk import nodes
 from omnigraph.planner.passes.projection import entity_properties
 
 if TYPE_CHECKING:
@@ -59,6 +61,9 @@ class Output:
             for projection, column in zip(ir.returns, ir.columns, strict=True)
         ]
         self.schema = pa.schema([column.field for column in self._columns])
+        # Slots whose entities may be NULL; their values are read by the evaluator.
+        slots = (each for each in nodes(ir) if isinstance(each, EntitySlot))
+        self._optional = frozenset(each.slot for each in slots if each.nullable)
         self._wanted: dict[Slot, list[str]] = {}
         for column in self._columns:
             self._want(column)
@@ -120,7 +125,7 @@ class Output:
         known = rows.computed.get(id(expr))
         if known is not None:
             cells = known.cells()
-        elif isinstance(expr, PropertyRef):
+        elif isinstance(expr, PropertyRef) and expr.slot not in self._optional:
             cells = fetched[expr.slot][expr.prop].cells()
         else:
             cells = self._array(column, rows, run, fetched).to_pylist()
@@ -131,6 +136,8 @@ class Output:
     def _want(self, column: _Column) -> None:
         """Properties of one slot are read at once."""
         match column.expr:
+            case EntityRef(slot) | PropertyRef(slot) if slot in self._optional:
+                pass
             case EntityRef(slot) if column.shape is not None:
                 self._wanted.setdefault(slot, []).extend(column.shape)
             case PropertyRef(slot, prop):
@@ -149,19 +156,37 @@ class Output:
         known = rows.computed.get(id(expr))
         if known is not None:
             array = _fitted(known.arrow(), column.field.type)
+        elif isinstance(expr, EntityRef) and expr.slot in self._optional:
+            array = _optional_entities(column, expr.slot, rows, run)
         elif isinstance(expr, EntityRef) and column.shape is not None:
             values = fetched[expr.slot]
             array = pa.StructArray.from_arrays(
                 [_fitted(values[prop].arrow(), field.type) for prop, field in column.shape.items()],
                 fields=list(column.shape.values()),
             )
-        elif isinstance(expr, PropertyRef):
+        elif isinstance(expr, PropertyRef) and expr.slot not in self._optional:
             array = _fitted(fetched[expr.slot][expr.prop].arrow(), column.field.type)
         else:
             array = _fitted(run.vector(expr, rows).arrow(), column.field.type)
         if array.null_count and not column.nullable:
             raise _never_null(column)
         return array
+
+
+def _optional_entities(column: _Column, slot: Slot, rows: Bindings, run: PlanRun) -> pa.Array:
+    """Whole entities, of which some are NULL."""
+    entity = run.catalog.types[TypeId(run.plan.types[slot])]
+    shape = column.shape or {}
+    refs = [
+        PropertyRef(slot, prop, entity.by_id[PropertyId(prop)].dtype, nullable=True)
+        for prop in shape
+    ]
+    arrays = [
+        _fitted(run.vector(ref, rows).arrow(), field.type)
+        for ref, field in zip(refs, shape.values(), strict=True)
+    ]
+    missing = pa.array(rows.columns[slot] < 0)
+    return pa.StructArray.from_arrays(arrays, fields=list(shape.values()), mask=missing)
 
 
 def _some_of(fetched: Fetched, places: Ints) -> Fetched:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from omnigraph.catalog.model import EdgeType, TypeId
 from omnigraph.errors import InvariantBroken
@@ -165,6 +166,23 @@ class PlanRun(Evaluator):
         self.context.meter.hold(distinct.nbytes)
         self._values[slot] = ValueSpace(Column(distinct))
         return codes
+
+    def with_null(self, slot: Slot, codes: Ints) -> tuple[Ints, int]:
+        """The numbers of a slot, and that of NULL: -1 for entities, the first for values."""
+        values = self._values.get(slot)
+        if values is None:
+            return codes, -1
+        column = values.vector("", None).arrow()
+        if len(column) and not column[0].is_valid:
+            return codes, 0
+        extended = pa.concat_arrays([pa.nulls(1, column.type), column])
+        self._values[slot] = ValueSpace(Column(extended))
+        return codes + 1, 0
+
+    @property
+    def nullable(self) -> frozenset[Slot]:
+        """Slots whose entities may be NULL."""
+        return self.plan.nullable
 
     def space(self, type_id: str) -> RowSpace:
         found = self._spaces.get(type_id)

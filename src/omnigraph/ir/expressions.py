@@ -170,6 +170,7 @@ class EntityRef:
 
     slot: Slot
     type_id: str
+    nullable: bool = False
 
 
 @frozen
@@ -392,7 +393,7 @@ def is_nullable(expr: Expr) -> bool:
     match expr:
         case Const(value=value):
             return value is None
-        case ParamRef() | PropertyRef() | ValueRef():
+        case ParamRef() | PropertyRef() | ValueRef() | EntityRef():
             return expr.nullable
         case Call() | Case() | Coalesce() | Quantified():
             return _is_nullable_call(expr)
@@ -401,7 +402,7 @@ def is_nullable(expr: Expr) -> bool:
         case Score(func=ScoreFunc.NEAREST):
             # The cosine distance of a zero vector is undefined.
             return True
-        case Now() | EntityRef() | IsNull() | Exists() | RankFusion():
+        case Now() | IsNull() | Exists() | RankFusion():
             return False
         case _:
             return any(map(is_nullable, _operands(expr)))

@@ -209,6 +209,9 @@ class _Printer:
             items = self.expr(unwind.items)
             self.introduce(unwind.item)
             yield f"unwind {items} as {self._labels[unwind.item.slot]}"
+        for optional in block.optionals:
+            yield "optional"
+            yield from (f"{_STEP}{line}" for line in self._block(optional))
         for condition in block.filters:
             yield from f"filter {self.expr(condition)}".splitlines()
 

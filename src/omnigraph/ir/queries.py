@@ -78,6 +78,8 @@ class EntitySlot:
     slot: Slot
     type_id: str
     name: str
+    # Whether it may be bound to nothing, by an optional block.
+    nullable: bool = False
 
 
 @frozen
@@ -112,7 +114,8 @@ class Block:
 
     ``filters`` are joined by AND and include search predicates, exists and count blocks.
     ``source``: the rows of a table that the pattern extends. ``unwinds`` apply in their order, and
-    filters to the rows that result.
+    filters to the rows that result. A row without a match of an optional block is kept with NULL in
+    the slots of the block; optional blocks apply in order and see the slots of those before.
     """
 
     slots: tuple[EntitySlot, ...]
@@ -120,6 +123,7 @@ class Block:
     filters: tuple[Expr, ...]
     source: Table | None = None
     unwinds: tuple[Unwind, ...] = ()
+    optionals: tuple[Block, ...] = ()
 
 
 @frozen

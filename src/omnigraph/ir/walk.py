@@ -66,7 +66,8 @@ def slots_bound(block: Block) -> frozenset[Slot]:
     """Return the slots that a block binds, those of its source included."""
     source = () if block.source is None else block.source.outputs
     items = (unwind.item for unwind in block.unwinds)
-    return frozenset(each.slot for each in (*block.slots, *source, *items))
+    own = frozenset(each.slot for each in (*block.slots, *source, *items))
+    return own.union(*map(slots_bound, block.optionals))
 
 
 def _children(tree: object) -> Iterator[object]:

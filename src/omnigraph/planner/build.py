@@ -46,7 +46,10 @@ def build(ir: ReadIR) -> Plan:
     """The plan that follows the definition."""
     _require_size(ir)
     searched = tuple(each for each in nodes(ir) if isinstance(each, TextMatch | Score))
-    return Plan(ir, Return(_rows(ir), ir.returns), _slot_types(ir), searched=searched)
+    slots = (each for each in nodes(ir) if isinstance(each, EntitySlot))
+    nullable = frozenset(each.slot for each in slots if each.nullable)
+    root = Return(_rows(ir), ir.returns)
+    return Plan(ir, root, _slot_types(ir), searched=searched, nullable=nullable)
 
 
 def _table(table: Table) -> Node:

@@ -226,6 +226,8 @@ class _Explainer:
                 return ", ".join(each.name for each in outputs)
             case plans.UnionRows(outputs=outputs, distinct=distinct):
                 return ", ".join(each.name for each in outputs) + ", each once" * distinct
+            case plans.OptionalRows(slots=slots, binds=binds):
+                return f"{self._slots(binds)} for {self._slots(slots)}, or NULL"
             case plans.UnwindRows(item=item, items=items):
                 return f"{item.name} of {self._spell.expr(items)}"
             case _:

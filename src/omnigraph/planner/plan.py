@@ -52,6 +52,7 @@ __all__ = [
     "Match",
     "MetadataCount",
     "Node",
+    "OptionalRows",
     "Plan",
     "Product",
     "Project",
@@ -66,6 +67,7 @@ __all__ = [
     "Values",
     "counts_rows",
     "inputs",
+    "is_entity",
     "output_slots",
     "replace_inputs",
     "walk",
@@ -316,6 +318,18 @@ class UnwindRows:
 
 
 @frozen
+class OptionalRows:
+    """Rows extended by those of the inner plan with the same ``slots``; a row that has none keeps
+    NULL in the other slots of the inner plan."""
+
+    input: Node
+    inner: Node
+    slots: tuple[Slot, ...]
+    binds: tuple[Slot, ...]
+    rows: float = 1.0
+
+
+@frozen
 class Return:
     """The columns of the result."""
 
@@ -344,6 +358,7 @@ Node = (
     | Bind
     | UnionRows
     | UnwindRows
+    | OptionalRows
     | Return
 )
 
@@ -370,6 +385,8 @@ class Plan:
     readings: Mapping[str, Reading] | None = None
     # Its searches, whose arguments are checked before it runs.
     searched: tuple[TextMatch | Score, ...] = ()
+    # Slots of entities that may be NULL.
+    nullable: frozenset[Slot] = frozenset()
 
 
 _INPUTS = ("input", "left", "right", "inner")
@@ -407,8 +424,13 @@ def counts_rows(fold: Aggregate | BlockAggregate) -> bool:
     return (
         fold.func is AggregateFunc.COUNT
         and not fold.distinct
-        and (fold.operand is None or isinstance(fold.operand, EntityRef))
+        and (fold.operand is None or is_entity(fold.operand))
     )
+
+
+def is_entity(operand: Expr | None) -> bool:
+    """Whether an operand is a whole entity that is never NULL."""
+    return isinstance(operand, EntityRef) and not operand.nullable
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -425,7 +447,7 @@ def output_slots(node: Node) -> tuple[Slot, ...]:
             return slots
         case Scan(slot):
             return () if node.counted else (slot.slot,)
-        case Expand() | EdgeEnds() | Bind() | UnionRows() | UnwindRows():
+        case Expand() | EdgeEnds() | Bind() | UnionRows() | UnwindRows() | OptionalRows():
             return _bound_slots(node)
         case Join() | Product():
             return tuple(slot for below in inputs(node) for slot in output_slots(below))
@@ -439,12 +461,12 @@ def output_slots(node: Node) -> tuple[Slot, ...]:
 
 
 def _bound_slots(
-    node: Expand | EdgeEnds | Bind | UnionRows | UnwindRows,
+    node: Expand | EdgeEnds | Bind | UnionRows | UnwindRows | OptionalRows,
 ) -> tuple[Slot, ...]:
     match node:
         case Expand():
             return _expanded_slots(node)
-        case EdgeEnds(below, binds=binds):
+        case EdgeEnds(below, binds=binds) | OptionalRows(below, binds=binds):
             return (*output_slots(below), *binds)
         case Bind(outputs=outputs) | UnionRows(outputs=outputs):
             return tuple(each.slot for each in outputs)

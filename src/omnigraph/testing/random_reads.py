@@ -116,18 +116,27 @@ def _refs(slots: Sequence[Column]) -> list[PropertyRef]:
             found.append(ValueRef(each.slot, each.dtype, each.nullable))
             continue
         entity = CATALOG.types[TypeId(each.type_id)]
-        found.append(PropertyRef(each.slot, "@id", STRING, nullable=False))
+        found.append(PropertyRef(each.slot, "@id", STRING, each.nullable))
         if isinstance(entity, EdgeType):
             found += [
-                PropertyRef(each.slot, end, STRING, nullable=False) for end in ("@src", "@dst")
+                PropertyRef(each.slot, end, STRING, each.nullable) for end in ("@src", "@dst")
             ]
         found += [
-            PropertyRef(each.slot, prop.id, prop.dtype, nullable=prop.nullable)
+            PropertyRef(each.slot, prop.id, prop.dtype, prop.nullable or each.nullable)
             for prop in entity.properties
             # Queries cannot read blobs.
             if prop.dtype != ScalarType(Scalar.BLOB)
         ]
     return found
+
+
+def _entities(slots: Sequence[Column]) -> list[EntityRef]:
+    """The whole entities in slots."""
+    return [
+        EntityRef(each.slot, each.type_id, each.nullable)
+        for each in slots
+        if isinstance(each, EntitySlot)
+    ]
 
 
 def values_shown(slots: Sequence[Column]) -> list[PropertyRef]:
@@ -329,7 +338,11 @@ def _folded(draw: st.DrawFn, slots: Sequence[Column]) -> tuple[AggregateFunc, Ex
     if func is AggregateFunc.COUNT or not refs:
         counted: list[Expr] = [
             *refs,
-            *(EntityRef(each.slot, each.type_id) for each in slots if isinstance(each, EntitySlot)),
+            *(
+                EntityRef(each.slot, each.type_id, each.nullable)
+                for each in slots
+                if isinstance(each, EntitySlot)
+            ),
         ]
         return AggregateFunc.COUNT, draw(st.sampled_from(counted)), I64
     ref = draw(st.sampled_from(refs))
@@ -362,15 +375,25 @@ def _aggregates(draw: st.DrawFn, slots: Sequence[Column]) -> Aggregate:
     return Aggregate(func, operand, distinct=draw(st.booleans()), dtype=dtype)
 
 
+def _own_slots(block: Block) -> list[EntitySlot]:
+    """The slots of a block and of its optional blocks."""
+    return [*block.slots, *(slot for inner in block.optionals for slot in _own_slots(inner))]
+
+
 @st.composite
 def reads(draw: st.DrawFn, match: st.SearchStrategy[Block] | None = None) -> ReadIR:
     """Draw a read of any shape without search."""
     block = draw(blocks() if match is None else match)
     source = () if block.source is None else block.source.outputs
-    slots = (*block.slots, *source, *(unwind.item for unwind in block.unwinds))
+    optional = [slot for inner in block.optionals for slot in _own_slots(inner)]
+    slots = (*block.slots, *source, *(unwind.item for unwind in block.unwinds), *optional)
     entities = [each for each in slots if isinstance(each, EntitySlot)]
     shown: st.SearchStrategy[Expr] = st.sampled_from(
-        [*_refs(slots), *(EntityRef(each.slot, each.type_id) for each in entities), Const(7, I64)]
+        [
+            *_refs(slots),
+            *(EntityRef(each.slot, each.type_id, each.nullable) for each in entities),
+            Const(7, I64),
+        ]
     )
     # Inner blocks have slots of their own.
     base = max((int(each.slot) for each in slots), default=0) // 1000 * 1000

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from omnigraph.ir.queries import Column
 
-__all__ = ["staged_reads"]
+__all__ = ["optional_reads", "staged_reads"]
 
 # Slots of one stage and of its inner blocks stay below the first slot of the next one.
 _SLOTS = 1_000
@@ -65,6 +65,35 @@ def staged_reads(draw: st.DrawFn) -> ReadIR:
     return read
 
 
+@st.composite
+def optional_reads(draw: st.DrawFn) -> ReadIR:
+    """A read with optional blocks, whose rows may be those of a stage."""
+    block = draw(blocks(most=2))
+    optionals: list[Block] = []
+    visible = list(block.slots)
+    for at in range(draw(st.integers(1, 2))):
+        inner = draw(blocks(visible, 200 * (at + 1), 0, most=2))
+        if draw(st.integers(0, 3)) == 0:
+            nested = draw(blocks([*visible, *inner.slots], 200 * (at + 1) + 100, 0, most=1))
+            inner = replace(inner, optionals=(_nullable(nested),))
+        optionals.append(_nullable(inner))
+        visible += _slots_of(optionals[-1])
+    filters = draw(st.lists(conditions_on(visible), max_size=1))
+    found = replace(block, optionals=tuple(optionals), filters=(*block.filters, *filters))
+    read = draw(reads(st.just(found)))
+    if draw(st.integers(0, 2)) == 0:
+        read = draw(reads(_extending(_as_stage(read, _SLOTS - 100), _SLOTS)))
+    return read
+
+
+def _nullable(block: Block) -> Block:
+    return replace(block, slots=tuple(replace(each, nullable=True) for each in block.slots))
+
+
+def _slots_of(block: Block) -> list[EntitySlot]:
+    return [*block.slots, *(slot for inner in block.optionals for slot in _slots_of(inner))]
+
+
 def _as_stage(read: ReadIR, first: int) -> Stage:
     """A read as a stage; each column has a slot, so that those of lists of enums are left out."""
     outputs = tuple(_output(each, Slot(first + at)) for at, each in enumerate(read.returns))
@@ -83,7 +112,7 @@ def _as_stage(read: ReadIR, first: int) -> Stage:
 def _output(projection: Projection, slot: Slot) -> Column:
     expr = projection.expr
     if isinstance(expr, EntityRef):
-        return EntitySlot(slot, expr.type_id, projection.name)
+        return EntitySlot(slot, expr.type_id, projection.name, expr.nullable)
     dtype = type_of(expr) or STRING
     held = STRING if isinstance(dtype, EnumType) else dtype
     return ValueSlot(slot, held, nullable=True, name=projection.name)

@@ -159,7 +159,7 @@ class Translator:
     # --- blocks ---
 
     def _from(self, block: Block) -> str:
-        if block.source is not None or block.unwinds:
+        if block.source is not None or block.unwinds or block.optionals:
             raise Untranslatable("a stage or a list of rows")
         tables = ", ".join(f'"{slot.type_id}" s{slot.slot}' for slot in block.slots)
         conditions = [*map(self._hop, block.hops), *map(self._value, block.filters)]

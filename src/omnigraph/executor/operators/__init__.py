@@ -12,7 +12,7 @@ Modules in reading order:
 * ``apply``: correlated blocks.
 * ``scores``: scores, and retrieval by score.
 * ``sort``: order, offset and limit.
-* ``tables``: columns of stages as slots, unions, items of lists.
+* ``tables``: columns of stages as slots, unions, items of lists, optional rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from omnigraph.executor.operators.join import run_join, run_semi_join
 from omnigraph.executor.operators.scan import run_counted, run_given, run_scan
 from omnigraph.executor.operators.scores import run_scores
 from omnigraph.executor.operators.sort import run_page, run_sort
-from omnigraph.executor.operators.tables import run_bind, run_union, run_unwind
+from omnigraph.executor.operators.tables import run_bind, run_optional, run_union, run_unwind
 from omnigraph.planner import plan
 
 if TYPE_CHECKING:
@@ -53,4 +53,5 @@ OPERATORS: Operators = {
     plan.Bind: run_bind,
     plan.UnionRows: run_union,
     plan.UnwindRows: run_unwind,
+    plan.OptionalRows: run_optional,
 }

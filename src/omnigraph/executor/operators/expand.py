@@ -35,7 +35,7 @@ __all__ = ["run_edge_ends", "run_expand"]
 
 def run_expand(node: plan.Expand, run: PlanRun, given: Given) -> Bindings:
     """A row for each node that the hop leads to; with an edge variable, for each edge."""
-    rows = run.rows(node.input, given)
+    rows = _bound(run.rows(node.input, given), node.start, run)
     if not rows.count:
         return _empty(output_slots(node))
     starts = rows.columns[node.start]
@@ -120,7 +120,7 @@ def _joins_equals(hop: Hop, run: PlanRun) -> bool:
 
 def run_edge_ends(node: plan.EdgeEnds, run: PlanRun, given: Given) -> Bindings:
     """The nodes at the ends of bound edges; an undirected hop reads an edge both ways."""
-    rows = run.rows(node.input, given)
+    rows = _bound(run.rows(node.input, given), node.edge, run)
     if not rows.count:
         return _empty(output_slots(node))
     source, target = run.adjacency(node.hop.edge_type).ends(rows.columns[node.edge])
@@ -141,6 +141,14 @@ def run_edge_ends(node: plan.EdgeEnds, run: PlanRun, given: Given) -> Bindings:
     run.context.meter.hold(8 * len(hits) * len(rows.columns))
     found = rows.only(rows.columns).take(index[hits])
     return found.extended({slot: values[hits] for slot, values in made.items()})
+
+
+def _bound(rows: Bindings, slot: Slot, run: PlanRun) -> Bindings:
+    """The rows whose entity is not NULL: NULL has no edges."""
+    if slot not in run.nullable:
+        return rows
+    present = rows.columns[slot] >= 0
+    return rows if present.all() else rows.take(np.flatnonzero(present))
 
 
 def _empty(slots: tuple[Slot, ...]) -> Bindings:

@@ -72,7 +72,7 @@ def keep_slots(rows: Bindings, slots: Sequence[Slot], run: PlanRun, *, distinct:
     """Only some slots; ``distinct`` each combination once."""
     if not distinct:
         return rows.only(slots)
-    if len(slots) == 1:
+    if len(slots) == 1 and slots[0] not in run.nullable:
         found = unique(rows.columns[slots[0]], run.space_of(slots[0]).size)
         return Bindings(len(found), {slots[0]: found})
     kept = rows.only(slots)

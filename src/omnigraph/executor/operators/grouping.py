@@ -24,12 +24,20 @@ if TYPE_CHECKING:
 
     from omnigraph.executor.rows.bindings import Bindings
     from omnigraph.executor.run import PlanRun
-    from omnigraph.ir.expressions import Aggregate, BlockAggregate, Expr
+    from omnigraph.ir.expressions import Aggregate, BlockAggregate, Expr, Slot
     from omnigraph.semantics.columns.aggregates import PartialFold
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["Grouping", "fold_rows", "group_rows", "key_codes", "key_values", "partial_fold_rows"]
+__all__ = [
+    "Grouping",
+    "entity_ranks",
+    "fold_rows",
+    "group_rows",
+    "key_codes",
+    "key_values",
+    "partial_fold_rows",
+]
 
 
 _ZERO = np.zeros(1, np.int64)
@@ -90,8 +98,10 @@ def partial_fold_rows(
         case None:
             raise InvariantBroken(10, "an aggregate of values has no operand")
         case EntityRef(slot):
-            # An entity is its row, which is never NULL.
-            values = Vector(Column(pa.array(rows.columns[slot])))
+            # An entity is its row.
+            numbers = rows.columns[slot]
+            missing = numbers < 0 if slot in run.nullable else None
+            values = Vector(Column(pa.array(numbers, mask=missing)))
         case operand:
             values = run.vector(operand, rows)
     return partial_fold(fold, values, groups, count)
@@ -100,10 +110,23 @@ def partial_fold_rows(
 def key_codes(expr: Expr, rows: Bindings, run: PlanRun) -> Ints:
     """Numbers in the order of the values, NULL before all."""
     if isinstance(expr, EntityRef):
-        return dense(run.space_of(expr.slot).ranks(rows.columns[expr.slot]))[0]
+        return entity_ranks(expr.slot, rows, run)
     ordered = run.vector(expr, rows).ordered()
     codes = dense(ordered.codes)[0]
     return codes if ordered.nulls is None else np.where(ordered.nulls, -1, codes)
+
+
+def entity_ranks(slot: Slot, rows: Bindings, run: PlanRun) -> Ints:
+    """Numbers in the order of the ids of entities, NULL before all."""
+    numbers = rows.columns[slot]
+    present = numbers >= 0
+    if slot not in run.nullable or present.all():
+        return dense(run.space_of(slot).ranks(numbers))[0]
+    ranks = np.full(rows.count, -1, np.int64)
+    known = np.flatnonzero(present)
+    if len(known):
+        ranks[known] = dense(run.space_of(slot).ranks(numbers[known]))[0]
+    return ranks
 
 
 def key_values(expr: Expr, rows: Bindings, run: PlanRun) -> Vector:

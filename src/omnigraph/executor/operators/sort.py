@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from omnigraph.executor.operators.grouping import entity_ranks
 from omnigraph.executor.paging import row_count
 from omnigraph.executor.rows.ordering import order_by, sort_keys
 
@@ -37,7 +38,12 @@ def run_sort(node: plan.Sort, run: PlanRun, given: Given) -> Bindings:
         values = run.vector(key.expr, rows).ordered()
         keys += sort_keys(values, descending=key.descending)
     if not _are_distinct(keys, rows.count):
-        keys += [run.space_of(slot).ranks(rows.columns[slot]) for slot in node.ties]
+        keys += [
+            entity_ranks(slot, rows, run)
+            if slot in run.nullable
+            else run.space_of(slot).ranks(rows.columns[slot])
+            for slot in node.ties
+        ]
     offset, limit = _page(node.staged, run, node.top or ())
     top = None if node.top is None or limit is None else offset + limit
     if len(keys) == 1 and bool((keys[0][1:] >= keys[0][:-1]).all()):

@@ -1,4 +1,4 @@
-"""Tables between stages: columns as slots, unions, and the items of lists as rows.
+"""Tables: columns of stages as slots, unions, items of lists as rows, optional rows.
 
 A value in a slot is a row number like an entity: its place among the distinct values of the slot,
 in their order. So joins, distinct rows and ties treat both alike.
@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.datatypes.arrow import arrow_type
+from omnigraph.executor.operators.join import seeds
 from omnigraph.executor.rows.bindings import Bindings
-from omnigraph.executor.rows.keys import distinct_rows
+from omnigraph.executor.rows.keys import count_pairs, distinct_rows, matching_rows
 from omnigraph.ir.expressions import EntityRef
 from omnigraph.ir.queries import EntitySlot
 from omnigraph.ir.walk import slots_read
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["run_bind", "run_union", "run_unwind"]
+__all__ = ["run_bind", "run_optional", "run_union", "run_unwind"]
 
 
 def run_bind(node: plan.Bind, run: PlanRun, given: Given) -> Bindings:
@@ -88,6 +89,25 @@ def run_unwind(node: plan.UnwindRows, run: PlanRun, given: Given) -> Bindings:
     codes = run.bind_values(node.item.slot, Vector(Column(array)))
     parents = np.repeat(np.arange(rows.count), len(items))
     return rows.take(parents).extended({node.item.slot: np.tile(codes, rows.count)})
+
+
+def run_optional(node: plan.OptionalRows, run: PlanRun, given: Given) -> Bindings:
+    """Rows with their matches, and rows without one with NULL."""
+    rows = run.rows(node.input, given)
+    inner = run.rows(node.inner, seeds(rows, node.slots))
+    outside = [rows.columns[slot] for slot in node.slots]
+    inside = [inner.columns[slot] for slot in node.slots]
+    counts = (rows.count, inner.count)
+    _hold(run, rows, count_pairs(outside, inside, counts) + rows.count)
+    places, others = matching_rows(outside, inside, counts)
+    matched = np.zeros(rows.count, np.bool_)
+    matched[places] = True
+    alone = np.flatnonzero(~matched)
+    made = {}
+    for slot in node.binds:
+        codes, null = run.with_null(slot, inner.columns[slot])
+        made[slot] = np.concatenate([codes[others], np.full(len(alone), null, np.int64)])
+    return rows.take(np.concatenate([places, alone])).extended(made)
 
 
 def _hold(run: PlanRun, rows: Bindings, count: int) -> None:

@@ -46,6 +46,7 @@ __all__ = [
     "Negation",
     "Not",
     "Now",
+    "OptionalBlock",
     "Ordering",
     "Param",
     "Projection",
@@ -463,8 +464,16 @@ class Unwind:
     variable_span: Span
 
 
+@frozen
+class OptionalBlock:
+    """``optional { … }``: a pattern whose variables are NULL where it has no match."""
+
+    block: tuple[MatchItem, ...]
+    span: Span
+
+
 # Any boolean expression may stand among the clauses of a block; clauses are joined by ``and``.
-MatchItem = Binding | Traversal | Unwind | Expr
+MatchItem = Binding | Traversal | Unwind | OptionalBlock | Expr
 
 # --- queries -----------------------------------------------------------------------------------
 

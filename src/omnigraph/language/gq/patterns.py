@@ -34,6 +34,7 @@ from omnigraph.language.gq.ast import (
     MatchOp,
     Membership,
     Not,
+    OptionalBlock,
     Traversal,
     Unwind,
 )
@@ -115,6 +116,9 @@ class PatternParser(ExpressionParser):
         checkpoint()
         if self.token.text == "unwind":
             return self._unwind()
+        if self.token.text == "optional" and self.ahead().text == "{":
+            word = self.advance()
+            return OptionalBlock(self.block(), self.span_from(word))
         if self.token.kind is not TokenKind.VARIABLE:
             return self._condition_clause()
         following = self.ahead()

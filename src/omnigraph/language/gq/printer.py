@@ -38,6 +38,7 @@ from omnigraph.language.gq.ast import (
     Negation,
     Not,
     Now,
+    OptionalBlock,
     Ordering,
     Param,
     Projection,
@@ -226,6 +227,8 @@ def _clause(item: MatchItem) -> Doc:
             return mark, (f"{head} ", _assignments(filters, item.span)) if filters else head
         case Traversal():
             return mark, _traversal(item)
+        case OptionalBlock(block):
+            return mark, "optional ", _block(block, item.span)
         case Unwind(items, variable):
             return mark, "unwind ", _expr(items), f" as ${variable}"
         case _:

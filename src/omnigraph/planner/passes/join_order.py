@@ -22,7 +22,7 @@ from omnigraph.errors import InvariantBroken
 from omnigraph.frozen import frozen
 from omnigraph.ir.expressions import Compare, CompareOp, Exists, PropertyRef, Slot, ValueRef
 from omnigraph.ir.queries import Block, EntitySlot
-from omnigraph.ir.walk import blocks, slots_read
+from omnigraph.ir.walk import blocks, slots_bound, slots_read
 from omnigraph.planner.build import scores_in
 from omnigraph.planner.estimates import fan_out, selectivity
 from omnigraph.planner.plan import (
@@ -35,6 +35,7 @@ from omnigraph.planner.plan import (
     Join,
     Match,
     Node,
+    OptionalRows,
     Scan,
     Scores,
     SemiJoin,
@@ -137,15 +138,29 @@ class _Orderer:
                 continue
             inside = self._inside(component, state, Values(()), frozenset())
             state = self._settle(self._join(state, self._connect(block, inside, component)))
+        for optional in block.optionals:
+            state = self._settle(self._optional(state, optional))
         if state.hops or state.filters or state.unwinds:
             raise InvariantBroken(10, "a hop or a filter reads a slot that no block introduces")
         return state.node
+
+    def _optional(self, state: _State, block: Block) -> _State:
+        """The state once an optional block has extended the rows."""
+        slots = tuple(sorted(slots_read(block)))
+        inner = self._inner(block, slots, state.node.rows)
+        binds = tuple(sorted(slots_bound(block)))
+        rows = max(state.node.rows, inner.rows)
+        node = OptionalRows(state.node, inner, slots, binds, rows=rows)
+        return replace(state, node=node, bound=state.bound | frozenset(binds))
 
     def _inner(self, block: Block, slots: tuple[Slot, ...], rows: float) -> Node:
         """The rows of an inner block: from the rows around it, or by itself, whichever is less."""
         seeded = self._rows_of(block, Values(slots, rows))
         nodes = tuple(slot for slot in slots if slot not in {each.slot for each in block.slots})
         if not nodes or not block.hops:
+            return self._with_inner(seeded)
+        if not all(slot in self._types for slot in nodes):
+            # Values start no pattern.
             return self._with_inner(seeded)
         around = tuple(EntitySlot(slot, self._types[slot], "") for slot in nodes)
         free = self._rows_of(replace(block, slots=(*around, *block.slots)), Values(()))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from omnigraph.ir.expressions import AggregateFunc, EntityRef
-from omnigraph.planner.plan import Group, MetadataCount, Node, Scan
+from omnigraph.ir.expressions import AggregateFunc
+from omnigraph.planner.plan import Group, MetadataCount, Node, Scan, is_entity
 from omnigraph.planner.rewrite import change_nodes
 
 if TYPE_CHECKING:
@@ -38,4 +38,4 @@ def _counts_rows(fold: Aggregate) -> bool:
     """An entity is never NULL, and the rows of a scan are distinct."""
     if fold.func is not AggregateFunc.COUNT:
         return False
-    return fold.operand is None or isinstance(fold.operand, EntityRef)
+    return fold.operand is None or is_entity(fold.operand)

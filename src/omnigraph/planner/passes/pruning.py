@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from omnigraph.ir.expressions import AggregateFunc, EntityRef, Exists, RankFusion
+from omnigraph.ir.expressions import AggregateFunc, Exists, RankFusion
 from omnigraph.ir.walk import slots_read
 from omnigraph.planner.plan import (
     Apply,
@@ -25,6 +25,7 @@ from omnigraph.planner.plan import (
     Match,
     MetadataCount,
     Node,
+    OptionalRows,
     Product,
     Project,
     Return,
@@ -36,6 +37,7 @@ from omnigraph.planner.plan import (
     UnwindRows,
     Values,
     counts_rows,
+    is_entity,
     output_slots,
 )
 
@@ -77,13 +79,15 @@ def _prune(node: Node, needed: _Slots | None, *, once: bool) -> Node:
             return _prune_pattern(node, needed, once=once)
         case Scan():
             return _prune_scan(node, needed, once=once)
-        case Bind() | UnionRows() | UnwindRows():
+        case Bind() | UnionRows() | UnwindRows() | OptionalRows():
             return _prune_table(node, needed, once=once)
         case Values() | MetadataCount() | Project() | Match() | Product():
             return node
 
 
-def _prune_table(node: Bind | UnionRows | UnwindRows, needed: _Slots | None, *, once: bool) -> Node:
+def _prune_table(
+    node: Bind | UnionRows | UnwindRows | OptionalRows, needed: _Slots | None, *, once: bool
+) -> Node:
     """The rows of a table are a bag: where a set is wanted, equal ones are merged above it."""
     pruned: Node
     match node:
@@ -93,6 +97,13 @@ def _prune_table(node: Bind | UnionRows | UnwindRows, needed: _Slots | None, *, 
             pruned = replace(node, parts=tuple(_prune(part, None, once=False) for part in parts))
         case UnwindRows(below, items=items):
             pruned = replace(node, input=_prune(below, _and(needed, (items,)), once=once))
+        case OptionalRows(below, inner, slots):
+            above = None if needed is None else needed | frozenset(slots)
+            pruned = replace(
+                node,
+                input=_prune(below, above, once=once),
+                inner=_prune(inner, None, once=False),
+            )
     if not once:
         return pruned
     available = output_slots(pruned)
@@ -217,10 +228,7 @@ def _counts_rows(node: Group, pruned: Node) -> bool:
         not node.keys
         and bool(node.folds)
         and len(slots) == 1
-        and all(
-            fold.func is AggregateFunc.COUNT and isinstance(fold.operand, EntityRef)
-            for fold in node.folds
-        )
+        and all(fold.func is AggregateFunc.COUNT and is_entity(fold.operand) for fold in node.folds)
     )
 
 

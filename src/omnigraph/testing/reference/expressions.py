@@ -118,7 +118,8 @@ def _now(_expr: Now, _row: Binding, scope: Scope) -> Any:
 
 @evaluates(PropertyRef)
 def _property(expr: PropertyRef, row: Binding, _scope: Scope) -> Any:
-    return row[expr.slot].values[expr.prop]
+    entity = row[expr.slot]
+    return None if entity is None else entity.values[expr.prop]
 
 
 @evaluates(EntityRef)

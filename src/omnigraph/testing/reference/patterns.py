@@ -61,7 +61,15 @@ def binding_table(block: Block, outer: Binding, scope: Scope) -> list[Binding]:
         ready = [each for each in waiting if slots_of(each) <= bound]
         waiting = [each for each in waiting if not slots_of(each) <= bound]
         table = [row for row in table if all(_accepts(each, row, scope) for each in ready)]
-    return table
+    for optional in block.optionals:
+        nothing = dict.fromkeys(_bound(optional))
+        table = [
+            found
+            for row in table
+            for found in binding_table(optional, row, scope) or [{**row, **nothing}]
+        ]
+        bound |= nothing.keys()
+    return [row for row in table if all(_accepts(each, row, scope) for each in waiting)]
 
 
 bind_blocks(binding_table)
@@ -73,6 +81,13 @@ _TABLES: list[Callable[[Any, Scope], list[Binding]]] = []
 def bind_tables(rows: Callable[[Any, Scope], list[Binding]]) -> None:
     """Register the evaluation of tables."""
     _TABLES.append(rows)
+
+
+def _bound(block: Block) -> set[int]:
+    """The slots that a block and its optional blocks bind."""
+    own = {each.slot for each in block.slots} | _outputs(block)
+    own |= {unwind.item.slot for unwind in block.unwinds}
+    return own.union(*map(_bound, block.optionals))
 
 
 def _outputs(block: Block) -> set[int]:
@@ -94,9 +109,13 @@ def _accepts(condition: Any, row: Binding, scope: Scope) -> bool:
 
 def _hop_holds(hop: Hop, row: Binding, scope: Scope) -> bool:
     source, target = row[hop.source], row[hop.target]
+    if source is None or target is None:
+        return False
     if hop.edge_slot is None:
         pair = ((source.type_id, source.id), (target.type_id, target.id))
         return pair in _relation(hop, scope)
+    if row[hop.edge_slot] is None:
+        return False
     edge = row[hop.edge_slot].values
     ends = [(source.id, target.id), (target.id, source.id)]
     return (edge["@src"], edge["@dst"]) in (ends if hop.undirected else ends[:1])
@@ -146,15 +165,15 @@ def slots_of(node: Any) -> set[int]:
     """The slots that an expression reads and none of its inner blocks introduces."""
     mentioned: set[int] = set()
     introduced: set[int] = set()
+    if hasattr(node, "optionals"):
+        introduced |= _bound(node)
     for each in tree(node):
         if isinstance(each, PropertyRef | EntityRef | ValueRef):
             mentioned.add(each.slot)
         elif isinstance(each, Exists | BlockAggregate):
-            introduced |= {slot.slot for slot in each.block.slots} | _outputs(each.block)
-            introduced |= {unwind.item.slot for unwind in each.block.unwinds}
+            introduced |= _bound(each.block)
         elif isinstance(each, Stage):
-            introduced |= {slot.slot for slot in each.match.slots} | _outputs(each.match)
-            introduced |= {unwind.item.slot for unwind in each.match.unwinds}
+            introduced |= _bound(each.match)
         elif isinstance(each, Quantified):
             introduced.add(each.item.slot)
         elif hasattr(each, "edge_type"):
