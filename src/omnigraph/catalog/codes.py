@@ -86,6 +86,7 @@ class MigrationCode(StrEnum):
     CHANGE_ENDPOINTS = "OG-ED-101"
     CHANGE_DIMENSION = "OG-VE-101"
     STALE_EMBEDDING = "OG-VE-102"
+    CHANGE_MODEL = "OG-VE-103"
 
 
 MEANINGS: Mapping[str, str] = {
@@ -140,5 +141,6 @@ MEANINGS: Mapping[str, str] = {
     MigrationCode.CHANGE_KEY: "changes the key, and thereby the ids",
     MigrationCode.CHANGE_ENDPOINTS: "changes the endpoints of an edge type",
     MigrationCode.CHANGE_DIMENSION: "changes the length of vectors",
+    MigrationCode.CHANGE_MODEL: "changes the model of stored embeddings",
     MigrationCode.STALE_EMBEDDING: "changes how embeddings are computed; stored ones become stale",
 }

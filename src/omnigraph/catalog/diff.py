@@ -45,7 +45,7 @@ from omnigraph.datatypes.types import VectorType
 from omnigraph.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from omnigraph.catalog.model import Catalog, EntityType, Property, PropertyId
     from omnigraph.catalog.steps import Step
@@ -77,6 +77,7 @@ _ORDER: tuple[type[Step], ...] = (
 
 
 _NO_BACKFILL: Mapping[PropertyId, str] = MappingProxyType({})
+_NO_COUNTS: Mapping[TypeId, int] = MappingProxyType({})
 
 
 def plan_migration(
@@ -84,14 +85,14 @@ def plan_migration(
     desired: Catalog,
     *,
     allow_data_loss: bool = False,
-    empty_types: Collection[TypeId] = (),
+    row_counts: Mapping[TypeId, int] = _NO_COUNTS,
     backfill: Mapping[PropertyId, str] = _NO_BACKFILL,
 ) -> MigrationPlan:
     """Return the ordered steps, including refused ones.
 
-    Drops are soft unless data loss is allowed. ``empty_types`` have no rows: they may get required
-    properties without a default. ``backfill`` maps a property to the expression that computes its
-    value in existing rows.
+    Drops are soft unless data loss is allowed. ``row_counts`` has the rows of types, where
+    they are known: types without rows may get required properties without a default. ``backfill``
+    maps a property to the expression that computes its value in existing rows.
     """
     mode = DropMode.HARD if allow_data_loss else DropMode.SOFT
     steps: list[Step] = [
@@ -101,7 +102,7 @@ def plan_migration(
     ]
     for old in accepted.types.values():
         if new := desired.types.get(old.id):
-            steps += _diff_entity(_Pair(old, new, mode, old.id in empty_types, backfill))
+            steps += _diff_entity(_Pair(old, new, mode, row_counts.get(old.id), backfill))
     return MigrationPlan(tuple(sorted(steps, key=lambda step: _ORDER.index(type(step)))))
 
 
@@ -163,8 +164,13 @@ class _Pair:
     old: EntityType
     new: EntityType
     mode: DropMode
-    is_empty: bool
+    # None: unknown.
+    rows: int | None
     backfill: Mapping[PropertyId, str]
+
+    @property
+    def is_empty(self) -> bool:
+        return self.rows == 0
 
 
 def _diff_entity(pair: _Pair) -> Iterator[Step]:
@@ -237,6 +243,8 @@ def _diff_properties(pair: _Pair) -> Iterator[Step]:
         if old := before.get(prop.id):
             stale = _embedding_inputs(pair.old, old) != _embedding_inputs(pair.new, prop)
             filled = pair.backfill.get(prop.id)
+            if refused := _changed_model(pair, old, prop):
+                yield refused
             yield from diff_property(
                 old, prop, element, embeds_otherwise=stale, fill_nulls_from=filled
             )
@@ -253,6 +261,25 @@ def _diff_properties(pair: _Pair) -> Iterator[Step]:
                 else MigrationCode.DROP_PROPERTY,
                 mode=pair.mode,
             )
+
+
+def _changed_model(pair: _Pair, old: Property, new: Property) -> UnsupportedChange | None:
+    """Refuse another model for stored vectors: distances between two models mean nothing."""
+    before = old.annotations.keyword("embed", "model")
+    after = new.annotations.keyword("embed", "model")
+    if pair.is_empty or before in (None, after) or new.annotations.get("embed") is None:
+        return None
+    wanted = "the provider's own" if after is None else repr(after)
+    cost = "its rows" if pair.rows is None else f"up to {pair.rows:,} rows"
+    return UnsupportedChange(
+        element=_element_of(pair.new),
+        code=MigrationCode.CHANGE_MODEL,
+        change="change_model",
+        property_name=new.name,
+        reason=f"stored vectors are of {before!r}, new ones would be of {wanted}; a change costs "
+        f"embedding {cost} again",
+        remedy="declare another vector property with the new model and fill it, then drop this one",
+    )
 
 
 def _embedding_inputs(entity: EntityType, prop: Property) -> object:

@@ -231,12 +231,14 @@ class AsyncRemoteGraphAt(Requester):
         found = await self.snapshot()
         desired = wanted.build(accepted)
         given = match_backfill(wanted.backfill, accepted, desired)
-        empty = {each["type_name"] for each in found["datasets"] if not each["entity_count"]}
+        rows = {each["type_name"]: each["entity_count"] for each in found["datasets"]}
         return plan_migration(
             accepted,
             desired,
             allow_data_loss=wanted.allow_data_loss,
-            empty_types=[each.id for each in accepted.types.values() if each.name in empty],
+            row_counts={
+                each.id: rows[each.name] for each in accepted.types.values() if each.name in rows
+            },
             backfill=given.spelled,
         )
 

@@ -68,7 +68,7 @@ def plan_change(
         accepted,
         desired,
         allow_data_loss=wanted.allow_data_loss,
-        empty_types=[key for key, pin in snapshot.manifest.pins.items() if not pin.rows],
+        row_counts={key: pin.rows for key, pin in snapshot.manifest.pins.items()},
         backfill=given.spelled,
     )
     if plan.steps:

@@ -124,7 +124,7 @@ def test_an_empty_type_may_get_a_required_property(build: Build) -> None:
     first = build("node A {}")
     second = build("node A { x: I32 }", first)
     assert not plan_migration(first, second).supported
-    plan = plan_migration(first, second, empty_types={first.nodes[0].id})
+    plan = plan_migration(first, second, row_counts={first.nodes[0].id: 0})
     [step] = plan.steps
     assert isinstance(step, AddProperty)
     assert not step.backfill
@@ -183,6 +183,21 @@ def test_renaming_the_source_of_an_embedding_makes_nothing_stale(build: Build) -
     other = build('node A { t: String v: Vector(2) @embed("t", model="m") }', first)
     [step] = plan_migration(first, other).steps
     assert step.code is MigrationCode.STALE_EMBEDDING
+
+
+def test_another_model_for_stored_vectors_is_refused_with_both_and_the_cost(build: Build) -> None:
+    first = build('node A { t: String v: Vector(2) @embed("t", model="small") }')
+    node = first.nodes[0].id
+    for text, name in (('"t", model="large"', "'large'"), ('"t"', "the provider's own")):
+        other = build(f"node A {{ t: String v: Vector(2) @embed({text}) }}", first)
+        plan = plan_migration(first, other, row_counts={node: 1_234})
+        [refused] = plan.refusals
+        assert (refused.code, refused.change) == (MigrationCode.CHANGE_MODEL, "change_model")
+        for part in ("'small'", name, "1,234 rows"):
+            assert part in refused.reason
+        assert plan_migration(first, other, row_counts={node: 0}).supported
+    plain = build("node A { t: String v: Vector(2) }", first)
+    assert plan_migration(first, plain, row_counts={node: 5}).supported
 
 
 @pytest.mark.parametrize(
