@@ -74,19 +74,19 @@ class Storm:
         self._server_dies = 0.0
         self.uri, self.seed, self.workers = uri, seed, workers
         self._chance = random.Random(seed)
-        self._options: dict[str, Any] = {"limits": FAST if fast else DEFAULT_LIMITS}
+        self.options: dict[str, Any] = {"limits": FAST if fast else DEFAULT_LIMITS}
         if storage_options:
-            self._options["storage_options"] = dict(storage_options)
+            self.options["storage_options"] = dict(storage_options)
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["tests.fault.storm.worker"])
         self._durability = durability
         self._again: list[dict[str, Any]] = []
         self._lives = 0
         self.kills = self.stops = 0
-        self.record = Record(uri, self._options)
+        self.record = Record(uri, self.options)
 
     def begin(self) -> None:
-        graph = init_graph(self.uri, MODEL_SCHEMA, durability=self._durability, **self._options)
+        graph = init_graph(self.uri, MODEL_SCHEMA, durability=self._durability, **self.options)
         keys = [f"{branch}{number}" for branch in "md" for number in range(KEYS)]
         steps: list[Step] = [("put", key, 0) for key in (*COMMON, *keys)]
         steps += [
@@ -169,7 +169,7 @@ class Storm:
             fault = f"{chance.choice(DEADLY)}=kill@{chance.randrange(1, 12)}"
         life = Life(
             f"w{self._lives}", self.uri, chance.randrange(2**32), count=25, fault=fault,
-            **self._options,
+            **self.options,
         )  # fmt: skip
         life.threads, life.servers = self.threads, self._addresses
         life.again, self._again = self._again[:3], self._again[3:]

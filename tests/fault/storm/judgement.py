@@ -31,6 +31,8 @@ class Record:
 
     def __init__(self, uri: str, options: dict[str, Any]) -> None:
         self.uri, self.options = uri, options
+        # Whether the storage of the workers fails now and then.
+        self.faulty = False
         self.findings: list[str] = []
         self.failures: Counter[str] = Counter()
         self.operations: dict[str, dict[str, Any]] = {}
@@ -50,7 +52,7 @@ class Record:
         operation = self.operations.get(str(name), {})
         if name is not None:
             self.endings.setdefault(name, []).append((ending, value))
-        if ending in {"bug", "ended"}:
+        if ending == "bug" or (ending == "ended" and not self.faulty):
             self.findings.append(f"{ending} {operation}: {value}")
         elif ending in {"fail", "aside"}:
             self.failures[f"{operation.get('do', 'create')} {value}"] += 1
