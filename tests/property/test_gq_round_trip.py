@@ -56,6 +56,7 @@ from omnigraph.language.gq.ast import (
     Query,
     Read,
     Slice,
+    Star,
     Statement,
     TextCall,
     TextFunc,
@@ -294,6 +295,7 @@ def reads(draw: st.DrawFn, depth: int = 1) -> Read:
         values, accesses, references, aggregates(), text_calls(accesses), operations(2, accesses)
     )
     projections = st.builds(lambda e, a: Projection(e, a, NO_SPAN), columns, st.none() | aliases)
+    projections |= st.just(Projection(Star(NO_SPAN), None, NO_SPAN))
     orderings = st.builds(lambda e, d: Ordering(e, d, NO_SPAN), columns, st.none() | st.booleans())
     counts = st.one_of(
         st.none(),

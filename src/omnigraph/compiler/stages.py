@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.compiler.columns import column_name
@@ -34,22 +35,24 @@ __all__ = ["lower_read"]
 def lower_read(unit: CompilationUnit, body: ast.Read | ast.UnionRead) -> Stage:
     """The last stage of a read; those before are its source."""
     if isinstance(body, ast.Read):
-        return _lower_stage(unit, body)
+        return _lower_stage(unit, body)[0]
     return _lower_union(unit, body)
 
 
-def _lower_stage(unit: CompilationUnit, read: ast.Read) -> Stage:
+def _lower_stage(unit: CompilationUnit, read: ast.Read) -> tuple[Stage, ast.Read]:
+    """A stage, and its syntax with every column."""
     scope = outermost_scope(unit)
     source = None
     if read.source is not None:
-        stage = _lower_stage(unit, read.source)
-        source = _with_outputs(unit, read.source, stage)
+        stage, before = _lower_stage(unit, read.source)
+        source = _with_outputs(unit, before, stage)
         _bind_columns(scope, source)
     match = lower_block(scope, read.match, source)
+    read = _with_columns(scope, read)
     if read.source is None and not scope.variables and not match.slots:
         unit.report(pattern_variable.nothing_bound(read.span))
     returns = lower_returns(scope, read)
-    return Stage(
+    stage = Stage(
         match=match,
         returns=returns,
         distinct=read.distinct,
@@ -59,9 +62,25 @@ def _lower_stage(unit: CompilationUnit, read: ast.Read) -> Stage:
         offset=lower_row_count(scope, "offset", read.offset),
         outputs=(),
     )
+    return stage, read
 
 
 # --- columns as variables ----------------------------------------------------------------------
+
+
+def _with_columns(scope: PatternScope, read: ast.Read) -> ast.Read:
+    """The read with every variable of the pattern instead of ``*``, in the order of the text."""
+    if not any(isinstance(node.expr, ast.Star) for node in read.returns):
+        return read
+    returns: list[ast.Projection] = []
+    for node in read.returns:
+        if not isinstance(node.expr, ast.Star):
+            returns.append(node)
+            continue
+        ordered = sorted(scope.variables.values(), key=lambda each: each.slot)
+        named = (ast.Variable(each.name, node.span) for each in ordered)
+        returns += (ast.Projection(each, None, node.span) for each in named)
+    return replace(read, returns=tuple(returns))
 
 
 def _with_outputs(unit: CompilationUnit, read: ast.Read, stage: Stage) -> Stage:
@@ -122,9 +141,10 @@ def _bind_columns(scope: PatternScope, source: Stage) -> None:
 
 def _lower_union(unit: CompilationUnit, body: ast.UnionRead) -> Stage:
     """The rows of all parts, ordered by their columns."""
-    stages = [_lower_stage(unit, part) for part in body.parts]
+    pairs = [_lower_stage(unit, part) for part in body.parts]
+    stages = [stage for stage, _ in pairs]
     first = stages[0]
-    for stage, part in zip(stages[1:], body.parts[1:], strict=True):
+    for stage, part in pairs[1:]:
         _check_like(unit, first, stage, part)
     outputs = tuple(_union_output(unit, stages, place) for place in range(len(first.returns)))
     parts = tuple(

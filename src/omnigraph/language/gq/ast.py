@@ -57,6 +57,7 @@ __all__ = [
     "Query",
     "Read",
     "Slice",
+    "Star",
     "Statement",
     "TextCall",
     "TextFunc",
@@ -185,6 +186,13 @@ class AliasRef:
     """A bare word in ``return`` or ``order``: an alias that the same ``return`` defines."""
 
     name: str
+    span: Span
+
+
+@frozen
+class Star:
+    """``*`` in ``return``: every variable of the pattern."""
+
     span: Span
 
 
@@ -386,6 +394,7 @@ Expr = (
     | PropertyAccess
     | PropertyName
     | AliasRef
+    | Star
     | Now
     | Duration
     | Arithmetic

@@ -30,6 +30,7 @@ from omnigraph.language.gq.ast import (
     Projection,
     Query,
     Read,
+    Star,
     Statement,
     UnionRead,
     Update,
@@ -354,6 +355,9 @@ class _QueryParser(PatternParser):
 
     def _projection(self) -> Projection:
         start = self.token
+        if self.accept("*"):
+            star = Star(start.span)
+            return Projection(star, None, start.span)
         expr = self.condition(OperandContext.RESULT)
         alias = None
         if self.accept("as"):

@@ -72,6 +72,10 @@ _AFTER_A_CLAUSE = frozenset(
 )
 # Words that follow a value within parentheses or `case`.
 _AFTER_AN_ENCLOSED_VALUE = frozenset({"as", "when", "then", "else", "end", "where"})
+# Words before a variable that begin a clause, or go on in a condition.
+_BEGINS_A_CLAUSE = frozenset(
+    {"unwind", "not", "case", "return", "and", "or", "is", "true", "false"}
+)
 _SHOWN_OPERATORS = "= != < <= > >= contains starts_with ends_with matches in is"
 _NEVER_EDGES = frozenset({"and", "or", "not"})
 _WORD_OPERATORS = frozenset({"contains", "starts_with", "ends_with", "matches", "in"})
@@ -104,7 +108,7 @@ class PatternParser(ExpressionParser):
             if self.ran_out():
                 raise self.unexpected("a clause or `}`", "close the block with `}`")
             self.require_at_most(len(clauses) + 1, MAX_CLAUSES, "clauses in a block")
-            clauses.append(self._clause())
+            clauses += self._clause()
             if self.token.text == ",":
                 raise self.unexpected("a clause or `}`", "clauses need no comma between them")
         if not clauses:
@@ -112,25 +116,26 @@ class PatternParser(ExpressionParser):
         self.depth -= 1
         return tuple(clauses)
 
-    def _clause(self) -> MatchItem:
+    def _clause(self) -> list[MatchItem]:
+        """A clause, or the traversals of a chain: ``$a knows $b knows $c``."""
         checkpoint()
         if self.token.text == "unwind":
-            return self._unwind()
+            return [self._unwind()]
         if self.token.text == "optional" and self.ahead().text == "{":
             word = self.advance()
-            return OptionalBlock(self.block(), self.span_from(word))
+            return [OptionalBlock(self.block(), self.span_from(word))]
         if self.token.kind is not TokenKind.VARIABLE:
-            return self._condition_clause()
+            return [self._condition_clause()]
         following = self.ahead()
         if following.text == ":":
-            item: Binding | Traversal = self._binding()
+            items: list[MatchItem] = [self._binding()]
         elif self._begins_traversal(following):
-            item = self._traversal()
+            items = self._chain()
         else:
-            return self._condition_clause()
+            return [self._condition_clause()]
         if self.token.text in _LOGIC:
-            raise self._pattern_in_condition(item.span)
-        return item
+            raise self._pattern_in_condition(items[-1].span)
+        return items
 
     def _unwind(self) -> Unwind:
         start = self.advance()
@@ -234,8 +239,29 @@ class PatternParser(ExpressionParser):
             value = self.condition(place)
         return Assignment(prop.text, value, self.span_from(prop), prop.span)
 
-    def _traversal(self) -> Traversal:
-        source = self.variable_name()
+    def _chain(self) -> list[MatchItem]:
+        """A traversal, and those that go on from its end."""
+        traversals = [self._traversal(self.variable_name())]
+        while self._continues_chain():
+            self.require_at_most(len(traversals) + 1, MAX_CLAUSES, "traversals in a chain")
+            # The end of the one before is the source of the next.
+            traversals.append(self._traversal(self.tokens[self.at - 1]))
+        return [*traversals]
+
+    def _continues_chain(self) -> bool:
+        """Whether an edge follows the end of a traversal: no clause begins with such a word."""
+        token, following = self.token, self.ahead()
+        if token.text == "<":
+            return following.kind is TokenKind.IDENT and self.ahead(2).text == ">"
+        if token.kind is TokenKind.VARIABLE:
+            edge = self.ahead(2)
+            return following.text == ":" and (edge.kind is TokenKind.IDENT or edge.text == "<")
+        if token.kind is not TokenKind.IDENT or token.text in _BEGINS_A_CLAUSE:
+            return False
+        counted = self.ahead(2).kind is TokenKind.INT and self.ahead(3).text == ","
+        return following.kind is TokenKind.VARIABLE or (following.text == "{" and counted)
+
+    def _traversal(self, source: Token) -> Traversal:
         edge_variable = self._edge_variable()
         undirected = self.accept("<")
         if undirected and self.token.kind is TokenKind.VARIABLE:
@@ -366,7 +392,7 @@ class PatternParser(ExpressionParser):
         if following.text == ":":
             raise self._pattern_in_condition(self._binding().span)
         if following.text not in _WORD_OPERATORS and self._begins_traversal(following):
-            raise self._pattern_in_condition(self._traversal().span)
+            raise self._pattern_in_condition(self._traversal(self.variable_name()).span)
 
     def _negation(self, place: OperandContext) -> Expr:
         word = self.advance()

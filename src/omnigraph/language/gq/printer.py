@@ -48,6 +48,7 @@ from omnigraph.language.gq.ast import (
     Query,
     Read,
     Slice,
+    Star,
     Statement,
     TextCall,
     TextFunc,
@@ -151,7 +152,8 @@ def _projections(projections: tuple[Projection, ...]) -> Iterator[Doc]:
     """Columns, each on its line; a comma before one whose name would continue the one before."""
     for projection, following in zip(projections, (*projections[1:], None), strict=True):
         first = None if following is None else _leaf(following.expr)
-        comma = isinstance(first, AliasRef) and first.name in _OPERATOR_WORDS
+        named = isinstance(first, AliasRef) and first.name in _OPERATOR_WORDS
+        comma = named or isinstance(first, Star)
         yield _projection(projection), "," if comma else ""
 
 
@@ -391,8 +393,8 @@ def _value(expr: Expr) -> Doc:
             return f"${variable}.{prop}"
         case PropertyName(word) | AliasRef(word):
             return word
-        case Now():
-            return "now()"
+        case Now() | Star():
+            return "now()" if isinstance(expr, Now) else "*"
         case TextCall(func, args):
             return _text_call(func, args)
         case _:

@@ -269,13 +269,14 @@ class _Parser:
         token = cursor.token
         if token.kind in NAMES:
             body.properties.append(self._parse_property())
+            cursor.accept(",")
         elif token.text == "@":
             self._parse_body_annotation(body)
         elif token.text in (",", ";"):
             cursor.report(
                 SchemaSyntaxProblem.SEPARATOR,
                 f"`{token.text}` does not separate properties",
-                remedy="put each property on a line of its own",
+                remedy="separate properties by line breaks or single commas",
             )
             cursor.advance()
         else:

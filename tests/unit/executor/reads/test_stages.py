@@ -110,6 +110,24 @@ def test_subqueries_are_columns_and_may_be_uncorrelated(world: Any) -> None:
     ]
 
 
+def test_a_star_returns_every_variable_in_the_order_of_the_text(world: Any) -> None:
+    query = 'match { $p: Person { handle: "bo" }  $p $k:knows $q } return { * }'
+    (row,) = world.run(query).rows()
+    assert list(row) == ["p", "k", "q"]
+    staged = query + " then return { *, $q.handle as name }"
+    (row,) = world.run(staged).rows()
+    assert list(row) == ["p", "k", "q", "name"]
+
+
+def test_a_chain_is_a_traversal_for_each_edge(world: Any) -> None:
+    query = "match { $a knows $b knows $c $k:knows $a } return { $a.handle as a, $c.handle as c }"
+    assert world.rows(query) == [("ada", "cy"), ("bo", "ada"), ("cy", "bo")]
+    bounded = "match { $a knows $b knows{1,2} $c  not { $a knows $c } } return { $c.handle }"
+    assert world.rows(bounded) == world.rows(
+        "match { $a knows $b  $b knows{1,2} $c  not { $a knows $c } } return { $c.handle }"
+    )
+
+
 def test_groups_are_filtered_by_aggregates_that_are_not_returned(world: Any) -> None:
     query = "match { $p: Person } return { $p.age as age } having count(*) > 1 or max($p.age) > 25"
     assert world.column(query) == [20, 30]
