@@ -108,7 +108,7 @@ class _Age:
         ages = pa.array(np.full(rows.num_rows, self._age))
         changed = rows.set_column(place, rows.schema.field(place), ages).take(at)
         addresses = found.column(ROW_ADDRESS).to_numpy()
-        staged = table.stage_change(replace=(addresses, None, changed))
+        staged = table.stage_change(replace=(addresses, changed))
         assert staged is not None
         return PreparedWrite((TableEffect(entity.id, table.pin, staged),))
 

@@ -10,6 +10,7 @@ import pytest
 
 from omnigraph.adapters.objects import open_objects
 from omnigraph.errors import InvalidInput, NotFound
+from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
@@ -77,6 +78,16 @@ def test_names_are_listed_by_their_beginning(objects: FileStore) -> None:
     assert objects.list_starting("some", "2-") == ["some/2-a", "some/2-b"]
     assert objects.list_starting("some", "4-") == []
     assert objects.list_starting("nowhere", "2-") == []
+
+
+def test_changes_are_listed_newest_first(objects: FileStore) -> None:
+    assert objects.list_modified("some") == []
+    for key in ("some/old", "some/deep/other", "some/new"):
+        objects.put(key, b"1")
+        SYSTEM_CLOCK.sleep(1.1 if objects.uri.startswith("s3") else 0.02)
+    found = objects.list_modified("some")
+    assert [key for key, _ in found] == ["some/new", "some/old"]
+    assert found[0][1] > found[1][1] > 0
 
 
 def test_put_if_absent_creates_once(objects: ObjectStore) -> None:

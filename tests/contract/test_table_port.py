@@ -22,7 +22,6 @@ from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, Pin, Staged
 from omnigraph.runtime.ids import new_short_id, new_ulid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from omnigraph.ports.objects import ObjectStore
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 PATH = "nodes/person-1"
 SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), ("age", pa.int64())])
-PROVENANCE = ["id", "_row_created_at_version", "_row_last_updated_at_version"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def created(tables: TableStore, *ids: str) -> Pin:
 
 
 def appended(tables: TableStore, pin: Pin, *ids: str, operation_id: str = "append") -> Pin:
-    return tables.advance(
+    return tables.commit(
         pin, tables.open(pin).stage_append(people(*ids)), operation_id=operation_id
     )
 
@@ -104,7 +102,6 @@ def test_a_new_table_is_empty_and_pinned(tables: TableStore) -> None:
     assert tables.open(pin).schema.equals(SCHEMA)
     assert tables.open(pin).scan().num_rows == 0
     assert tables.operation_of(PATH, 1) == "op"
-    assert tables.latest(PATH) == pin
 
 
 def test_a_table_is_created_once(tables: TableStore) -> None:
@@ -112,7 +109,7 @@ def test_a_table_is_created_once(tables: TableStore) -> None:
     with pytest.raises(AlreadyExists) as caught:
         tables.create(PATH, SCHEMA, operation_id="again")
     assert caught.value.code == "table.exists"
-    assert tables.latest(PATH) == pin
+    assert ids_of(tables, pin) == ["a"]
 
 
 def test_of_many_creators_one_wins(place: Place) -> None:
@@ -125,7 +122,7 @@ def test_of_many_creators_one_wins(place: Place) -> None:
     with ThreadPoolExecutor(4) as pool:
         pins = [pin for pin in pool.map(create, range(4)) if pin is not None]
     assert len(pins) == 1
-    assert place.tables().latest(PATH) == pins[0]
+    assert place.tables().open(pins[0]).count() == 0
 
 
 def test_a_missing_table_is_not_found(tables: TableStore) -> None:
@@ -161,7 +158,6 @@ def test_every_version_stays_readable_from_any_process(place: Place) -> None:
     fresh = place.tables()
     assert ids_of(fresh, first) == ["a"]
     assert ids_of(fresh, second) == ["a", "b"]
-    assert fresh.latest(PATH) == second
 
 
 # --- reading ---
@@ -207,7 +203,7 @@ def test_blobs_are_bytes(tables: TableStore) -> None:
     pin = tables.create(PATH, schema, operation_id="create")
     staged = tables.open(pin).stage_append(rows)
     assert len(staged.files) > 1, "large values lie in files of their own"
-    pin = tables.advance(pin, staged, operation_id="append")
+    pin = tables.commit(pin, staged, operation_id="append")
     table = tables.open(pin)
     assert table.schema.equals(schema, check_metadata=False)
     assert table.schema.field("photo").metadata[BLOB] == b"true"
@@ -216,11 +212,11 @@ def test_blobs_are_bytes(tables: TableStore) -> None:
     assert table.scan(["photo"], filter="id = 'd'")["photo"].to_pylist() == [photos[3]]
     [batch] = table.batches(["photo"], filter="id = 'a'")
     assert batch["photo"].to_pylist() == [b"small"]
-    addresses, row_ids = located(table, "a")
+    addresses, _ = located(table, "a")
     replacement = pa.table({"id": ["a"], "photo": [b"new"]}, schema=schema)
-    change = table.stage_change(replace=(addresses, row_ids, replacement))
+    change = table.stage_change(replace=(addresses, replacement))
     assert change is not None
-    pin = tables.advance(pin, change, operation_id="replace")
+    pin = tables.commit(pin, change, operation_id="replace")
     after = {row["id"]: row["photo"] for row in tables.open(pin).scan().to_pylist()}
     assert after == {**dict(zip("abcde", photos, strict=True)), "a": b"new"}
 
@@ -238,9 +234,9 @@ def test_staging_is_invisible_until_it_is_committed(place: Place) -> None:
     tables = place.tables()
     pin = created(tables, "a")
     staged = tables.open(pin).stage_append(people("b"))
-    assert place.tables().latest(PATH) == pin
-    after = tables.advance(pin, staged, operation_id="op")
-    assert (after.version, after.rows) == (pin.version + 1, 2)
+    assert ids_of(place.tables(), pin) == ["a"]
+    after = tables.commit(pin, staged, operation_id="op")
+    assert after.rows == 2
     assert tables.operation_of(PATH, after.version) == "op"
     assert ids_of(tables, after) == ["a", "b"]
 
@@ -251,13 +247,13 @@ def test_a_staged_change_crosses_processes_as_json(place: Place) -> None:
     carried = Staged.from_json(json.loads(json.dumps(staged.to_json())))
     assert carried == staged
     tables = place.tables()
-    assert ids_of(tables, tables.advance(pin, carried, operation_id="op")) == ["a", "b"]
+    assert ids_of(tables, tables.commit(pin, carried, operation_id="op")) == ["a", "b"]
 
 
 def test_rows_are_matched_by_column_name_and_must_have_them_all(tables: TableStore) -> None:
     pin = created(tables)
     shuffled = pa.table({"age": pa.array([7], pa.int32()), "id": ["a"]})
-    pin = tables.advance(pin, tables.open(pin).stage_append(shuffled), operation_id="op")
+    pin = tables.commit(pin, tables.open(pin).stage_append(shuffled), operation_id="op")
     assert tables.open(pin).scan().to_pylist() == [{"id": "a", "age": 7}]
     for rows in (
         pa.table({"id": ["a"]}),
@@ -274,53 +270,33 @@ def test_delete_replace_and_insert_are_one_version(tables: TableStore) -> None:
     pin = created(tables, "a", "b", "c", "d")
     table = tables.open(pin)
     deleted, _ = located(table, "a")
-    addresses, row_ids = located(table, "c", "b")
+    addresses, _ = located(table, "c", "b")
     staged = table.stage_change(
-        delete=deleted, replace=(addresses, row_ids, people("c", "b", age=9)), insert=people("e")
+        delete=deleted, replace=(addresses, people("c", "b", age=9)), insert=people("e")
     )
     assert staged is not None
-    after = tables.advance(pin, staged, operation_id="op")
-    assert (after.version, after.rows) == (pin.version + 1, 4)
+    after = tables.commit(pin, staged, operation_id="op")
+    assert after.rows == 4
     rows = {row["id"]: row["age"] for row in tables.open(after).scan().to_pylist()}
     assert rows == {"b": 9, "c": 9, "d": 1, "e": 1}
     assert sorted(ids_of(tables, pin)) == ["a", "b", "c", "d"], "the old version is untouched"
 
 
-def test_replaced_rows_keep_their_identity_and_their_birth(tables: TableStore) -> None:
-    pin = created(tables, "a", "b", "c")
-    table = tables.open(pin)
-    addresses, row_ids = located(table, "b", "a")
-    staged = table.stage_change(
-        replace=(addresses, row_ids, people("b", "a", age=9)), insert=people("d")
-    )
-    assert staged is not None
-    after = tables.advance(pin, staged, operation_id="op")
-    found = tables.open(after).scan(PROVENANCE, row_ids=True).to_pylist()
-    by_id = {row["id"]: row for row in found}
-    _, old_ids = located(table, "a", "b", "c")
-    assert [by_id[name][ROW_ID] for name in "abc"] == old_ids.tolist()
-    assert {row["_row_created_at_version"] for name, row in by_id.items() if name != "d"} == {2}
-    assert by_id["d"]["_row_created_at_version"] == after.version
-    updated = {name: by_id[name]["_row_last_updated_at_version"] for name in "abcd"}
-    assert updated == {"a": after.version, "b": after.version, "c": 2, "d": after.version}
-    assert len({row[ROW_ID] for row in found}) == 4
-
-
-def test_rows_replaced_without_row_ids_are_new_rows(tables: TableStore) -> None:
+def test_replaced_rows_are_new_rows(tables: TableStore) -> None:
     pin = created(tables, "a", "b", "c")
     addresses, row_ids = located(tables.open(pin), "a")
     staged = tables.open(pin).stage_change(
-        replace=(addresses, None, people("a", age=9)), insert=people("d")
+        replace=(addresses, people("a", age=9)), insert=people("d")
     )
     assert staged is not None
     assert len(staged.files) == 2, "one data file and one of deletions"
-    after = tables.advance(pin, staged, operation_id="op")
-    assert (after.version, after.rows) == (pin.version + 1, 4)
+    after = tables.commit(pin, staged, operation_id="op")
+    assert after.rows == 4
     rows = {row["id"]: row["age"] for row in tables.open(after).scan().to_pylist()}
     assert rows == {"a": 9, "b": 1, "c": 1, "d": 1}
     assert located(tables.open(after), "a")[1] != row_ids
     with pytest.raises(InvalidInput):
-        tables.open(pin).stage_change(replace=(addresses, None, people("a", "b")))
+        tables.open(pin).stage_change(replace=(addresses, people("a", "b")))
 
 
 def test_a_fragment_whose_rows_are_all_gone_is_removed(tables: TableStore) -> None:
@@ -329,12 +305,12 @@ def test_a_fragment_whose_rows_are_all_gone_is_removed(tables: TableStore) -> No
     addresses, _ = located(table, "a", "b", "c")
     staged = table.stage_change(delete=addresses)
     assert staged is not None
-    pin = tables.advance(pin, staged, operation_id="op")
+    pin = tables.commit(pin, staged, operation_id="op")
     assert ids_of(tables, pin) == ["d"]
     addresses, _ = located(tables.open(pin), "d")
     staged = tables.open(pin).stage_change(delete=addresses)
     assert staged is not None
-    pin = tables.advance(pin, staged, operation_id="op")
+    pin = tables.commit(pin, staged, operation_id="op")
     assert pin.rows == 0
     assert ids_of(tables, appended(tables, pin, "e")) == ["e"]
 
@@ -345,7 +321,7 @@ def test_deleting_again_from_a_fragment_keeps_the_earlier_deletions(tables: Tabl
         addresses, _ = located(tables.open(pin), gone)
         staged = tables.open(pin).stage_change(delete=addresses)
         assert staged is not None
-        pin = tables.advance(pin, staged, operation_id="op")
+        pin = tables.commit(pin, staged, operation_id="op")
     assert ids_of(tables, pin) == ["c"]
 
 
@@ -354,7 +330,7 @@ def test_nothing_to_change_stages_nothing(tables: TableStore) -> None:
     nothing = np.empty(0, np.uint64)
     assert table.stage_change() is None
     assert table.stage_change(delete=nothing) is None
-    assert table.stage_change(replace=(nothing, nothing, people()), insert=people()) is None
+    assert table.stage_change(replace=(nothing, people()), insert=people()) is None
 
 
 def test_only_inserts_stage_as_an_append(tables: TableStore) -> None:
@@ -366,12 +342,11 @@ def test_only_inserts_stage_as_an_append(tables: TableStore) -> None:
 
 def test_a_row_cannot_be_replaced_twice_or_while_it_is_deleted(tables: TableStore) -> None:
     table = tables.open(created(tables, "a", "b"))
-    addresses, row_ids = located(table, "a")
-    twice = (np.repeat(addresses, 2), np.repeat(row_ids, 2), people("a", "a"))
+    addresses, _ = located(table, "a")
     for change in (
-        {"replace": twice},
-        {"delete": addresses, "replace": (addresses, row_ids, people("a"))},
-        {"replace": (addresses, row_ids, people("a", "b"))},
+        {"replace": (np.repeat(addresses, 2), people("a", "a"))},
+        {"delete": addresses, "replace": (addresses, people("a"))},
+        {"replace": (addresses, people("a", "b"))},
     ):
         with pytest.raises(InvalidInput) as caught:
             table.stage_change(**change)
@@ -384,18 +359,18 @@ def test_an_overwrite_replaces_rows_and_schema(tables: TableStore) -> None:
     pin = created(tables, "a", "b")
     old_ids = set(tables.open(pin).scan([], row_ids=True)[ROW_ID].to_pylist())
     rows = pa.table({"id": ["z"], "name": ["Zoe"]})
-    after = tables.advance(pin, tables.open(pin).stage_overwrite(rows), operation_id="op")
+    after = tables.commit(pin, tables.open(pin).stage_overwrite(rows), operation_id="op")
     assert after.rows == 1
     assert tables.open(after).scan().to_pylist() == [{"id": "z", "name": "Zoe"}]
     assert not old_ids & set(tables.open(after).scan([], row_ids=True)[ROW_ID].to_pylist())
-    emptied = tables.advance(
+    emptied = tables.commit(
         after, tables.open(after).stage_overwrite(rows.slice(0, 0)), operation_id="op"
     )
     assert tables.open(emptied).schema.names == ["id", "name"]
     assert emptied.rows == 0
 
 
-# --- foreseeing ---
+# --- row counts ---
 
 
 def _grown(tables: TableStore, pin: Pin, times: int) -> Pin:
@@ -409,97 +384,105 @@ def _grown(tables: TableStore, pin: Pin, times: int) -> Pin:
     [((), (), 2), (("a",), (), 0), (("a", "b", "c"), (), 0), (("a",), ("b",), 3)],
     ids=["insert", "delete some", "delete a fragment", "all of it"],
 )
-@pytest.mark.parametrize("small", [0, 17], ids=["one fragment", "with a tail"])
-def test_what_is_foreseen_is_reached(
-    delete: tuple[str, ...], replace: tuple[str, ...], insert: int, small: int, tables: TableStore
+@pytest.mark.parametrize("small", [0, 17], ids=["one fragment", "with small fragments"])
+def test_a_pin_counts_its_rows(
+    delete: tuple[str, ...], replace: tuple[str, ...], insert: int, small: int, place: Place
 ) -> None:
+    tables = place.tables()
     pin = _grown(tables, created(tables, "a", "b", "c"), small)
     table = tables.open(pin)
     addresses, _ = located(table, *replace)
     staged = table.stage_change(
         delete=located(table, *delete)[0],
-        replace=(addresses, None, people(*replace, age=9)) if replace else None,
+        replace=(addresses, people(*replace, age=9)) if replace else None,
         insert=people(*(f"new{number}" for number in range(insert))),
     )
     assert staged is not None
-    hoped = tables.foresee(pin, staged)
-    assert tables.advance(pin, staged, operation_id="op", hoped=hoped) == hoped
+    after = tables.commit(pin, staged, operation_id="op")
+    assert after.rows == pin.rows + insert - len(delete) == len(ids_of(place.tables(), after))
 
 
-def test_the_rows_of_an_overwrite_are_foreseen(tables: TableStore) -> None:
+def test_a_pin_counts_the_rows_of_an_overwrite(tables: TableStore) -> None:
     pin = created(tables, "a", "b", "c")
     staged = tables.open(pin).stage_overwrite(people("d"))
-    hoped = tables.foresee(pin, staged)
-    assert hoped is not None
-    assert hoped.rows == 1
-    assert tables.advance(pin, staged, operation_id="op", hoped=hoped) == hoped
+    assert tables.commit(pin, staged, operation_id="op").rows == 1
 
 
-def test_nothing_is_foreseen_of_an_older_pin(tables: TableStore) -> None:
-    base = created(tables, "a")
-    staged = tables.open(base).stage_append(people("late"))
-    appended(tables, base, "b")
-    assert tables.foresee(base, staged) is None
+# --- versions without an order, many branches ---
 
 
-def test_a_hope_that_fails_leaves_its_identity_unused(tables: TableStore) -> None:
-    base = created(tables, "a")
-    staged = tables.open(base).stage_append(people("late"))
-    hoped = tables.foresee(base, staged)
-    assert hoped is not None
-    other = appended(tables, base, "b")
-    reached = tables.advance(base, staged, operation_id="op", hoped=hoped)
-    assert reached.version > other.version
-    assert reached.fingerprint != hoped.fingerprint
-    assert ids_of(tables, reached) == ["a", "late"]
-
-
-# --- one linear history, many branches ---
-
-
-def test_a_change_on_an_older_pin_restores_it_first(tables: TableStore) -> None:
+def test_any_number_of_versions_build_on_one_pin(tables: TableStore) -> None:
     base = created(tables, "a")
     main = appended(tables, base, "main")
     other = appended(tables, base, "other", operation_id="branch")
     assert ids_of(tables, other) == ["a", "other"]
-    assert ids_of(tables, main) == ["a", "main"], "the other branch's version is untouched"
-    assert other.version == main.version + 2
-    assert tables.operation_of(PATH, main.version + 1) == "branch", "the restoration is ours, too"
+    assert ids_of(tables, main) == ["a", "main"]
+    assert len({base.version, main.version, other.version}) == 3
+    assert tables.operation_of(PATH, other.version) == "branch"
     again = appended(tables, main, "main2")
     assert ids_of(tables, again) == ["a", "main", "main2"]
 
 
-def test_row_ids_are_unique_across_branches(tables: TableStore) -> None:
+def test_versions_are_larger_than_signed_numbers_hold(tables: TableStore) -> None:
+    pin = created(tables, "a")
+    assert 2**63 <= pin.version < 2**64
+    staged = tables.open(pin).stage_append(people("b"))
+    carried = Staged.from_json(json.loads(json.dumps(staged.to_json())))
+    assert carried.base_version == pin.version
+    assert ids_of(tables, tables.commit(pin, carried, operation_id="op")) == ["a", "b"]
+
+
+def test_row_ids_are_unique_within_a_version(tables: TableStore) -> None:
+    """Versions that build on one pin give the same row ids to different rows."""
     base = created(tables, "a")
     heads = {"x": base, "y": base}
-    seen: set[int] = set()
     for turn in range(4):
         for branch, head in heads.items():
-            name = f"{branch}{turn}"
-            heads[branch] = appended(tables, head, name)
-            _, row_ids = located(tables.open(heads[branch]), name)
-            assert int(row_ids[0]) not in seen
-            seen.add(int(row_ids[0]))
+            heads[branch] = appended(tables, head, f"{branch}{turn}")
+            row_ids = tables.open(heads[branch]).scan(["id"], row_ids=True)[ROW_ID].to_pylist()
+            assert len(set(row_ids)) == turn + 2
 
 
-def test_a_staged_change_is_reheaded_to_the_restored_pin(tables: TableStore) -> None:
+def test_a_staged_change_fits_its_pin_beside_other_versions(tables: TableStore) -> None:
     base = created(tables, "a", "b", "c")
     table = tables.open(base)
-    addresses, row_ids = located(table, "b")
     gone, _ = located(table, "a")
-    staged = table.stage_change(delete=gone, replace=(addresses, row_ids, people("b", age=9)))
+    staged = table.stage_change(delete=gone, replace=(located(table, "b")[0], people("b", age=9)))
     assert staged is not None
     appended(tables, base, "orphan")
-    after = tables.advance(base, staged, operation_id="op")
+    after = tables.commit(base, staged, operation_id="op")
     rows = {row["id"]: row["age"] for row in tables.open(after).scan().to_pylist()}
     assert rows == {"b": 9, "c": 1}
+
+
+def test_an_operation_is_found_by_what_it_committed(place: Place) -> None:
+    tables = place.tables()
+    base = created(tables, "a")
+    operation, other = new_ulid(), new_ulid()
+    assert tables.find_committed(base, operation) is None
+    theirs = appended(tables, base, "b", operation_id=other)
+    ours = appended(tables, base, "c", operation_id=operation)
+    appended(tables, ours, "d", operation_id=new_ulid())
+    again = place.tables()
+    assert again.find_committed(base, operation) == ours
+    assert again.find_committed(base, other) == theirs
+    assert again.find_committed(theirs, operation) is None, "it built on another pin"
+
+
+def test_a_transaction_without_a_version_is_not_found(place: Place) -> None:
+    tables, operation = place.tables(), new_ulid()
+    base = created(tables, "a")
+    lost = appended(tables, base, "lost", operation_id=operation)
+    place.objects().delete(f"{PATH}/_versions/{manifest_name(lost.version)}")
+    appended(tables, base, "b", operation_id=new_ulid())
+    assert place.tables().find_committed(base, operation) is None
 
 
 def test_an_append_may_be_committed_on_a_later_pin(tables: TableStore) -> None:
     base = created(tables, "a")
     staged = tables.open(base).stage_append(people("late"))
     later = appended(tables, base, "b")
-    assert ids_of(tables, tables.advance(later, staged, operation_id="op")) == ["a", "b", "late"]
+    assert ids_of(tables, tables.commit(later, staged, operation_id="op")) == ["a", "b", "late"]
 
 
 def test_deletions_staged_elsewhere_are_refused(tables: TableStore) -> None:
@@ -509,9 +492,9 @@ def test_deletions_staged_elsewhere_are_refused(tables: TableStore) -> None:
     )
     assert first is not None
     assert second is not None
-    later = tables.advance(base, first, operation_id="op")
+    later = tables.commit(base, first, operation_id="op")
     with pytest.raises(Conflict) as caught:
-        tables.advance(later, second, operation_id="op")
+        tables.commit(later, second, operation_id="op")
     assert caught.value.code == "table.staged_elsewhere"
     assert ids_of(tables, later) == ["b"]
 
@@ -530,30 +513,29 @@ def test_rows_staged_for_other_columns_are_refused(
 ) -> None:
     pin = created(tables, "a")
     staged = tables.open(pin).stage_append(people("b"))
-    moved = tables.advance(
+    moved = tables.commit(
         pin, tables.open(pin).stage_overwrite(pa.table(columns)), operation_id="schema"
     )
     with pytest.raises(Conflict) as caught:
-        tables.advance(moved, staged, operation_id="op")
+        tables.commit(moved, staged, operation_id="op")
     assert caught.value.code == "table.schema_moved"
-    assert tables.latest(PATH) == moved, "nothing was committed"
 
 
 def test_another_branchs_columns_do_not_disturb_this_one(tables: TableStore) -> None:
     base = created(tables, "a")
     staged = tables.open(base).stage_append(people("b"))
-    tables.advance(
+    tables.commit(
         base,
         tables.open(base).stage_overwrite(pa.table({"age": ["x"], "id": [1]})),
         operation_id="other",
     )
-    after = tables.advance(base, staged, operation_id="op")
+    after = tables.commit(base, staged, operation_id="op")
     assert tables.open(after).scan().to_pylist() == [
         {"id": "a", "age": 1},
         {"id": "b", "age": 1},
     ]
     later = tables.open(base).stage_append(people("c"))
-    assert ids_of(tables, tables.advance(base, later, operation_id="op")) == ["a", "c"]
+    assert ids_of(tables, tables.commit(base, later, operation_id="op")) == ["a", "c"]
 
 
 def test_a_staged_file_that_is_gone_is_caught(place: Place) -> None:
@@ -562,14 +544,14 @@ def test_a_staged_file_that_is_gone_is_caught(place: Place) -> None:
     staged = tables.open(pin).stage_append(people("c"))
     place.objects().delete(staged.files[0].path)
     with pytest.raises(Conflict) as caught:
-        tables.advance(pin, staged, operation_id="op")
+        tables.commit(pin, staged, operation_id="op")
     assert caught.value.code == "table.staged_missing"
     deletion = tables.open(pin).stage_change(delete=located(tables.open(pin), "a")[0])
     assert deletion is not None
     place.objects().delete(deletion.files[0].path)
     with pytest.raises(Conflict):
-        tables.advance(pin, deletion, operation_id="op")
-    assert tables.latest(PATH) == pin
+        tables.commit(pin, deletion, operation_id="op")
+    assert ids_of(place.tables(), pin) == ["a", "b"]
 
 
 def test_a_staged_file_with_another_size_is_caught(place: Place) -> None:
@@ -578,29 +560,24 @@ def test_a_staged_file_with_another_size_is_caught(place: Place) -> None:
     staged = tables.open(pin).stage_append(people("c"))
     place.objects().put(staged.files[0].path, b"short")
     with pytest.raises(Conflict) as caught:
-        tables.advance(pin, staged, operation_id="op")
+        tables.commit(pin, staged, operation_id="op")
     assert caught.value.code == "table.staged_missing"
 
 
-def test_racing_writers_of_one_pin_have_one_winner_or_separate_histories(place: Place) -> None:
-    """Nobody's rows leak into anybody else's version, whoever comes between."""
+def test_racing_writers_of_one_pin_all_commit(place: Place) -> None:
     base = created(place.tables(), "base")
 
-    def write(number: int) -> tuple[str, Pin] | None:
+    def write(number: int) -> tuple[str, Pin]:
         tables = place.tables()
         name = f"w{number}"
         staged = tables.open(base).stage_append(people(name))
-        try:
-            return name, tables.advance(base, staged, operation_id=name)
-        except Conflict as conflict:
-            assert conflict.code == "table.raced"
-            return None
+        return name, tables.commit(base, staged, operation_id=name)
 
     with ThreadPoolExecutor(4) as pool:
-        won = [result for result in pool.map(write, range(8)) if result is not None]
-    assert won
+        committed = list(pool.map(write, range(8)))
     tables = place.tables()
-    for name, pin in won:
+    assert len({pin.version for _, pin in committed}) == 8
+    for name, pin in committed:
         assert ids_of(tables, pin) == ["base", name]
         assert tables.operation_of(PATH, pin.version) == name
 
@@ -709,45 +686,26 @@ def tear(place: Place, path: str, version: int, body: bytes = b"torn") -> str:
     return key
 
 
-@pytest.mark.parametrize("body", [b"", b"torn", bytes(700)])
-def test_a_torn_newest_version_is_told_set_aside_and_its_number_reused(
-    place: Place, body: bytes
-) -> None:
+@pytest.mark.parametrize("body", [b"", b"torn", bytes(700)], ids=["empty", "text", "zeros"])
+def test_a_torn_version_harms_only_its_own_pin(place: Place, body: bytes) -> None:
     pin = created(place.tables(), "a")
     lost = appended(place.tables(), pin, "lost")
-    key = tear(place, PATH, lost.version, body)
+    tear(place, PATH, lost.version, body)
     tables = place.tables()
-    assert tables.latest_version(PATH) == lost.version
-    staged = tables.open(pin).stage_append(people("b"))
-    attempts: list[Callable[[], Pin]] = [
-        lambda: tables.latest(PATH),
-        lambda: tables.advance(pin, staged, operation_id="op"),
-    ]
-    for attempt in attempts:
-        with pytest.raises(StorageFault) as caught:
-            attempt()
-        assert caught.value.code == "table.torn"
-        assert caught.value.details == {"table": PATH, "version": lost.version}
-    assert tables.quarantine_torn(PATH, lost.version) == f"{key}.torn-1"
-    assert place.objects().get(f"{key}.torn-1") == body
-    assert tables.latest(PATH) == pin
-    healed = tables.advance(pin, staged, operation_id="op")
-    assert healed.version == lost.version + 1, "the torn one may come back from a copy"
-    assert ids_of(tables, healed) == ["a", "b"]
-    with pytest.raises(StorageFault) as mismatch:
-        place.tables().open(lost)
-    assert mismatch.value.code == "table.pin_mismatch"
+    with pytest.raises(StorageFault) as caught:
+        tables.open(lost)
+    assert caught.value.code == "table.torn"
+    assert caught.value.details == {"table": PATH, "version": lost.version}
+    after = appended(tables, pin, "b")
+    assert ids_of(tables, after) == ["a", "b"]
+    tables.sync([after])
+    assert tables.find_committed(pin, "append") == after
 
 
-@pytest.mark.parametrize("present", [0, 1])
-@pytest.mark.parametrize("missing", [1, 2, 3])
-def test_versions_that_are_missing_keep_their_numbers(
-    place: Place, missing: int, present: int
-) -> None:
+@pytest.mark.parametrize("missing", [1, 3])
+def test_versions_that_are_missing_can_come_back(place: Place, missing: int) -> None:
     """A copy of the graph has their files. Brought back, they replace no other version."""
     pin = newest = created(place.tables(), "a")
-    for number in range(present):
-        newest = appended(place.tables(), newest, f"kept{number}")
     keys = []
     for number in range(missing):
         newest = appended(place.tables(), newest, f"lost{number}")
@@ -757,17 +715,16 @@ def test_versions_that_are_missing_keep_their_numbers(
     for key in keys:
         objects.delete(key)
     tables = place.tables()
+    with pytest.raises(NotFound) as caught:
+        tables.open(newest)
+    assert caught.value.code == "table.version_missing"
+    assert caught.value.details["file"] == keys[-1]
     later = appended(tables, pin, "b")
     assert ids_of(tables, later) == ["a", "b"]
-    assert later.version > newest.version
-    latest = appended(tables, later, "c")
-    assert latest.version == later.version + 1, "one gap is one gap"
     for key, body in zip(keys, bodies, strict=True):
         objects.put(key, body)
-    again = place.tables()
-    assert "lost0" in ids_of(again, newest)
-    assert ids_of(again, later) == ["a", "b"]
-    assert ids_of(again, latest) == ["a", "b", "c"]
+    assert "lost0" in ids_of(place.tables(), newest)
+    assert ids_of(place.tables(), later) == ["a", "b"]
 
 
 def test_a_commit_that_was_begun_on_the_newest_version_is_unfinished(place: Place) -> None:
@@ -796,32 +753,33 @@ def test_a_torn_manifest_heals_likewise(place: Place) -> None:
 
 def test_a_second_tear_of_one_number_gets_another_name(place: Place) -> None:
     tables = place.tables()
-    pin = created(tables, "a")
+    tables.swap(MANIFEST, 0, manifest("a"), operation_id="c1")
     for number, body in ((1, b"first"), (2, b"second")):
-        key = tear(place, PATH, pin.version + 1, body)
-        assert tables.quarantine_torn(PATH, pin.version + 1) == f"{key}.torn-{number}"
+        key = tear(place, MANIFEST, 2, body)
+        assert tables.quarantine_torn(MANIFEST, 2) == f"{key}.torn-{number}"
 
 
 def test_only_a_torn_newest_version_is_set_aside(place: Place) -> None:
     tables = place.tables()
-    pin = created(tables, "a")
+    for expected in (0, 1):
+        tables.swap(MANIFEST, expected, manifest("a"), operation_id="c1")
     with pytest.raises(Conflict) as caught:
-        tables.quarantine_torn(PATH, pin.version)
+        tables.quarantine_torn(MANIFEST, 2)
     assert caught.value.code == "table.not_torn"
-    tear(place, PATH, 1)
+    tear(place, MANIFEST, 1)
     with pytest.raises(Conflict):
-        tables.quarantine_torn(PATH, 1)
+        tables.quarantine_torn(MANIFEST, 1)
     with pytest.raises(NotFound):
-        tables.quarantine_torn(PATH, 9)
+        tables.quarantine_torn(MANIFEST, 9)
     with pytest.raises(NotFound):
         tables.quarantine_torn("nodes/none", 1)
-    assert ids_of(place.tables(), pin) == ["a"]
+    assert place.tables().read_version(MANIFEST, 2).equals(manifest("a"))
 
 
 def test_syncing_is_fine_everywhere(tables: TableStore) -> None:
     pin = created(tables, "a")
     staged = tables.open(pin).stage_append(people("b"))
     tables.sync([], [staged])
-    after = tables.advance(pin, staged, operation_id="op")
+    after = tables.commit(pin, staged, operation_id="op")
     tables.sync([after], [staged])
     tables.sync([pin, after])

@@ -88,8 +88,8 @@ def test_processes_that_race_on_a_bucket_lose_nothing(
 @pytest.mark.parametrize(
     ("point", "outcome"),
     [
-        ("attempt.advanced", RecoveryOutcome.ROLLED_BACK),
-        ("attempt.confirmed", RecoveryOutcome.ROLLED_FORWARD),
+        ("attempt.before_table_commit", RecoveryOutcome.ROLLED_BACK),
+        ("attempt.tables_committed", RecoveryOutcome.ROLLED_FORWARD),
         ("publish.swapped", RecoveryOutcome.ROLLED_FORWARD),
     ],
 )

@@ -15,7 +15,6 @@ import inspect
 import shutil
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -32,10 +31,10 @@ from omnigraph.testing.kit import add, ids_of, new_engine, open_engine, table_of
 from omnigraph.testing.kit_steps import Here, play
 from omnigraph.testing.processes import ProcessGroup, Script, ScriptStep, StepOutcome, step
 from omnigraph.testing.verify import check_graph
+from omnigraph.versioning import layout
 from omnigraph.versioning.branches import open_branches
 from omnigraph.versioning.stamp import FORMAT
-from omnigraph.writer import attempt
-from omnigraph.writer.advance import advance_tables
+from omnigraph.writer.phases import PHASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +66,7 @@ class Scenario:
     vanishes: tuple[str, ...] = ()
     # The format that the graph is aged to before the act.
     format: int | None = None
-    # Whether a power cut has torn the table version of the last crash.
+    # Whether a power cut has torn the newest version of the lineage.
     torn: bool = False
 
 
@@ -174,8 +173,12 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("migrate format 1", (OPEN,), before=(DEV, SIDE), format=1),
     Scenario("migrate format 2", (OPEN,), before=(DEV, SIDE), format=2),
     Scenario("index the lineage", (step("archive"),)),
-    Scenario("roll forward", (OPEN,), crashes=(("attempt.confirmed", ONE),), appears=("one",)),
-    Scenario("roll back", (OPEN,), crashes=(("attempt.advanced", ONE),), vanishes=("one",)),
+    Scenario(
+        "roll forward", (OPEN,), crashes=(("attempt.tables_committed", ONE),), appears=("one",)
+    ),
+    Scenario(
+        "roll back", (OPEN,), crashes=(("attempt.before_table_commit", ONE),), vanishes=("one",)
+    ),
     Scenario(
         "settle what was published",
         (OPEN,),
@@ -187,24 +190,22 @@ SCENARIOS: tuple[Scenario, ...] = (
         (OPEN,),
         before=(DEV,),
         crashes=(
-            ("attempt.confirmed", SIDE),
-            ("attempt.advanced", ONE),
+            ("attempt.tables_committed", SIDE),
+            ("attempt.before_table_commit", ONE),
         ),
         vanishes=("one",),
     ),
     Scenario(
-        "set a torn table version aside",
-        (step("add", ids={"Person": ["two"]}),),
-        crashes=(("attempt.advanced", ONE),),
-        then=(step("sweep"),),
-        vanishes=("one",),
+        "set a torn version of the lineage aside",
+        (step("archive"),),
+        before=(step("archive"), ONE),
         torn=True,
     ),
     Scenario(
         "discard an operation of a deleted branch",
         (OPEN,),
         before=(DEV,),
-        crashes=(("attempt.confirmed", SIDE),),
+        crashes=(("attempt.tables_committed", SIDE),),
         then=(step("unbranch", name="dev"),),
     ),
 )
@@ -240,12 +241,12 @@ def make_template(scenario: Scenario, path: Path, crew: ProcessGroup) -> None:
     if scenario.format is not None:
         age(path, scenario.format)
     if scenario.torn:
-        tear_ahead(path)
+        tear_lineage(path)
 
 
-def tear_ahead(path: Path) -> None:
-    pin = table_of(open_engine(path, read_only=True)).pin
-    manifest = path / pin.path / "_versions" / manifest_name(pin.version + 1)
+def tear_lineage(path: Path) -> None:
+    newest = open_engine(path, read_only=True).root.tables.latest_version(layout.LINEAGE_TABLE)
+    manifest = path / layout.LINEAGE_TABLE / "_versions" / manifest_name(newest)
     manifest.write_bytes(manifest.read_bytes()[:100])
 
 
@@ -502,37 +503,16 @@ def test_every_migration_step_has_a_scenario() -> None:
     assert {scenario.format for scenario in SCENARIOS} - {None} == set(range(1, FORMAT))
 
 
-def test_every_phase_boundary_of_the_attempt_has_a_fault_point() -> None:
-    """Between two calls of the attempt that may leave something behind, a point is reached."""
-    unguarded = []
-    transactions = attempt.WriteTransactions
-    for function in (
-        transactions._once,
-        transactions._commit,
-        transactions._settle,
-        advance_tables,
-    ):
-        steps = [call for call in calls_in_order(function) if call in PHASES or call == "reach"]
-        for before, after in pairwise(steps):
-            if "reach" not in (before, after) and before != "advance_tables":
-                unguarded.append(f"{function.__name__}: {before} → {after}")
-    assert not unguarded
-    assert calls_in_order(advance_tables)[-1] == "reach", "it ends with a point of its own"
+def test_every_phase_has_a_fault_point_after_its_effect() -> None:
+    """After a call that may leave something behind, or relies on it, a point is reached."""
+    for phase in PHASES:
+        steps = [call for call in calls_in_order(phase) if call in LASTING_CALLS or call == "reach"]
+        assert steps, phase.__name__
+        assert steps[-1] == "reach", phase.__name__
 
 
-# What leaves something behind, or relies on it: the boundaries lie between these calls.
-PHASES = frozenset(
-    {
-        "_capture",
-        "prepare",
-        "sync",
-        "arm",
-        "advance_tables",
-        "_advance",
-        "confirm",
-        "publish",
-        "remove",
-    }
+LASTING_CALLS = frozenset(
+    {"capture_snapshot", "prepare", "arm", "commit", "sync", "publish", "remove"}
 )
 
 

@@ -17,15 +17,17 @@ from omnigraph.api.commits import WriterKind
 from omnigraph.api.status import RecoveryOutcome
 from omnigraph.coordination.heartbeat import HEARTBEATS
 from omnigraph.coordination.owner import Owner, current_owner
-from omnigraph.recovery.intents import Armed, Intent, IntentStore
+from omnigraph.recovery.intents import Intent, IntentStore, PlannedTable
+from omnigraph.runtime import faults
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import CommitId, new_ulid
-from omnigraph.testing.kit import FAST, add, history, ids_of, new_engine, open_engine
+from omnigraph.testing.kit import FAST, Add, add, history, ids_of, new_engine, open_engine
 from omnigraph.testing.kit_between import Between, Interruption, lose_reply
 from omnigraph.testing.processes import ProcessGroup, Script, step
 from omnigraph.testing.verify import require_whole
 from omnigraph.versioning import layout
 from omnigraph.versioning.publish import ManifestDraft, Publication
+from omnigraph.writer.plan import WriteSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +43,12 @@ ELSEWHERE = Owner("another-machine", 1, "0", "somebody")
 def crew() -> Iterator[ProcessGroup]:
     with ProcessGroup() as started:
         yield started
+
+
+@pytest.fixture(autouse=True)
+def _no_faults() -> Iterator[None]:
+    yield
+    faults.clear()
 
 
 @pytest.fixture
@@ -74,9 +82,22 @@ def left_by(crew: ProcessGroup, path: Path, point: str, key: str) -> None:
     assert child.was_killed
 
 
-def test_an_unconfirmed_intent_is_never_rolled_forward_even_without_tables(engine: Engine) -> None:
-    intent = intent_on(engine)
-    engine.recovery.intents.arm(intent)
+def with_tables(engine: Engine, *, committed: bool, owner: Owner = DEAD) -> Intent:
+    """An intent that adds ``late`` to main, and its table commit."""
+    intent = intent_on(engine, owner)
+    view = WriteSnapshot(*engine.heads.of_branch("main"), engine.snapshot("main"))
+    prepared = Add({"Person": ["late"]}).prepare(view)
+    assert prepared is not None
+    (effect,) = prepared.effects
+    tables = (PlannedTable(effect.type_id, effect.pin),)
+    engine.recovery.intents.arm(replace(intent, tables=tables))
+    if committed:
+        engine.root.tables.commit(effect.pin, effect.staged, operation_id=intent.id)
+    return intent
+
+
+def test_an_intent_whose_tables_were_not_committed_is_rolled_back(engine: Engine) -> None:
+    intent = with_tables(engine, committed=False)
     (row,) = engine.recovery.sweep()
     assert row.outcome is RecoveryOutcome.ROLLED_BACK
     assert intent.id not in [commit.id for commit in history(engine)]
@@ -87,6 +108,65 @@ def test_an_unconfirmed_intent_is_never_rolled_forward_even_without_tables(engin
     require_whole(engine)
 
 
+def test_an_intent_whose_tables_were_committed_is_rolled_forward(engine: Engine) -> None:
+    intent = with_tables(engine, committed=True)
+    (row,) = engine.recovery.sweep()
+    assert row.outcome is RecoveryOutcome.ROLLED_FORWARD
+    assert ids_of(engine) == ["late", "old"]
+    assert (history(engine)[0].id, row.recovery_commit_id) == (intent.id, intent.id)
+    require_whole(engine)
+
+
+def test_versions_from_before_a_restart_of_the_machine_are_not_completed(engine: Engine) -> None:
+    """A power cut may have torn their files."""
+    host = "another-boot/pid:[1]"
+    intent = with_tables(engine, committed=True, owner=replace(DEAD, host=host))
+    assert engine.recovery.sweep() == [], "it may live"
+    SYSTEM_CLOCK.sleep(FAST.intent_term_seconds * 1.2)
+    (row,) = engine.recovery.sweep()
+    assert row.outcome is RecoveryOutcome.ROLLED_BACK
+    assert intent.id not in [commit.id for commit in history(engine)]
+
+
+def test_an_owner_that_gave_up_is_not_rolled_forward(engine: Engine) -> None:
+    intent = with_tables(engine, committed=True)
+    assert engine.recovery.intents.confirm(intent.id, None)
+    (row,) = engine.recovery.sweep()
+    assert row.outcome is RecoveryOutcome.ROLLED_BACK
+    assert ids_of(engine) == ["old"]
+    require_whole(engine)
+
+
+def test_an_owner_that_gives_up_before_recovery_confirms_has_the_last_word(
+    engine: Engine,
+) -> None:
+    """Recovery has read the intent; the owner voids it, removes it and reports the failure."""
+    intents = engine.recovery.intents
+    intent = with_tables(engine, committed=True)
+
+    def give_up() -> None:
+        assert intents.confirm(intent.id, None)
+        intents.remove(intent.id, ("json", "confirmed.json"))
+
+    faults.arm("recovery.classified", give_up)
+    assert engine.recovery.sweep() == []
+    assert ids_of(engine) == ["old"]
+    assert intents.pending() == {}
+    require_whole(engine)
+
+
+def test_an_owner_that_gives_up_after_recovery_confirmed_finds_it_published(
+    engine: Engine,
+) -> None:
+    intents = engine.recovery.intents
+    intent = with_tables(engine, committed=True)
+    voided: list[bool] = []
+    faults.arm("recovery.confirmed", lambda: voided.append(intents.confirm(intent.id, None)))
+    (row,) = engine.recovery.sweep()
+    assert (voided, row.outcome) == ([False], RecoveryOutcome.ROLLED_FORWARD)
+    assert ids_of(engine) == ["late", "old"]
+
+
 def test_a_long_job_that_died_while_staging_is_rolled_back(engine: Engine) -> None:
     intent = intent_on(engine)
     engine.recovery.intents.announce(intent)
@@ -95,11 +175,11 @@ def test_a_long_job_that_died_while_staging_is_rolled_back(engine: Engine) -> No
     require_whole(engine)
 
 
-def test_a_confirmed_intent_without_tables_is_rolled_forward_under_its_own_id(
+def test_an_intent_without_tables_is_rolled_forward_under_its_own_id(
     engine: Engine,
 ) -> None:
     intent = intent_on(engine)
-    engine.recovery.intents.confirm(engine.recovery.intents.arm(intent), {})
+    engine.recovery.intents.arm(intent)
     (row,) = engine.recovery.sweep()
     assert row.outcome is RecoveryOutcome.ROLLED_FORWARD
     newest = history(engine)[0]
@@ -107,12 +187,14 @@ def test_a_confirmed_intent_without_tables_is_rolled_forward_under_its_own_id(
     require_whole(engine)
 
 
-@pytest.mark.parametrize("moment", ["recovery.classified", "recovery.audited"])
+@pytest.mark.parametrize(
+    "moment", ["recovery.classified", "recovery.confirmed", "recovery.audited"]
+)
 def test_recovery_that_dies_is_finished_by_the_next_one_with_one_audit_row(
     moment: str, tmp_path: Path, engine: Engine, crew: ProcessGroup
 ) -> None:
     path = tmp_path / "graph"
-    left_by(crew, path, "attempt.confirmed", "new")
+    left_by(crew, path, "attempt.tables_committed", "new")
     for _ in range(3):
         child = crew.start(Script(str(path), (step("open"),), f"{moment}=kill"))
         child.join()
@@ -143,7 +225,7 @@ def test_the_intent_of_a_living_process_of_another_machine_is_left_alone_until_i
 def test_what_this_process_gave_up_is_resolved_without_waiting(engine: Engine) -> None:
     """Nobody in this process works on it any more, and nobody knows that better."""
     engine.recovery.intents.arm(intent_on(engine, current_owner()))
-    assert [row.outcome for row in engine.recovery.sweep()] == [RecoveryOutcome.ROLLED_BACK]
+    assert [row.outcome for row in engine.recovery.sweep()] == [RecoveryOutcome.ROLLED_FORWARD]
 
 
 def test_what_this_process_is_at_work_on_is_left_alone(engine: Engine) -> None:
@@ -192,7 +274,7 @@ def test_the_heart_goes_on_when_one_of_its_beats_fails(engine: Engine) -> None:
 def test_crumbs_of_a_settled_operation_are_swept_up(engine: Engine) -> None:
     intent = intent_on(engine)
     engine.recovery.intents.beat(intent.id)
-    engine.recovery.intents.confirm(Armed(intent, intent.to_bytes()), {})
+    engine.recovery.intents.confirm(intent.id, {})
     assert engine.recovery.sweep() == []
     assert engine.recovery.intents.pending() == {}
 
@@ -202,7 +284,8 @@ def test_an_intent_that_appears_while_it_is_listed_is_not_taken_for_crumbs(
 ) -> None:
     """A listing is no snapshot: it may show the confirmation and miss the intent beside it."""
     intent = intent_on(engine, ELSEWHERE)
-    engine.recovery.intents.confirm(engine.recovery.intents.arm(intent), {})
+    engine.recovery.intents.arm(intent)
+    engine.recovery.intents.confirm(intent.id, {})
     key = f"{layout.RECOVERY}/{intent.id}.json"
 
     class Torn(Between):
@@ -306,11 +389,16 @@ def test_a_complete_intent_with_one_wrong_value_blocks_nobody_and_publishes_noth
     number, would reach the manifest or stop every open."""
     path = tmp_path / "graph"
     add(new_engine(path), ["old"])
-    left_by(crew, path, "attempt.confirmed", "new")
+    left_by(crew, path, "attempt.tables_committed", "new")
+    crew.start(Script(str(path), (step("open"),), "recovery.confirmed=kill")).join()
     saved = {file.name: file.read_bytes() for file in (path / layout.RECOVERY).iterdir()}
-    (name,) = (name for name in saved if name.count(".") == 1)
-    places = list(leaves(json.loads(saved[name])))
-    cases = [(suffix, place, wrong) for suffix in saved for place in places for wrong in WRONG]
+    assert len(saved) == 2, "the intent and its confirmation"
+    cases = [
+        (name, place, wrong)
+        for name, text in saved.items()
+        for place in leaves(json.loads(text))
+        for wrong in WRONG
+    ]
     engine = open_engine(path, read_only=True)
     head = engine.resolver.resolve("main").commit.id
     for suffix, place, wrong in cases if pytestconfig.getoption("--whole") else cases[::11]:
@@ -349,7 +437,7 @@ def test_an_operation_older_than_the_memory_of_voids_is_not_rolled_forward(
 ) -> None:
     """It may have been declared void, and forgotten, since: only its age tells."""
     path = tmp_path / "graph"
-    left_by(crew, path, "attempt.confirmed", "late")
+    left_by(crew, path, "attempt.tables_committed", "late")
     limits = replace(FAST, void_memory_seconds=0.4)
     SYSTEM_CLOCK.sleep(0.5)
     late = open_engine(path, limits=limits)
@@ -364,7 +452,7 @@ def test_an_attempt_older_than_the_memory_of_voids_gives_up(
     limits = replace(FAST, void_memory_seconds=0.4, intent_term_seconds=60.0)
     steps = (step("open"), step("arm"), step("add", ids={"Person": ["late"]}))
     child = crew.start(
-        Script(str(tmp_path / "graph"), steps, "attempt.advanced=stop", limits=limits)
+        Script(str(tmp_path / "graph"), steps, "attempt.before_table_commit=stop", limits=limits)
     )
     child.await_stop()
     SYSTEM_CLOCK.sleep(0.5)

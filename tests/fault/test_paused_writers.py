@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from omnigraph.adapters.lance.handles.versions import manifest_name
 from omnigraph.api.status import RecoveryOutcome as Recovered
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.testing.kit import FAST, add, ids_of, new_engine, open_engine, table_of
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from omnigraph.session.engine import Engine
 
 ARMED = WRITE_POINTS[WRITE_POINTS.index("attempt.armed") :]
-UNCONFIRMED = ARMED[: ARMED.index("attempt.confirmed")]
-CONFIRMED = ARMED[ARMED.index("attempt.confirmed") : ARMED.index("publish.swapped")]
-LANDED = ARMED[ARMED.index("publish.swapped") : ARMED.index("attempt.settled_confirmation")]
+INCOMPLETE = ARMED[: ARMED.index("attempt.table_committed")]
+COMPLETE = ARMED[ARMED.index("attempt.table_committed") : ARMED.index("publish.swapped")]
+LANDED = ARMED[ARMED.index("publish.swapped") : ARMED.index("attempt.settled")]
 
 
 @pytest.fixture(scope="module")
@@ -67,16 +68,16 @@ def recover(engine: Engine) -> list[Recovered]:
 
 
 def clean(path: Path, table: str, keep: int) -> None:
-    """Remove every version above the pin, and its data, as cleanup removes orphans."""
-    for manifest in (path / table / "_versions").glob("*.manifest"):
-        if 2**64 - 1 - int(manifest.stem) > keep:
+    """Remove every version but the pin, and its data, as cleanup removes orphans."""
+    for manifest in (path / table / "_versions").glob("d*.manifest"):
+        if manifest.name != manifest_name(keep):
             manifest.unlink()
     for data in (path / table / "data").glob("*"):
         if data.stat().st_mtime_ns > (path / "mark").stat().st_mtime_ns:
             data.unlink()
 
 
-@pytest.mark.parametrize("point", UNCONFIRMED)
+@pytest.mark.parametrize("point", INCOMPLETE)
 def test_a_writer_that_was_voided_and_cleaned_up_while_it_slept_fails_without_effect(
     point: str, path: Path, crew: ProcessGroup
 ) -> None:
@@ -95,7 +96,7 @@ def test_a_writer_that_was_voided_and_cleaned_up_while_it_slept_fails_without_ef
     require_whole(open_engine(path))
 
 
-@pytest.mark.parametrize("point", CONFIRMED)
+@pytest.mark.parametrize("point", COMPLETE)
 def test_a_writer_that_was_rolled_forward_while_it_slept_learns_that_it_succeeded(
     point: str, path: Path, crew: ProcessGroup
 ) -> None:
@@ -126,8 +127,8 @@ def test_a_writer_that_slept_after_its_swap_learns_that_it_succeeded(
     require_whole(open_engine(path))
 
 
-@pytest.mark.parametrize("point", CONFIRMED)
-def test_a_confirmed_writer_whose_table_moved_while_it_slept_is_voided(
+@pytest.mark.parametrize("point", COMPLETE)
+def test_a_complete_writer_whose_table_moved_while_it_slept_is_voided(
     point: str, path: Path, crew: ProcessGroup
 ) -> None:
     """Somebody committed to the same table on the same branch: it cannot be rolled forward."""
@@ -151,7 +152,7 @@ def test_a_writer_that_slept_before_arm_past_the_grace_of_cleanup_gives_up(
     require_whole(open_engine(path))
 
 
-@pytest.mark.parametrize("point", ["attempt.prepared", "attempt.staged_synced"])
+@pytest.mark.parametrize("point", ["attempt.prepared", "attempt.armed"])
 def test_a_writer_whose_staged_files_are_gone_when_it_wakes_fails_without_effect(
     point: str, path: Path, crew: ProcessGroup
 ) -> None:
@@ -192,7 +193,7 @@ def test_a_writer_whose_branch_was_deleted_and_created_again_does_not_write_to_t
 def test_a_stopped_holder_of_the_lease_delays_others_by_its_term_at_most(
     path: Path, crew: ProcessGroup
 ) -> None:
-    child = paused(crew, path, "attempt.advanced")
+    child = paused(crew, path, "attempt.before_table_commit")
     engine = open_engine(path)
     started = SYSTEM_CLOCK.monotonic()
     add(engine, ["new"])

@@ -67,6 +67,13 @@ def branch(engine: Engine, name: str) -> None:
     create_branch(engine.root, engine.heads, name, engine.resolver.resolve("main"))
 
 
+@pytest.fixture(autouse=True)
+def _machine_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is opened is opened after the restart of the machine that wrote it."""
+    monkeypatch.setattr(owner.Owner, "shares_boot", lambda _: False)
+    monkeypatch.setattr(owner, "booted_at_micros", lambda: 2**62)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_acknowledged_operation_is_lost_whenever_the_power_goes(
     seed: int | None, tmp_path: Path

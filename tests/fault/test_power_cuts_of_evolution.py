@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from omnigraph.coordination import owner
 from omnigraph.errors import GraphError
 from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.graph.open import clone_graph
@@ -53,6 +54,13 @@ def populated(path: Path) -> Engine:
     create_branch(engine.root, engine.heads, "dev", engine.resolver.resolve("main"))
     add(engine, ["side"], branch="dev")
     return engine
+
+
+@pytest.fixture(autouse=True)
+def _machine_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is opened is opened after the restart of the machine that wrote it."""
+    monkeypatch.setattr(owner.Owner, "shares_boot", lambda _: False)
+    monkeypatch.setattr(owner, "booted_at_micros", lambda: 2**62)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -49,7 +49,7 @@ def _no_faults() -> Iterator[None]:
 def bystander(path: Path) -> Engine:
     """Somebody else, who does not wait for the lease that the interrupted writer holds."""
     engine = open_engine(path)
-    engine.transactions.lease.enabled = False
+    engine.transactions.leases.enabled = False
     return engine
 
 
@@ -185,14 +185,14 @@ def test_a_graph_that_is_moved_away_takes_no_more_writes_at_its_old_place(
         open_engine(path)
 
 
-@pytest.mark.parametrize("moment", ["write_rows", "commit"])
+@pytest.mark.parametrize(("moment", "nth"), [("write_rows", 1), ("commit_detached", 1)])
 def test_a_directory_that_lance_makes_again_is_not_taken_for_the_graph(
-    moment: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    moment: str, nth: int, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The graph goes away in the middle of a commit; Lance re-creates its path and succeeds."""
     writer = open_engine(path)
     moved = tmp_path / "moved"
-    holders = {"write_rows": (changes, lance_tables), "commit": (transactions,)}[moment]
+    holders = (changes, lance_tables) if moment == "write_rows" else (transactions,)
     inner, count = getattr(holders[0], moment), 0
 
     def move_first(*arguments: object, **named: object) -> object:

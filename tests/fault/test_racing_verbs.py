@@ -161,7 +161,7 @@ def test_threads_of_one_process_write_without_losing_anything(guarded: bool, pat
     engine = open_engine(path)
     branch(engine, "dev")
     engine.transactions.locks.enabled = guarded
-    engine.transactions.lease.enabled = guarded
+    engine.transactions.leases.enabled = guarded
     acknowledged: dict[str, list[str]] = {"main": ["old"], "dev": ["old"]}
     unexpected: list[Exception] = []
 

@@ -70,18 +70,20 @@ def quarantined(engine: Engine) -> list[str]:
 
 
 @pytest.mark.parametrize("how", TEARS)
-def test_a_torn_table_version_that_no_commit_pins_is_set_aside_by_the_next_write(
+def test_a_torn_table_version_that_no_commit_pins_harms_nobody(
     how: str, path: Path, crew: ProcessGroup
 ) -> None:
-    die_at(crew, path, "attempt.advanced")
     table = table_of(open_engine(path, read_only=True)).pin
-    tear(path, table.path, table.version + 1, how)
+    versions = path / table.path / "_versions"
+    before = {file.name for file in versions.iterdir()}
+    die_at(crew, path, "attempt.tables_committed")
+    (left,) = (file for file in versions.iterdir() if file.name not in before)
+    left.write_bytes(TEARS[how](left.read_bytes()))
     engine = open_engine(path)
-    assert ids_of(engine) == ["old"], "reading does not even notice"
+    assert ids_of(engine) == ["old"]
     add(engine, ["new"])
     assert ids_of(engine) == ["new", "old"]
-    assert quarantined(engine) == [table.path]
-    assert list((path / table.path / "_versions").glob("*.torn-1"))
+    assert quarantined(engine) == []
     add(engine, ["newer"], branch="dev")
     require_whole(open_engine(path))
 
@@ -107,7 +109,6 @@ def test_a_torn_table_version_that_a_commit_pins_is_left_for_people_and_blocks_n
 def test_a_torn_table_version_that_another_branch_pins_does_not_stop_a_write(
     how: str, deleted: bool, path: Path
 ) -> None:
-    """Its number stays taken, so that the version can be brought back from a copy."""
     engine = open_engine(path)
     add(engine, ["side"], branch="dev")
     pin = table_of(engine, "dev").pin
@@ -119,12 +120,11 @@ def test_a_torn_table_version_that_another_branch_pins_does_not_stop_a_write(
     engine = open_engine(path)
     add(engine, ["new"])
     assert ids_of(engine) == ["new", "old"]
-    assert quarantined(engine) == [pin.path]
-    assert table_of(engine).pin.version > pin.version
+    assert quarantined(engine) == []
     if not deleted:
         with pytest.raises(StorageFault) as caught:
             ids_of(open_engine(path), "dev")
-        assert caught.value.code == "table.pin_mismatch"
+        assert caught.value.code == "table.torn"
         manifest.write_bytes(whole)
         engine = open_engine(path)
         assert ids_of(engine, "dev") == ["old", "side"]
@@ -162,11 +162,17 @@ def test_a_table_manifest_cut_at_any_length_is_torn_and_nothing_worse(path: Path
         assert raised.value.code == "table.torn", length
 
 
-def torn_ahead(path: Path, crew: ProcessGroup) -> None:
-    """A writer dies ahead of its commit, and its table version is torn."""
-    die_at(crew, path, "attempt.advanced")
-    pin = table_of(open_engine(path, read_only=True)).pin
-    tear(path, pin.path, pin.version + 1)
+def torn_lineage(path: Path) -> None:
+    """The newest version of the lineage is torn, and it lacks a commit."""
+    engine = open_engine(path)
+    engine.lineage.refresh()
+    engine.lineage.archive()
+    newest = engine.root.tables.latest_version(layout.LINEAGE_TABLE)
+    add(engine, ["later"])
+    tear(path, layout.LINEAGE_TABLE, newest)
+
+
+ARCHIVE = (step("open"), step("arm"), step("archive"))
 
 
 @pytest.mark.parametrize("point", ["recovery.torn_copied", "recovery.torn_set_aside"])
@@ -174,24 +180,26 @@ def torn_ahead(path: Path, crew: ProcessGroup) -> None:
 def test_a_healer_that_dies_is_followed_by_another_and_audited_once(
     kind: str, point: str, path: Path, crew: ProcessGroup
 ) -> None:
-    torn_ahead(path, crew)
-    steps = (step("open"), step("arm"), step("add", ids={"Person": ["first"]}))
-    child = crew.start(Script(str(path), steps, f"{point}={kind}"))
+    torn_lineage(path)
+    child = crew.start(Script(str(path), ARCHIVE, f"{point}={kind}"))
     child.join()
     assert child.was_killed == (kind == "kill")
     engine = open_engine(path)
+    engine.lineage.refresh()
+    engine.lineage.archive()
     add(engine, ["new"])
-    assert ids_of(engine) == ["new", "old"]
+    assert ids_of(engine) == ["later", "new", "old"]
     assert len(quarantined(engine)) == 1
     require_whole(engine)
 
 
 def test_the_claim_of_a_dead_healer_stops_nobody(path: Path, crew: ProcessGroup) -> None:
-    torn_ahead(path, crew)
-    steps = (step("open"), step("arm"), step("add", ids={"Person": ["first"]}))
-    child = crew.start(Script(str(path), steps, "recovery.torn_copied=kill"))
+    torn_lineage(path)
+    child = crew.start(Script(str(path), ARCHIVE, "recovery.torn_copied=kill"))
     child.join()
     assert child.was_killed
     assert list((path / layout.HEAL_CLAIMS).iterdir())
-    add(open_engine(path), ["new"])
+    engine = open_engine(path)
+    engine.lineage.refresh()
+    engine.lineage.archive()
     assert not list((path / layout.HEAL_CLAIMS).iterdir())

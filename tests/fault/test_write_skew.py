@@ -62,7 +62,7 @@ def test_a_table_that_was_read_and_has_moved_is_named_by_the_conflict(tmp_path: 
     engine = new_engine(path)
     engine.transactions.locks.enabled = False
     other = open_engine(path)
-    other.transactions.lease.enabled = False
+    other.transactions.leases.enabled = False
     place = engine.snapshot().catalog.node("Place")
     assert place is not None
     before = engine.resolver.resolve("main").pins[place.id].counter
@@ -85,7 +85,7 @@ def test_an_untouched_table_may_move_under_a_writer(tmp_path: Path) -> None:
     engine = new_engine(path)
     engine.transactions.locks.enabled = False
     other = open_engine(path)
-    other.transactions.lease.enabled = False
+    other.transactions.leases.enabled = False
     late = Interruption("put_if_absent", lambda: add(other, ["x"], to="Place"), prefix="__manifest")
     writer = open_engine(path, wrap_objects=lambda objects: Between(objects, [late]))
     writer.transactions.run(WriteRequest("main"), Add({"Person": ["y"]}, reprepares=False))

@@ -203,7 +203,7 @@ def test_beside_a_foreign_cleanup_a_load_publishes_or_says_why_not(
         stop.touch()
         told, _ = cleaner.communicate(timeout=120)
     assert cleaner.returncode == 0
-    assert int(told) > 0, "it has removed versions"
+    assert int(told) == 0 or unverified, "it finds no old version: they are detached"
     again = open_graph(graph.uri)
     loaded = sum(commit.message is not None for commit in again.commits.list().commits)
     ages = sum(n % 90 for n in range(2_000)) if loaded else 2

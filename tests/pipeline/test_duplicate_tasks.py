@@ -41,7 +41,7 @@ def test_of_a_task_that_staged_twice_one_result_counts(
         return hide(site, pins, batches)
 
     monkeypatch.setattr(staging, "_stage_bundle", stage_twice)
-    monkeypatch.setattr(staging, "_hide", hide_twice)
+    monkeypatch.setattr(staging, "_stage_deletions", hide_twice)
     gone = {"delete": "Person", "id": "ben"}
     twins.load(twins.write("b.ndjson", person("ann", 5), person("cat", 3), gone), "merge")
     assert len(files_of(twins.spark) - before) > 1, "the other attempt left its files"

@@ -116,7 +116,7 @@ def test_killed_executors_are_replaced_and_leave_only_orphans(graph: Graph) -> N
 
 
 def test_a_driver_killed_between_two_tables_leaves_nothing_half_visible(graph: Graph) -> None:
-    done = run(graph, "driver", OMNIGRAPH_FAULT="attempt.table_advanced=kill")
+    done = run(graph, "driver", OMNIGRAPH_FAULT="attempt.table_committed=kill")
     assert done.returncode == -signal.SIGKILL, done.stderr
     # Read-only: nothing is repaired by looking.
     looked_at = open_graph(graph.uri, read_only=True)

@@ -26,7 +26,7 @@ from omnigraph.executor.execute import Call, Executable, execute
 from omnigraph.maintenance.indexes import plan_table, stage_steps
 from omnigraph.planner import PlannerStatistics, plan_read
 from omnigraph.planner.plan import Access
-from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
+from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.runtime.ids import new_short_id
 from omnigraph.testing.agreement import Question
 from omnigraph.testing.random_reads import CATALOG, NOW, PARAMS, RandomGraph, graphs, reads
@@ -68,14 +68,14 @@ def write(store: LanceTables, rows: pa.Table, schema: pa.Schema) -> Pin:
     doomed = rows.slice(0, 1)
     for start in range(0, rows.num_rows, 2):
         table = store.open(pin)
-        pin = store.advance(pin, table.stage_append(rows.slice(start, 2)), operation_id="append")
+        pin = store.commit(pin, table.stage_append(rows.slice(start, 2)), operation_id="append")
         table = store.open(pin)
-        pin = store.advance(pin, table.stage_append(doomed), operation_id="append")
+        pin = store.commit(pin, table.stage_append(doomed), operation_id="append")
         table = store.open(pin)
         last = table.scan(["id"], row_addresses=True).column(ROW_ADDRESS).to_numpy()[-1:]
         staged = table.stage_change(delete=np.asarray(last, np.uint64))
         assert staged is not None
-        pin = store.advance(pin, staged, operation_id="delete")
+        pin = store.commit(pin, staged, operation_id="delete")
     return pin
 
 
@@ -87,7 +87,7 @@ def indexed(store: LanceTables, pins: Pins) -> Pins:
 def _index(store: LanceTables, type_id: TypeId, pin: Pin) -> Pin:
     table = store.open(pin)
     staged = stage_steps(table, plan_table(CATALOG.types[type_id], table, force=True))
-    return pin if staged is None else store.advance(pin, staged, operation_id="index")
+    return pin if staged is None else store.commit(pin, staged, operation_id="index")
 
 
 def changed(store: LanceTables, pins: Pins, graph: RandomGraph, *, mark: str) -> Pins:
@@ -112,8 +112,8 @@ def renamed(graph: RandomGraph, mark: str) -> RandomGraph:
 
 def _change(store: LanceTables, type_id: TypeId, pin: Pin, more: RandomGraph) -> Pin:
     table, added = store.open(pin), more.table(type_id)
-    held = table.scan(None, row_ids=True, row_addresses=True).slice(0, 1)
-    addresses, row_ids = (held.column(name).to_numpy() for name in (ROW_ADDRESS, ROW_ID))
+    held = table.scan(None, row_addresses=True).slice(0, 1)
+    addresses = held.column(ROW_ADDRESS).to_numpy()
     delete, replace = None, None
     if isinstance(CATALOG.types[type_id], EdgeType):
         delete = addresses
@@ -122,9 +122,9 @@ def _change(store: LanceTables, type_id: TypeId, pin: Pin, more: RandomGraph) ->
         for name in {"id", HANDLE} & set(new.column_names):
             place = new.schema.get_field_index(name)
             new = new.set_column(place, new.schema.field(place), held.column(name))
-        replace = (addresses, row_ids, new)
+        replace = (addresses, new)
     staged = table.stage_change(delete=delete, replace=replace, insert=added)
-    return pin if staged is None else store.advance(pin, staged, operation_id="change")
+    return pin if staged is None else store.commit(pin, staged, operation_id="change")
 
 
 def compact(store: LanceTables, root: str, pin: Pin) -> Pin:
@@ -204,7 +204,7 @@ def test_a_branch_that_did_not_move_a_table_compacts_its_own_rows(tmp_path: Path
     rows = pa.table({"id": ["a", "b"]})
     base = write(store, rows, rows.schema)
     theirs = store.open(base).stage_append(pa.table({"id": ["theirs"]}))
-    store.advance(base, theirs, operation_id="theirs")
+    store.commit(base, theirs, operation_id="theirs")
     compacted = compact(store, str(tmp_path), base)
     assert store.open(compacted).scan(["id"]).column("id").to_pylist() == ["a", "b"]
 

@@ -125,17 +125,16 @@ class Shelf:
         if slugs:
             self.rows[branch][slugs[0]] = doc
             found = self._located(branch, slugs)
-            replace = (found["_rowaddr"].to_numpy(), found["_rowid"].to_numpy())
-            rows = as_rows({slugs[0]: doc})
-            self._advance(branch, self.table(branch).stage_change(replace=(*replace, rows)))
+            replace = (found["_rowaddr"].to_numpy(), as_rows({slugs[0]: doc}))
+            self._advance(branch, self.table(branch).stage_change(replace=replace))
 
     def _located(self, branch: int, slugs: list[str]) -> pa.Table:
         chosen = pa.compute.field("id").isin(pa.array(slugs, pa.string()))
-        return self.table(branch).scan(["id"], filter=chosen, row_ids=True, row_addresses=True)
+        return self.table(branch).scan(["id"], filter=chosen, row_addresses=True)
 
     def _advance(self, branch: int, staged: Any) -> None:
         if staged is not None:
-            self.pins[branch] = self.tables.advance(self.pins[branch], staged, operation_id="x")
+            self.pins[branch] = self.tables.commit(self.pins[branch], staged, operation_id="x")
 
 
 def as_rows(docs: dict[str, tuple[Any, Any]]) -> pa.Table:

@@ -18,7 +18,6 @@ GLOSSARY = ROOT / "docs" / "glossary.md"
 # Names that exist and must go. Only remove entries.
 EXCEPTIONS: frozenset[str] = frozenset(
     {
-        "adapters/lance/tables:foresee",
         "executor/columns/pinned_columns:let_go",
         "executor/columns/row_spaces:_Shelf",
         "executor/operators/apply:_spread",
@@ -26,15 +25,11 @@ EXCEPTIONS: frozenset[str] = frozenset(
         "executor/run:let_go",
         "executor/traversal/adjacency:let_go",
         "planner/passes/join_order:_settle",
-        "ports/tables/store:foresee",
         "recovery/intents:remove_crumbs",
         "recovery/quarantine:heal",
         "recovery/sweep:_forget_all_but",
         "recovery/sweep:_settle",
         "versioning/heads:forget",
-        "writer/advance:foresee_tables",
-        "writer/attempt",
-        "writer/attempt:_settle",
     }
 )
 

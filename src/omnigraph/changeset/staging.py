@@ -119,9 +119,8 @@ def _split(rows: pa.Table, located: pa.Table) -> tuple[pa.Table, pa.Table]:
     return rows.take(at), rows.filter(pc.invert(is_among(ids, existing)))
 
 
-def _replacement(rows: pa.Table, located: pa.Table) -> tuple[np.ndarray, None, pa.Table] | None:
-    # Nothing needs the old row ids, and keeping them would cost a scan of all row ids.
-    return (_addresses(located), None, rows) if rows.num_rows else None
+def _replacement(rows: pa.Table, located: pa.Table) -> tuple[np.ndarray, pa.Table] | None:
+    return (_addresses(located), rows) if rows.num_rows else None
 
 
 def _addresses(rows: pa.Table) -> np.ndarray:

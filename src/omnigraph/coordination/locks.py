@@ -1,27 +1,24 @@
-"""Mutual exclusion of threads in one process that would otherwise race each other.
+"""Mutual exclusion of the threads of one process that write to one branch.
 
-Locks are taken in one order (schema, branch, tables by name), so they cannot deadlock. Like the
-lease they only save wasted work: a thread that has waited long enough continues without them, so a
-thread that hangs in storage blocks no other. All open graphs of a process share the locks of their
-root.
+Like the lease, a lock only saves wasted work: a thread that has waited long enough continues
+without it, so a thread that hangs in storage blocks no other. All open graphs of a process share
+the locks of their root.
 """
 
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from omnigraph.runtime.clock import SYSTEM_CLOCK
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 __all__ = ["LockManager", "lock_manager_of"]
 
 
 class LockManager:
-    """The locks of one graph root, created on first use."""
+    """The locks of one graph root, one per branch, created on first use."""
 
     def __init__(self) -> None:
         self._latch = threading.Lock()
@@ -29,27 +26,19 @@ class LockManager:
         self.enabled = True
 
     @contextmanager
-    def held(
-        self, *, branch: str, tables: Iterable[str], wait_seconds: float, schema: bool = False
-    ) -> Iterator[None]:
-        """Hold the locks of one commit, as far as they are free in time."""
+    def held(self, branch: str, *, wait_seconds: float) -> Iterator[bool]:
+        """Hold the lock of a branch if it is free in time; yields whether it is held."""
         if not self.enabled:
-            yield
+            yield False
             return
-        names = [*(["schema"] if schema else []), f"branch/{branch}"]
-        names += sorted(f"table/{table}" for table in tables)
-        deadline = SYSTEM_CLOCK.monotonic() + wait_seconds
-        with ExitStack() as stack:
-            for name in names:
-                lock = self._lock(name)
-                if not lock.acquire(timeout=max(0.0, deadline - SYSTEM_CLOCK.monotonic())):
-                    break
-                stack.callback(lock.release)
-            yield
-
-    def _lock(self, name: str) -> threading.Lock:
         with self._latch:
-            return self._locks.setdefault(name, threading.Lock())
+            lock = self._locks.setdefault(branch, threading.Lock())
+        held = lock.acquire(timeout=wait_seconds)
+        try:
+            yield held
+        finally:
+            if held:
+                lock.release()
 
 
 _by_root: dict[str, LockManager] = {}

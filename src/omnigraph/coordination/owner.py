@@ -11,7 +11,7 @@ from typing import Any
 from omnigraph.frozen import frozen
 from omnigraph.runtime.ids import new_short_id
 
-__all__ = ["Owner", "current_owner"]
+__all__ = ["Owner", "booted_at_micros", "current_owner"]
 
 _PID_MAX = 2**31 - 1
 
@@ -28,6 +28,15 @@ class Owner:
     def is_here(self) -> bool:
         """Return whether the process runs on this machine, which can observe it."""
         return self.host == _this_host()
+
+    def shares_boot(self) -> bool:
+        """Return whether the process ran on this machine since its last start.
+
+        Everything that it wrote to a local disk is then as it left it. False where the system does
+        not identify its starts.
+        """
+        boot = _boot_id()
+        return boot is not None and self.host.partition("/")[0] == boot
 
     def is_this_process(self) -> bool:
         return self.is_here() and self.pid == os.getpid() and self.started == _start_of(self.pid)
@@ -75,12 +84,29 @@ os.register_at_fork(after_in_child=_own_start.cache_clear)
 
 
 @cache
+def booted_at_micros() -> int | None:
+    """Return when this machine was started; None where the system does not report it."""
+    try:
+        lines = Path("/proc/stat").read_text().splitlines()
+    except OSError:
+        return None
+    seconds = next((line.split()[1] for line in lines if line.startswith("btime ")), None)
+    return None if seconds is None else int(seconds) * 1_000_000
+
+
+@cache
+def _boot_id() -> str | None:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return None
+
+
+@cache
 def _this_host() -> str:
     """Return the boot id of the machine and the process namespace; containers share the former."""
-    boot = Path("/proc/sys/kernel/random/boot_id")
-    namespace = Path("/proc/self/ns/pid")
     try:
-        return f"{boot.read_text().strip()}/{namespace.readlink()}"
+        return f"{_boot_id() or socket.gethostname()}/{Path('/proc/self/ns/pid').readlink()}"
     except OSError:
         return socket.gethostname()
 

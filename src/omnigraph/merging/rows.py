@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from omnigraph.api.changes import ChangeOp
 from omnigraph.api.writes import Mode
@@ -18,7 +17,6 @@ from omnigraph.errors import LimitExceeded
 from omnigraph.integrity.changes import TypeChange
 from omnigraph.integrity.lookup import without
 from omnigraph.merging.three_way import same
-from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID, RowSet
 
 if TYPE_CHECKING:
     from omnigraph.merging.three_way import Row
@@ -67,7 +65,7 @@ class RowChange:
         """Stage the files; None if nothing changes."""
         replace = None
         if self.replaced.num_rows:
-            replace = (self.replaced_at, _row_ids(table, self.replaced_at), self.replaced)
+            replace = (self.replaced_at, self.replaced)
         return table.stage_change(delete=self.deleted_at, replace=replace, insert=self.inserted)
 
 
@@ -134,15 +132,6 @@ class _Rows:
         single = to_arrow(self._merge.entity, self._single)
         at = [np.array(self._single_at, np.uint64), *self._at]
         return pa.concat_tables([single, *self._tables]), np.concatenate(at)
-
-
-def _row_ids(table: Table, addresses: np.ndarray) -> np.ndarray:
-    """Return the row ids at some addresses, in order."""
-    wanted = RowSet(len(addresses), (), np.sort(addresses))
-    found = pa.Table.from_batches(table.read(wanted, [], row_ids=True))
-    at = pc.index_in(pa.array(addresses), value_set=found.column(ROW_ADDRESS).combine_chunks())
-    row_ids: np.ndarray = found.column(ROW_ID).take(at).to_numpy()
-    return row_ids
 
 
 def _too_large(name: str) -> LimitExceeded:

@@ -105,6 +105,11 @@ class FileStore(ObjectStore, Protocol):
         the number of requests depends on them alone, not on their neighbours."""
         ...
 
+    def list_modified(self, prefix: str) -> Sequence[tuple[str, int]]:
+        """Return the keys directly below ``prefix``, newest first, each with the time of its last
+        change in microseconds of the store's own clock."""
+        ...
+
     def write_chunks(self, key: str, chunks: Iterable[bytes]) -> int:
         """Create or replace, atomically, like ``put``; how many bytes were written."""
         ...

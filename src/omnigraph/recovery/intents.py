@@ -3,19 +3,21 @@
 Each is a few small objects under ``__recovery/``, named by the operation, which is also the id of
 the commit that it will publish:
 
-- ``<id>.json``, the intent: who, which branch, which tables, on which head, and which pins it hopes
-  to reach. Never rewritten.
+- ``<id>.json``, the intent: owner, branch, head, and the pins that its table commits build on.
+  Never rewritten.
 - ``<id>.staging.json``, the same of a long job that has not armed yet; keeps cleanup off its files.
-- ``<id>.confirmed.json``, all tables advanced: the intent again, its hopes now the pins reached.
-  Only this allows a roll-forward.
+- ``<id>.confirmed.json``, the confirmation of recovery or of a writer that gives up: the pins to
+  publish, or that the operation is void. A write that succeeds has none.
 - ``<id>.alive.json``, the heartbeat: the only one that is ever replaced.
+
+They need not survive a power cut: without them an operation is not published, and its files are
+removed by cleanup.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.api.commits import CommitRef, Counts, WriterKind
@@ -35,16 +37,18 @@ if TYPE_CHECKING:
 
     from omnigraph.ports.objects import ObjectStore
 
-__all__ = ["INTENT_FORMAT", "Armed", "Intent", "IntentKeys", "IntentStore", "PlannedTable"]
+__all__ = ["INTENT_FORMAT", "Confirmation", "Intent", "IntentKeys", "IntentStore", "PlannedTable"]
 
-# 1: a confirmation was a list of pins. 2: it is the intent with the pins reached. 3: a digest.
-INTENT_FORMAT = 3
+# 1: a confirmation was a list of pins. 2: it was the intent with the pins reached, put by every
+# writer. 3: a digest. 4: a confirmation is put by recovery, or voids the operation.
+INTENT_FORMAT = 4
 _DIGEST_SINCE = 3
+_CONFIRMED_BY_RECOVERY_SINCE = 4
 
 
 @frozen
 class PlannedTable:
-    """A table that the operation will advance, from which pin."""
+    """A table that the operation commits to, and the pin that the commit builds on."""
 
     type_id: TypeId
     pin: Pin
@@ -52,13 +56,12 @@ class PlannedTable:
 
 @frozen
 class Intent:
-    """An operation in flight. ``publication`` lacks only the pins that it will move."""
+    """An operation in flight. ``publication`` lacks only the pins of its table commits."""
 
     publication: Publication
     tables: tuple[PlannedTable, ...]
     owner: Owner
     created_at_micros: int
-    hoped: Mapping[TypeId, Pin] = field(default_factory=dict)
 
     @property
     def id(self) -> CommitId:
@@ -70,7 +73,6 @@ class Intent:
             "owner": self.owner.to_json(),
             "created_at_micros": self.created_at_micros,
             "tables": [{"type_id": t.type_id, "pin": to_json_value(t.pin)} for t in self.tables],
-            "hoped": _pins_to_json(self.hoped),
             "publication": _publication_to_json(self.publication),
         }
         return json.dumps({**body, "digest": _digest(body)}, sort_keys=True).encode()
@@ -87,7 +89,6 @@ class Intent:
                 tuple(PlannedTable(TypeId(t["type_id"]), Pin(**t["pin"])) for t in body["tables"]),
                 Owner.from_json(body["owner"]),
                 int(body["created_at_micros"]),
-                _pins_from_json(body.get("hoped", {})),
             )
         except MALFORMED as error:
             raise StorageFault(
@@ -98,11 +99,14 @@ class Intent:
 
 
 @frozen
-class Armed:
-    """An intent that was put, and how it reads."""
+class Confirmation:
+    """The pins that an operation publishes; None for an operation that is void.
 
-    intent: Intent
-    text: bytes
+    In formats before 4 a writer put it, synced, after it had synced all tables.
+    """
+
+    pins: Mapping[TypeId, Pin] | None
+    is_durable: bool = False
 
 
 @frozen
@@ -133,10 +137,13 @@ class IntentStore:
                 found[CommitId(stem)] = _with(known, part)
         return found
 
-    def arm(self, intent: Intent) -> Armed:
-        armed = Armed(intent, intent.to_bytes())
-        self._put_once(_key(intent.id, "json"), armed.text)
-        return armed
+    def arm(self, intent: Intent) -> None:
+        """Put an intent, before the first table commit."""
+        self._put_once(_key(intent.id, "json"), intent.to_bytes())
+
+    def is_armed(self, operation: CommitId) -> bool:
+        """Probe for an intent."""
+        return self._objects.exists(_key(operation, "json"))
 
     def announce(self, intent: Intent) -> None:
         """Announce that a long job is staging."""
@@ -145,13 +152,12 @@ class IntentStore:
     def still_announced(self, operation: CommitId) -> bool:
         return self._objects.exists(_key(operation, "staging.json"))
 
-    def confirm(self, armed: Armed, moved: Mapping[TypeId, Pin]) -> None:
-        """All tables have moved. Mostly as was hoped: then the intent needs only a second name."""
-        intent, key = armed.intent, _key(armed.intent.id, "confirmed.json")
-        if moved == intent.hoped:
-            self._put_once(key, armed.text, same_as=_key(intent.id, "json"))
-        else:
-            self._put_once(key, replace(intent, hoped=moved).to_bytes())
+    def confirm(self, operation: CommitId, pins: Mapping[TypeId, Pin] | None) -> bool:
+        """Confirm the pins of an operation, or with None that it is void; False when another
+        confirmation exists."""
+        body = {"format": INTENT_FORMAT, "pins": None if pins is None else _pins_to_json(pins)}
+        text = json.dumps({**body, "digest": _digest(body)}, sort_keys=True).encode()
+        return self._objects.put_if_absent(_key(operation, "confirmed.json"), text)
 
     def beat(self, operation: CommitId) -> None:
         """Show a sign of life: any text that differs from the last one."""
@@ -167,20 +173,30 @@ class IntentStore:
             )
         return intent
 
-    def read_confirmation(self, operation: CommitId) -> dict[TypeId, Pin] | None:
-        """The pins reached; None when the operation never confirmed."""
+    def is_torn(self, keys: IntentKeys) -> bool:
+        """Return whether the text of an intent is no JSON, as a power cut leaves it."""
         try:
-            text = self._objects.get(_key(operation, "confirmed.json"))
-            body = parse_json(text)
-            if "format" in body:
-                return dict(Intent.from_bytes(text).hoped)
-            return _pins_from_json(body)
+            json.loads(self._objects.get(_key(keys.id, "json" if keys.armed else "staging.json")))
+        except NotFound:
+            return False
+        except (ValueError, RecursionError):
+            return True
+        return False
+
+    def read_confirmation(self, operation: CommitId) -> Confirmation | None:
+        """Read the confirmation of an operation, in any format; None without one."""
+        try:
+            return _confirmation(parse_json(self._objects.get(_key(operation, "confirmed.json"))))
         except NotFound:
             return None
         except MALFORMED as error:
             raise StorageFault(
                 "intent.unreadable", f"confirmation of {operation}: {error}"
             ) from error
+
+    def remove_confirmation(self, operation: CommitId) -> None:
+        """Remove the confirmation of an operation whose intent is gone."""
+        self._objects.delete(_key(operation, "confirmed.json"))
 
     def heartbeat(self, operation: CommitId) -> bytes:
         try:
@@ -202,8 +218,8 @@ class IntentStore:
         ):
             self.remove(operation, ("alive.json", "confirmed.json"))
 
-    def _put_once(self, key: str, body: bytes, *, same_as: str | None = None) -> None:
-        if not self._objects.put_if_absent(key, body, same_as=same_as):
+    def _put_once(self, key: str, body: bytes) -> None:
+        if not self._objects.put_if_absent(key, body):
             raise StorageFault("intent.exists", f"{key} exists with other contents")
 
 
@@ -231,6 +247,18 @@ def _require_unaltered(body: Mapping[str, Any]) -> None:
     written = {name: value for name, value in body.items() if name != "digest"}
     if body["digest"] != _digest(written):
         raise ValueError("its digest does not match its contents")
+
+
+def _confirmation(body: dict[str, Any]) -> Confirmation:
+    version = body.get("format", 1)
+    if version == 1:
+        return Confirmation(_pins_from_json(body), is_durable=True)
+    _require_known_format(version)
+    _require_unaltered(body)
+    if version < _CONFIRMED_BY_RECOVERY_SINCE:
+        return Confirmation(_pins_from_json(body["hoped"]), is_durable=True)
+    pins = body["pins"]
+    return Confirmation(None if pins is None else _pins_from_json(pins))
 
 
 def _with(keys: IntentKeys, part: str) -> IntentKeys:

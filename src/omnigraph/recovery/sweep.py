@@ -13,17 +13,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnigraph.api.status import AuditRow, PendingIntent, RecoveryOutcome
+from omnigraph.coordination import owner
 from omnigraph.coordination.heartbeat import HEARTBEATS
 from omnigraph.errors import Conflict, GraphError, NotFound, OperationVoid, StorageFault
+from omnigraph.ports.tables import table_version
 from omnigraph.recovery.audit import Audit
+from omnigraph.recovery.completion import OwnerGaveUp, confirmed_pins
 from omnigraph.recovery.fence import OperationStatus, fence, operation_status, recovery_commit_of
 from omnigraph.recovery.intents import Intent, IntentKeys, IntentStore
 from omnigraph.recovery.quarantine import Healer
 from omnigraph.runtime.faults import reach
+from omnigraph.runtime.ids import ulid_micros
 from omnigraph.versioning import layout
 from omnigraph.versioning.publish import publish
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from omnigraph.api.refs import BranchRef
     from omnigraph.catalog.model import TypeId
     from omnigraph.ports.tables import Pin
@@ -44,7 +50,7 @@ class Recovery:
         self._root = root
         self._heads = heads
         self._lineage = lineage
-        self.intents = IntentStore(root.objects)
+        self.intents = IntentStore(root.locks)
         self.audit = Audit(root.objects)
         root.heal = Healer(root, self.audit).heal
         self._lock = threading.Lock()
@@ -115,12 +121,30 @@ class Recovery:
         except NotFound:
             # Settled by its owner since the listing.
             return None
+        except StorageFault:
+            if not self._is_lost(keys):
+                raise
+            _log.warning("the intent of operation %s was lost in a power cut", keys.id)
+            self.intents.remove(keys.id)
+            return None
         if not self._is_abandoned(keys, intent):
             return None
-        return self._settle(intent)
+        try:
+            return self._settle(keys, intent)
+        except OwnerGaveUp:
+            return None
 
-    def _settle(self, intent: Intent) -> AuditRow:
-        outcome, moved = self._decide(intent)
+    def _is_lost(self, keys: IntentKeys) -> bool:
+        """Return whether a power cut tore an intent: intents are not synced.
+
+        Its owner died with it, and it never reported success without a publish.
+        """
+        booted = owner.booted_at_micros()
+        from_before = booted is not None and ulid_micros(keys.id) < booted
+        return from_before and not self._root.is_remote and self.intents.is_torn(keys)
+
+    def _settle(self, keys: IntentKeys, intent: Intent) -> AuditRow:
+        outcome, moved = self._decide(keys, intent)
         row = self._row(intent, outcome, moved)
         self.audit.record(row)
         reach("recovery.audited")
@@ -128,10 +152,11 @@ class Recovery:
         reach("recovery.intent_removed")
         return row
 
-    def _decide(self, intent: Intent) -> tuple[RecoveryOutcome, dict[TypeId, Pin]]:
-        """Published, complete, or not completable; acts on the last two."""
+    def _decide(
+        self, keys: IntentKeys, intent: Intent
+    ) -> tuple[RecoveryOutcome, Mapping[TypeId, Pin]]:
+        """Find an operation published, complete it, or void it."""
         publication = intent.publication
-        moved = self.intents.read_confirmation(intent.id)
         try:
             fate = operation_status(self._root, self._heads, self._lineage, publication)
         except NotFound:
@@ -141,36 +166,26 @@ class Recovery:
                 raise
             fate = OperationStatus.MOOT
         reach("recovery.classified")
-        if fate is OperationStatus.OPEN and self._is_complete(intent, moved):
+        pins: Mapping[TypeId, Pin] | None = None
+        if fate is OperationStatus.OPEN and keys.armed:
+            pins = confirmed_pins(self._root, self.intents, intent)
+        if pins is not None:
             try:
-                complete = replace(publication, moved={**publication.moved, **(moved or {})})
+                complete = replace(publication, moved={**publication.moved, **pins})
                 publish(self._root, self._heads, complete)
                 reach("recovery.published")
                 fate = OperationStatus.PUBLISHED
             except OperationVoid:
                 fate = OperationStatus.VOID
             except Conflict:
-                # A precondition no longer holds: the world went on without this operation.
+                # A precondition fails by now: the branch has moved on without this operation.
                 fate = OperationStatus.OPEN
         if fate is OperationStatus.OPEN:
             fate = fence(self._root, self._heads, self._lineage, publication)
-        return _OUTCOMES[fate], moved or {}
+        return _OUTCOMES[fate], pins or {}
 
     def _refs_of(self, incarnation: str) -> list[BranchRef]:
         return [ref for ref in self._root.refs.branches() if ref.incarnation == incarnation]
-
-    def _is_complete(self, intent: Intent, moved: dict[TypeId, Pin] | None) -> bool:
-        """It confirmed, and every planned table reached the version that the confirmation names."""
-        if moved is None or {table.type_id for table in intent.tables} != set(moved):
-            return False
-        try:
-            return all(
-                self._root.tables.operation_of(pin.path, pin.version) == intent.id
-                and self._root.tables.open(pin) is not None
-                for pin in moved.values()
-            )
-        except GraphError:
-            return False
 
     def _is_abandoned(self, keys: IntentKeys, intent: Intent) -> bool:
         if intent.owner.is_gone():
@@ -215,13 +230,15 @@ class Recovery:
                 for gone in memory.keys() - pending:
                     del memory[gone]
 
-    def _row(self, intent: Intent, outcome: RecoveryOutcome, moved: dict[TypeId, Pin]) -> AuditRow:
+    def _row(
+        self, intent: Intent, outcome: RecoveryOutcome, moved: Mapping[TypeId, Pin]
+    ) -> AuditRow:
         draft = intent.publication.draft
         tables = tuple(
             {
                 "type_id": table.type_id,
-                "from": table.pin.version,
-                "to": moved[table.type_id].version if table.type_id in moved else None,
+                "from": table_version(table.pin),
+                "to": table_version(table.pin) + 1 if table.type_id in moved else None,
             }
             for table in intent.tables
         )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from omnigraph.changes.compare import Differences
     from omnigraph.ports.embeddings import Embedder
     from omnigraph.versioning.root import GraphRoot
-    from omnigraph.writer.attempt import WriteTransactions
+    from omnigraph.writer.run import WriteTransactions
 
 __all__ = ["TRAVERSAL_VARIABLE", "Engine"]
 
@@ -66,7 +66,7 @@ class Engine:
         Imported and created for the first write, so that readers do not wait.
         """
         if self._transactions is None:
-            from omnigraph.writer.attempt import WriteTransactions  # noqa: PLC0415
+            from omnigraph.writer.run import WriteTransactions  # noqa: PLC0415
 
             # Two threads may both create one; their shared state is keyed by location, not by
             # object.

@@ -205,7 +205,7 @@ def _wait(stage: _Stage) -> None:
 def _unguarded(stage: _Stage) -> None:
     """Disable the lease and other optimisations that only avoid redundant work."""
     stage.engine.transactions.locks.enabled = False
-    stage.engine.transactions.lease.enabled = False
+    stage.engine.transactions.leases.enabled = False
 
 
 def _add(
@@ -236,7 +236,7 @@ def _add_counted(stage: _Stage, **arguments: Any) -> tuple[str | None, int, int]
         for verb, key in objects.calls
         if verb == "put_if_absent" and key.startswith(layout.MANIFESTS)
     ]
-    return commit, [verb for verb, _ in tables.calls].count("advance"), len(swaps)
+    return commit, [verb for verb, _ in tables.calls].count("commit"), len(swaps)
 
 
 def _add_unless(stage: _Stage, *, key: str, to: str, unless: str) -> str | None:

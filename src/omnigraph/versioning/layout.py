@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from omnigraph.versioning.names import encode_name
+
 if TYPE_CHECKING:
     from omnigraph.catalog.model import EntityKind
 
@@ -13,19 +15,19 @@ __all__ = [
     "CLONE_MARKER",
     "HEAL_CLAIMS",
     "INIT_CLAIMS",
-    "LEASE_QUEUE",
     "LINEAGE_TABLE",
     "OBJECT_PREFIXES",
     "OWNED_PREFIXES",
     "RECOVERY",
     "STAMP",
-    "WRITE_LEASE",
+    "WRITE_LEASES",
     "audit_row",
     "branch_ref",
     "branch_refs",
     "init_claim",
     "init_number",
     "is_branch_ref",
+    "lease_queue",
     "lease_ticket",
     "manifest",
     "manifest_hint",
@@ -34,6 +36,7 @@ __all__ = [
     "schema_object",
     "table_path",
     "tag_ref",
+    "write_lease",
 ]
 
 STAMP = "_graph.json"
@@ -41,8 +44,7 @@ STAMP = "_graph.json"
 CLONE_MARKER = "_clone.json"
 INIT_CLAIMS = "_init"
 RECOVERY = "__recovery"
-WRITE_LEASE = "__locks/write.json"
-LEASE_QUEUE = "__locks/queue"
+WRITE_LEASES = "__locks/write"
 HEAL_CLAIMS = "__locks/heal"
 LINEAGE_TABLE = "_graph_commits.lance"
 AUDIT = "_recoveries"
@@ -97,8 +99,18 @@ def init_number(claim: str) -> int:
     return int(claim.removeprefix(f"{INIT_CLAIMS}/").removesuffix(".json"))
 
 
-def lease_ticket(ticket: str) -> str:
-    return f"{LEASE_QUEUE}/{ticket}.json"
+def write_lease(branch: str) -> str:
+    """The write lease of a branch, given by its name."""
+    return f"{WRITE_LEASES}/{encode_name(branch)}.json"
+
+
+def lease_queue(branch: str) -> str:
+    """The directory of the tickets for the write lease of a branch."""
+    return f"{WRITE_LEASES}/{encode_name(branch)}"
+
+
+def lease_ticket(branch: str, ticket: str) -> str:
+    return f"{lease_queue(branch)}/{ticket}.json"
 
 
 def tag_ref(encoded: str) -> str:

@@ -76,6 +76,11 @@ class GraphRoot:
         """Whether acknowledged commits must survive a power cut."""
         return self.stamp.settings.durability == "power"
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether the graph is in a bucket, where every write is durable at once."""
+        return "://" in self.objects.uri
+
     def manifest(self, incarnation: str, version: int) -> Manifest:
         """One graph commit, read once."""
         return self.manifests.get_or_make(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.coordination.lease import Lease
+from omnigraph.coordination.lease import LeaseManager
 from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.testing.faulty import Fault, FaultyObjects, ObjectVerb, When
@@ -35,10 +35,10 @@ def body(owner: Owner) -> bytes:
 
 
 def test_a_lease_is_there_while_it_is_held_and_gone_afterwards(engine: Engine) -> None:
-    with Lease(engine.root).held() as held:
+    with LeaseManager(engine.root).held("main") as held:
         assert held
-        assert engine.root.objects.exists(layout.WRITE_LEASE)
-    assert not engine.root.objects.exists(layout.WRITE_LEASE)
+        assert engine.root.objects.exists(layout.write_lease("main"))
+    assert not engine.root.objects.exists(layout.write_lease("main"))
 
 
 def test_who_waits_gets_it_in_the_order_of_the_queue(tmp_path: Path) -> None:
@@ -50,14 +50,14 @@ def test_who_waits_gets_it_in_the_order_of_the_queue(tmp_path: Path) -> None:
     holding = threading.Event()
 
     def wait_and_take(number: int) -> None:
-        with Lease(engine.root).held() as held:
+        with LeaseManager(engine.root).held("main") as held:
             assert held
             order.append(number)
 
     def hold() -> None:
-        with Lease(engine.root).held():
+        with LeaseManager(engine.root).held("main"):
             holding.set()
-            while len(engine.root.objects.list(layout.LEASE_QUEUE)) < 4:
+            while len(engine.root.objects.list(layout.lease_queue("main"))) < 4:
                 SYSTEM_CLOCK.sleep(0.002)
 
     holder = threading.Thread(target=hold)
@@ -67,7 +67,10 @@ def test_who_waits_gets_it_in_the_order_of_the_queue(tmp_path: Path) -> None:
     for number in range(4):
         waiters.append(threading.Thread(target=wait_and_take, args=(number,)))
         waiters[-1].start()
-        while len(engine.root.objects.list(layout.LEASE_QUEUE)) <= number and holder.is_alive():
+        while (
+            len(engine.root.objects.list(layout.lease_queue("main"))) <= number
+            and holder.is_alive()
+        ):
             SYSTEM_CLOCK.sleep(0.002)
         SYSTEM_CLOCK.sleep(0.002)  # Tickets of one millisecond have no order.
     for thread in (holder, *waiters):
@@ -78,17 +81,17 @@ def test_who_waits_gets_it_in_the_order_of_the_queue(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("left", [body(DEAD), b"", b"{", b'{"pid": "x"}'])
 def test_a_dead_or_unreadable_holder_is_pushed_aside_at_once(left: bytes, engine: Engine) -> None:
-    engine.root.objects.put(layout.WRITE_LEASE, left)
+    engine.root.objects.put(layout.write_lease("main"), left)
     started = SYSTEM_CLOCK.monotonic()
-    with Lease(engine.root).held() as held:
+    with LeaseManager(engine.root).held("main") as held:
         assert held
     assert SYSTEM_CLOCK.monotonic() - started < FAST.lease_term_seconds
 
 
 def test_a_holder_that_stands_still_is_pushed_aside_after_its_term(engine: Engine) -> None:
-    engine.root.objects.put(layout.WRITE_LEASE, body(ELSEWHERE))
+    engine.root.objects.put(layout.write_lease("main"), body(ELSEWHERE))
     started = SYSTEM_CLOCK.monotonic()
-    with Lease(engine.root).held() as held:
+    with LeaseManager(engine.root).held("main") as held:
         assert held
         waited = SYSTEM_CLOCK.monotonic() - started
         assert FAST.lease_term_seconds <= waited < FAST.lease_wait_seconds
@@ -97,30 +100,30 @@ def test_a_holder_that_stands_still_is_pushed_aside_after_its_term(engine: Engin
 def test_who_cannot_have_it_in_time_goes_on_without(tmp_path: Path, engine: Engine) -> None:
     limits = replace(FAST, lease_wait_seconds=0.2, lease_term_seconds=60.0)
     engine = open_engine(tmp_path / "graph", limits=limits)
-    engine.root.objects.put(layout.WRITE_LEASE, body(ELSEWHERE))
-    with Lease(engine.root).held() as held:
+    engine.root.objects.put(layout.write_lease("main"), body(ELSEWHERE))
+    with LeaseManager(engine.root).held("main") as held:
         assert not held
-    assert engine.root.objects.get(layout.WRITE_LEASE) == body(ELSEWHERE)
-    assert engine.root.objects.list(layout.LEASE_QUEUE) == []
+    assert engine.root.objects.get(layout.write_lease("main")) == body(ELSEWHERE)
+    assert engine.root.objects.list(layout.lease_queue("main")) == []
 
 
 def test_the_tickets_of_the_dead_are_passed_over(engine: Engine) -> None:
     objects = engine.root.objects
-    with Lease(engine.root).held():
-        objects.put(layout.lease_ticket("00000000000000000000000000"), body(DEAD))
-        objects.put(layout.lease_ticket("00000000000000000000000001"), body(ELSEWHERE))
-    assert objects.get(layout.WRITE_LEASE) == body(ELSEWHERE)
-    assert objects.list(layout.LEASE_QUEUE) == [layout.lease_ticket("0" * 25 + "1")]
+    with LeaseManager(engine.root).held("main"):
+        objects.put(layout.lease_ticket("main", "00000000000000000000000000"), body(DEAD))
+        objects.put(layout.lease_ticket("main", "00000000000000000000000001"), body(ELSEWHERE))
+    assert objects.get(layout.write_lease("main")) == body(ELSEWHERE)
+    assert objects.list(layout.lease_queue("main")) == [layout.lease_ticket("main", "0" * 25 + "1")]
 
 
 def test_a_lease_that_was_pushed_aside_is_not_taken_from_its_new_holder(
     tmp_path: Path, engine: Engine
 ) -> None:
     engine = open_engine(tmp_path / "graph", limits=replace(FAST, lease_term_seconds=0.05))
-    with Lease(engine.root).held():
+    with LeaseManager(engine.root).held("main"):
         SYSTEM_CLOCK.sleep(0.1)
-        engine.root.objects.put(layout.WRITE_LEASE, body(ELSEWHERE))
-    assert engine.root.objects.get(layout.WRITE_LEASE) == body(ELSEWHERE)
+        engine.root.objects.put(layout.write_lease("main"), body(ELSEWHERE))
+    assert engine.root.objects.get(layout.write_lease("main")) == body(ELSEWHERE)
 
 
 @pytest.mark.parametrize("verb", list(ObjectVerb))
@@ -134,13 +137,13 @@ def test_storage_that_fails_costs_the_lease_and_nothing_else(
         tmp_path / "graph", limits=limits, wrap_objects=lambda inner: FaultyObjects(inner, broken)
     )
     for _ in range(2):
-        with Lease(engine.root).held():
+        with LeaseManager(engine.root).held("main"):
             pass
 
 
 def test_a_switched_off_lease_asks_nobody(engine: Engine) -> None:
-    lease = Lease(engine.root)
+    lease = LeaseManager(engine.root)
     lease.enabled = False
-    with lease.held() as held:
+    with lease.held("main") as held:
         assert not held
         assert engine.root.objects.list("__locks") == []

@@ -167,7 +167,10 @@ def test_what_recovery_did_comes_along(tmp_path: Path) -> None:
     fork(new_engine(uri), "dev")
     doomed = (step("open"), step("arm"))
     with ProcessGroup() as crew:
-        for point, branch in (("attempt.confirmed", "dev"), ("attempt.advanced", "main")):
+        for point, branch in (
+            ("attempt.tables_committed", "dev"),
+            ("attempt.before_table_commit", "main"),
+        ):
             write = step("add", ids={"Person": [branch]}, branch=branch)
             crew.run(Script(str(uri), (*doomed, write), f"{point}=kill"))
     source = open_engine(uri)

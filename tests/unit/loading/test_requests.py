@@ -102,7 +102,9 @@ def test_a_branch_does_not_remain_when_the_data_is_wrong(graph: EmbeddedGraph, t
     assert branches(graph) == ["main"]
 
 
-@pytest.mark.parametrize("point", ["attempt.prepared", "attempt.advanced", "attempt.confirmed"])
+@pytest.mark.parametrize(
+    "point", ["attempt.prepared", "attempt.before_table_commit", "attempt.tables_committed"]
+)
 def test_a_branch_does_not_remain_when_the_commit_fails(
     graph: EmbeddedGraph, tools: Any, point: str
 ) -> None:

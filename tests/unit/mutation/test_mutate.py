@@ -507,7 +507,12 @@ def test_an_interrupted_mutation_leaves_nothing(graph: Graph) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    for point in ("attempt.captured", "attempt.prepared", "attempt.armed", "attempt.advanced"):
+    for point in (
+        "attempt.captured",
+        "attempt.prepared",
+        "attempt.armed",
+        "attempt.tables_committed",
+    ):
         faults.arm(point, interrupt)
         with pytest.raises(KeyboardInterrupt):
             run(graph, 'insert Person { name: "x" }')

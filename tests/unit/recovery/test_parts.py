@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,7 +18,7 @@ from omnigraph.catalog.model import TypeId
 from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.errors import StorageFault
 from omnigraph.ports.tables import Pin
-from omnigraph.recovery.intents import Intent, IntentKeys, PlannedTable
+from omnigraph.recovery.intents import Confirmation, Intent, IntentKeys, PlannedTable
 from omnigraph.runtime.clock import SYSTEM_CLOCK
 from omnigraph.runtime.ids import CommitId, new_ulid
 from omnigraph.testing.kit import new_engine, open_engine
@@ -127,13 +127,14 @@ def test_an_intent_that_describes_another_operation_is_unreadable(engine: Engine
 def test_what_an_operation_has_put_is_listed_by_its_parts(engine: Engine) -> None:
     intents = engine.recovery.intents
     intents.announce(INTENT)
-    intents.confirm(intents.arm(INTENT), {TypeId("a"): PIN})
+    intents.arm(INTENT)
+    assert intents.confirm(INTENT.id, {TypeId("a"): PIN})
     intents.beat(INTENT.id)
     engine.root.objects.put(f"{layout.RECOVERY}/notes.txt", b"mine")
     assert intents.pending() == {
         INTENT.id: IntentKeys(INTENT.id, armed=True, staging=True, confirmed=True, alive=True)
     }
-    assert intents.read_confirmation(INTENT.id) == {TypeId("a"): PIN}
+    assert intents.read_confirmation(INTENT.id) == Confirmation({TypeId("a"): PIN})
     intents.remove(INTENT.id)
     assert intents.pending() == {}
     assert intents.read_confirmation(INTENT.id) is None
@@ -185,17 +186,34 @@ def test_two_recoverers_at_once_both_get_their_rows_in(tmp_path: Path, engine: E
     assert [row.operation_id for row in engine.recovery.audit.rows()] == ["mine", "theirs"]
 
 
-def test_a_confirmation_of_the_first_format_is_read(engine: Engine) -> None:
-    pins = {"a": {"path": PIN.path, "version": 3, "fingerprint": "f", "rows": 7}}
-    engine.root.objects.put(
-        f"{layout.RECOVERY}/{INTENT.id}.confirmed.json", json.dumps(pins).encode()
-    )
-    assert engine.recovery.intents.read_confirmation(INTENT.id) == {TypeId("a"): PIN}
+PINS = {"a": {"path": PIN.path, "version": 3, "fingerprint": "f", "rows": 7}}
 
 
-def test_what_was_hoped_for_is_confirmed_as_it_was_armed(engine: Engine) -> None:
-    intents, hopeful = engine.recovery.intents, replace(INTENT, hoped={TypeId("a"): PIN})
-    intents.confirm(intents.arm(hopeful), {TypeId("a"): PIN})
-    assert intents.read_confirmation(INTENT.id) == {TypeId("a"): PIN}
-    intents.remove(INTENT.id, ("json",))
-    assert intents.read_confirmation(INTENT.id) == {TypeId("a"): PIN}
+@pytest.mark.parametrize(
+    "body",
+    [PINS, {"format": 2, "hoped": PINS}],
+    ids=["format 1", "format 2"],
+)
+def test_a_confirmation_of_any_format_is_read(body: dict[str, Any], engine: Engine) -> None:
+    key = f"{layout.RECOVERY}/{INTENT.id}.confirmed.json"
+    engine.root.objects.put(key, json.dumps(body).encode())
+    found = engine.recovery.intents.read_confirmation(INTENT.id)
+    assert found == Confirmation({TypeId("a"): PIN}, is_durable=True)
+
+
+def test_of_two_confirmations_the_first_decides(engine: Engine) -> None:
+    intents = engine.recovery.intents
+    assert intents.confirm(INTENT.id, None)
+    assert intents.confirm(INTENT.id, None), "the same again"
+    assert not intents.confirm(INTENT.id, {TypeId("a"): PIN})
+    assert intents.read_confirmation(INTENT.id) == Confirmation(None)
+    intents.remove_confirmation(INTENT.id)
+    assert intents.confirm(INTENT.id, {TypeId("a"): PIN})
+    assert not intents.confirm(INTENT.id, None)
+
+
+def test_an_owner_of_an_earlier_boot_shares_none() -> None:
+    owner = current_owner()
+    assert owner.shares_boot()
+    for host in ("another-boot/pid:[1]", "another-machine", ""):
+        assert not replace(owner, host=host).shares_boot()

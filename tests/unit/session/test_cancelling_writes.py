@@ -61,7 +61,9 @@ def state_of(graph: Graph) -> Any:
     return heads, graph.schema, lines.getvalue(), graph.recoveries.pending()
 
 
-@pytest.mark.parametrize("point", ["attempt.captured", "attempt.prepared", "attempt.advanced"])
+@pytest.mark.parametrize(
+    "point", ["attempt.captured", "attempt.prepared", "attempt.tables_committed"]
+)
 @pytest.mark.parametrize("write", WRITES)
 def test_a_cancelled_write_leaves_nothing_and_can_be_repeated(
     graph: Graph, write: str, point: str
@@ -86,7 +88,7 @@ def test_a_cancelled_write_leaves_nothing_and_can_be_repeated(
     assert state_of(graph) != before
 
 
-@pytest.mark.parametrize("point", ["attempt.confirmed", "publish.before_swap", "attempt.published"])
+@pytest.mark.parametrize("point", ["publish.before_swap", "attempt.published"])
 def test_a_write_that_is_being_published_is_finished(graph: Graph, point: str) -> None:
     def cancel() -> None:
         (running,) = graph.operations.list()

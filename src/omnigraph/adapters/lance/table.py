@@ -181,7 +181,7 @@ class LanceTable:
         self,
         *,
         delete: np.ndarray | None = None,
-        replace: tuple[np.ndarray, np.ndarray | None, pa.Table] | None = None,
+        replace: tuple[np.ndarray, pa.Table] | None = None,
         insert: pa.Table | None = None,
     ) -> Staged | None:
         self._root.require_present()
@@ -199,7 +199,6 @@ class LanceTable:
         self,
         *,
         delete: np.ndarray | None = None,
-        replace: tuple[np.ndarray, pa.Table] | None = None,
         insert: pa.Table | None = None,
     ) -> Staged | None:
         self._root.require_present()
@@ -208,7 +207,6 @@ class LanceTable:
             path=self._pin.path,
             fingerprint=self._pin.fingerprint,
             delete=delete,
-            replace=replace,
             insert=insert,
         )
         return None if operation is None else self._staged(operation)

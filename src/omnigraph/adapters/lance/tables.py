@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.lance.commits.committer import Committed, Committer
@@ -9,7 +10,7 @@ from omnigraph.adapters.lance.commits.quarantine import quarantine_torn
 from omnigraph.adapters.lance.commits.sync import NoSync, TableSync
 from omnigraph.adapters.lance.handles.cache import HandleCache
 from omnigraph.adapters.lance.handles.failures import reading, table_missing, table_raced
-from omnigraph.adapters.lance.handles.fingerprint import new_fingerprint, operation_of
+from omnigraph.adapters.lance.handles.fingerprint import is_commit_of, operation_of
 from omnigraph.adapters.lance.handles.imports import load_lance
 from omnigraph.adapters.lance.handles.metadata import field_names, inherit
 from omnigraph.adapters.lance.handles.root import LanceRoot
@@ -31,7 +32,7 @@ from omnigraph.adapters.lance.table import LanceTable
 from omnigraph.adapters.objects import open_objects
 from omnigraph.adapters.objects.options import bucket_options
 from omnigraph.adapters.objects.uris import Scheme, parse_uri
-from omnigraph.errors import AlreadyExists, Conflict, Unsupported
+from omnigraph.errors import AlreadyExists, Conflict, StorageFault, Unsupported
 from omnigraph.ports.tables import Pin, StagedSwap
 from omnigraph.runtime.lru_cache import LruCache
 
@@ -50,8 +51,8 @@ _SWAPPED_MAX = 64
 class LanceTables:
     """Tables below one root; one session and one cache of handles for all of them.
 
-    With ``durable``, ``create`` and ``swap`` return only when what they did survives a power cut;
-    what ``advance`` did survives after ``sync``.
+    With ``durable``, ``create`` and ``swap`` survive a power cut when they return; ``commit`` does
+    after ``sync``.
     """
 
     def __init__(
@@ -72,8 +73,7 @@ class LanceTables:
         self._handles = HandleCache(location.uri, self._versions, options)
         self._committer = Committer(self._handles, self._versions, movable=local)
         self._sync = TableSync(location.uri) if durable and local else NoSync()
-        # The manifest versions that this process swapped in last, still open and synced already:
-        # mostly it builds on its own.
+        # Manifest versions that this process swapped in last, open and synced already.
         self._swapped: LruCache[str, tuple[int, Any]] = LruCache(_SWAPPED_MAX)
 
     # --- tables ---
@@ -86,7 +86,7 @@ class LanceTables:
         except Conflict as error:
             raise _exists(path) from error
         self._sync_manifest(path, 1)
-        # Opened anew, so that the handle shares the session.
+        # Opened again, so that the handle shares the session.
         return self._handles.pin(path, self._handles.at(path, 1), made.fingerprint)
 
     def open(self, pin: Pin) -> LanceTable:
@@ -105,26 +105,26 @@ class LanceTables:
     def latest(self, path: str) -> Pin:
         return self._handles.pin(path, self._handles.at(path, self.latest_version(path)))
 
-    def foresee(self, pin: Pin, staged: Staged) -> Pin | None:
-        if self._versions.has(pin.path, pin.version + 1):
-            return None
-        operation = TableOperation.from_text(staged.operation)
-        rows = rows_after(operation, pin, self._handles.pinned(pin))
-        return Pin(pin.path, pin.version + 1, new_fingerprint(), rows)
-
-    def advance(
-        self, pin: Pin, staged: Staged, *, operation_id: str, hoped: Pin | None = None
-    ) -> Pin:
+    def commit(self, pin: Pin, staged: Staged, *, operation_id: str) -> Pin:
         self._root.require_present()
         operation = TableOperation.from_text(staged.operation)
-        require_applicable(operation, pin, field_names(self._handles.pinned(pin)))
+        base = self._handles.pinned(pin)
+        require_applicable(operation, pin, field_names(base))
         require_files(self._objects, staged)
-        fingerprint = hoped.fingerprint if hoped is not None else None
-        changed = self._committer.advance(pin, operation.to_lance(), operation_id, fingerprint)
+        made = self._committer.extend(pin, operation.to_lance(), operation_id)
         if operation.keeps_columns:
             appended = operation.new if operation.kind is OperationKind.APPEND else None
-            inherit(changed.dataset, self._handles.pinned(pin), appended=appended)
-        return self._handles.pin(pin.path, changed.dataset, changed.fingerprint)
+            inherit(made.dataset, base, appended=appended)
+        rows = rows_after(operation, pin, base)
+        return self._handles.pin(pin.path, made.dataset, made.fingerprint, rows=rows)
+
+    def find_committed(self, pin: Pin, operation_id: str) -> Pin | None:
+        for version in self._versions.committed_by(pin.path, pin.version, operation_id):
+            with suppress(StorageFault):  # one that cannot be read cannot be published
+                found = self._handles.at(pin.path, version)
+                if is_commit_of(found, pin.version, operation_id):
+                    return self._handles.pin(pin.path, found)
+        return None
 
     def append(self, path: str, rows: pa.Table, *, operation_id: str) -> None:
         self._root.require_present()
@@ -169,7 +169,7 @@ class LanceTables:
                 # share saves requests, which are dearer than opening it anew.
                 made = Committed(self._handles.at(path, 1), made.fingerprint)
         else:
-            made = self._committer.on(written.handle, path, expected, overwrite, operation_id)
+            made = self._committer.swap(written.handle, path, expected, overwrite, operation_id)
         self._sync_manifest(path, expected + 1)
         self._remember(path, expected + 1, made.dataset)
         return expected + 1
@@ -215,7 +215,7 @@ class LanceTables:
         restore = load_lance().LanceOperation.Restore(below)
         if below != version - 1:
             raise table_raced(path, version, below)
-        self._committer.on(self._handles.at(path, below), path, below, restore, operation_id)
+        self._committer.swap(self._handles.at(path, below), path, below, restore, operation_id)
         self._sync_manifest(path, version)
 
     # --- details ---

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.adapters.objects.keys import missing, require_key, require_prefix
@@ -131,6 +132,14 @@ class BucketObjects:
                         return found
                     found = [*found, entry["path"]]
         return found
+
+    def list_modified(self, prefix: str) -> Sequence[tuple[str, int]]:
+        with self._faults("list", require_prefix(prefix)):
+            listed = self._store.list_with_delimiter(prefix)["objects"]
+        found = [
+            (entry["path"], int(entry["last_modified"].timestamp() * 1_000_000)) for entry in listed
+        ]
+        return sorted(found, key=itemgetter(1), reverse=True)
 
     def remove_temporaries(self, prefixes: Iterable[str], *, before_micros: int) -> int:
         """A bucket shows no unfinished upload; its own lifecycle rules remove them."""

@@ -18,6 +18,7 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -166,6 +167,15 @@ class LocalObjects:
             except (FileNotFoundError, NotADirectoryError):
                 return []
         return sorted(f"{prefix}/{name}" for name in names if name.startswith(start))
+
+    def list_modified(self, prefix: str) -> Sequence[tuple[str, int]]:
+        found = []
+        with self._faults("list", require_prefix(prefix)):
+            for path in _files(self._below(prefix), deep=False):
+                with suppress(FileNotFoundError):
+                    modified = os.stat(path).st_mtime_ns // 1_000
+                    found.append((f"{prefix}/{os.path.basename(path)}", modified))
+        return sorted(found, key=itemgetter(1), reverse=True)
 
     def delete_prefix(self, prefix: str) -> None:
         for key in self.list(prefix):

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from omnigraph.pipeline.checks.exchange import ExchangeInput
 from omnigraph.pipeline.scratch.row_chunks import comparable_column, read_effective, read_scratch
 from omnigraph.pipeline.spark.batching import batched_by_weight
-from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
+from omnigraph.ports.tables import ROW_ADDRESS
 
 if TYPE_CHECKING:
     from omnigraph.pipeline.scratch.job_context import StoredRows
@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from omnigraph.pipeline.spark.graph_location import GraphLocation
     from omnigraph.ports.tables import Pin, Table
 
-__all__ = ["ADDRESS", "IDENTITY", "branch_inputs", "key_input", "key_text", "stored_inputs"]
+__all__ = ["ADDRESS", "branch_inputs", "key_input", "key_text", "stored_inputs"]
 
-# Columns with the position of a row in its table.
+# The column with the position of a row in its table.
 ADDRESS = "address"
-IDENTITY = "row_id"
 
 _ROWS_PER_FEED = 500_000
-_PLACES = {ADDRESS: ROW_ADDRESS, IDENTITY: ROW_ID}
+_PLACES = {ADDRESS: ROW_ADDRESS}
 
 # The source of each column of an input. Several columns are encoded as one text; rows with a NULL
 # among them are left out.
@@ -44,8 +43,7 @@ def key_input(
 def branch_inputs(
     name: str, table: Table, columns: Columns, *, semi_join: bool
 ) -> list[ExchangeInput]:
-    """Return the rows of a table at its pin; ``ADDRESS`` and ``IDENTITY`` may be among the
-    columns."""
+    """Return the rows of a table at its pin; ``ADDRESS`` may be among the columns."""
     parts = enumerate(table.fragments())
     inputs = []
     for group in batched_by_weight(parts, lambda part: part[1].rows, _ROWS_PER_FEED):
@@ -80,7 +78,6 @@ def _read_branch(
     batches = location.tables.open(pin).batches(
         [column for column in wanted if column not in _PLACES],
         fragments=parts,
-        row_ids=IDENTITY in places,
         row_addresses=ADDRESS in places,
     )
     # Tables stream small batches, and the operations below cost per batch, not per row.

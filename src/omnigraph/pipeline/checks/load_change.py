@@ -19,7 +19,6 @@ from omnigraph.integrity.keys import repeated
 from omnigraph.pipeline.checks.exchange import KEY, ExchangeInput, buckets_for, exchange
 from omnigraph.pipeline.checks.exchange_inputs import (
     ADDRESS,
-    IDENTITY,
     branch_inputs,
     key_input,
     stored_inputs,
@@ -52,8 +51,7 @@ __all__ = ["RESOLVED_SCHEMA", "SOURCE", "LoadChange"]
 SOURCE = "source"
 
 _RESOLVED_DDL = (
-    "what string, t int, id string, record bigint, last bigint, address bigint, row_id bigint, "
-    "source string"
+    "what string, t int, id string, record bigint, last bigint, address bigint, source string"
 )
 RESOLVED_SCHEMA = pa.schema(
     [
@@ -63,7 +61,6 @@ RESOLVED_SCHEMA = pa.schema(
         ("record", pa.int64()),
         ("last", pa.int64()),
         ("address", pa.int64()),
-        ("row_id", pa.int64()),
         ("source", pa.string()),
     ]
 )
@@ -211,7 +208,7 @@ class LoadChange:
             for chunk, part in self.read_input.rows(entity.id)
         ]
         inputs += [key_input(f"deletes {number}", part, _ID_AND_RECORD, ()) for _, part in deletes]
-        places = {KEY: ID.column, ADDRESS: ADDRESS, IDENTITY: IDENTITY}
+        places = {KEY: ID.column, ADDRESS: ADDRESS}
         if isinstance(entity, EdgeType):
             places[SOURCE] = SRC.column
         return inputs + self.branch(f"branch {number}", entity.id, places)

@@ -269,13 +269,8 @@ class LoadJob:
         if not change.count(entity.id):
             return []
         number, overwrite = change.number(entity), change.is_overwritten(entity.id)
-        located = StoredRows() if overwrite else change.located
         sources = [
-            StagingSource(
-                part,
-                located.keys_of(number, chunk),
-                change.excluded(number, chunk),
-            )
+            StagingSource(part, change.excluded(number, chunk))
             for chunk, part in change.read_input.rows(entity.id)
         ]
         pin = change.snapshot.manifest.pins[entity.id]

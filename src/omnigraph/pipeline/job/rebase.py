@@ -19,7 +19,7 @@ from omnigraph.api.writes import Mode
 from omnigraph.catalog.model import DST, ID, SRC, EdgeType, TypeId
 from omnigraph.frozen import frozen
 from omnigraph.integrity.rules import Cardinality, Unique, rules_of
-from omnigraph.pipeline.checks.exchange_inputs import ADDRESS, IDENTITY, key_text
+from omnigraph.pipeline.checks.exchange_inputs import ADDRESS, key_text
 from omnigraph.pipeline.checks.load_change import RESOLVED_SCHEMA, SOURCE, LoadChange
 from omnigraph.pipeline.scratch.job_context import ScratchFile, StoredRows
 from omnigraph.pipeline.scratch.row_chunks import (
@@ -32,7 +32,7 @@ from omnigraph.pipeline.scratch.row_chunks import (
     write_scratch,
 )
 from omnigraph.pipeline.spark.tasks import collect, map_tasks
-from omnigraph.ports.tables import ROW_ADDRESS, ROW_ID
+from omnigraph.ports.tables import ROW_ADDRESS
 from omnigraph.runtime.ids import new_short_id
 
 if TYPE_CHECKING:
@@ -141,18 +141,16 @@ def _read(table: Table, rows: RowSet, entity: EntityType) -> pa.Table:
     schema = pa.schema(
         [
             *(table.schema.field(name) for name in columns),
-            pa.field(ROW_ID, pa.uint64()),
             pa.field(ROW_ADDRESS, pa.uint64()),
         ]
     )
-    batches = list(table.read(rows, columns, row_ids=True)) if rows.count else []
+    batches = list(table.read(rows, columns)) if rows.count else []
     read = pa.concat_tables(
         [schema.empty_table(), *(pa.table(batch).select(schema.names) for batch in batches)],
         promote_options="permissive",
     )
     found = key_table(entity, read)
-    found = found.append_column(ADDRESS, read.column(ROW_ADDRESS).cast(pa.int64()))
-    return found.append_column(IDENTITY, read.column(ROW_ID).cast(pa.int64()))
+    return found.append_column(ADDRESS, read.column(ROW_ADDRESS).cast(pa.int64()))
 
 
 # --- overlaps with the load --------------------------------------------------------------------
@@ -303,7 +301,6 @@ def _corrected(
             RECORD: records.filter(here),
             "last": pa.nulls(count),
             ADDRESS: places.column(ADDRESS),
-            IDENTITY: places.column(IDENTITY),
             SOURCE: source,
         }
     )

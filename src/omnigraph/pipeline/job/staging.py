@@ -40,10 +40,9 @@ _DELETED_ROWS = pa.schema([("t", pa.int32()), ("address", pa.int64())])
 
 @frozen
 class StagingSource:
-    """The rows of one chunk, with the files that list existing and excluded records."""
+    """The rows of one chunk, with the files that list excluded records."""
 
     chunk: TypeChunk
-    located: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
 
 
@@ -107,41 +106,26 @@ def stage_deletion_vectors(
 def _stage_bundle(location: GraphLocation, item: tuple[int, StagedBundle]) -> dict[str, Any]:
     number, wanted = item
     table = location.tables.open(wanted.pin)
-    read = [_read(location, source) for source in wanted.sources]
-    insert = pa.concat_tables([rows for rows, _, _ in read])
+    insert = pa.concat_tables([_read(location, source) for source in wanted.sources])
     staged: Staged | None
     if wanted.overwrite:
         staged = table.stage_overwrite(insert) if insert.num_rows else None
     else:
-        replaced = pa.concat_tables([rows for _, rows, _ in read])
-        row_ids = np.concatenate([ids for _, _, ids in read])
-        staged = table.stage_partition(insert=insert, replace=(row_ids, replaced))
+        staged = table.stage_partition(insert=insert)
     return {"bundle": number, "staged": None if staged is None else staged.to_json()}
 
 
-def _read(location: GraphLocation, source: StagingSource) -> tuple[pa.Table, pa.Table, np.ndarray]:
-    """Return the new rows of a chunk, its replacement rows, and the row ids that they replace."""
+def _read(location: GraphLocation, source: StagingSource) -> pa.Table:
+    """Return the rows of a chunk; replacement rows are new rows as well."""
     rows = read_scratch(location, source.chunk.rows or "")
     if source.chunk.is_partial:
         # New rows: the defaults are in place of what they do not name.
         rows = rows.drop([UNNAMED])
-    nothing = np.empty(0, np.uint64)
-    if not (source.located or source.excluded):
-        return rows, rows.slice(0, 0), nothing
+    if not source.excluded:
+        return rows
     records = read_scratch(location, source.chunk.keys).column(RECORD).to_numpy()
-    if source.excluded:
-        keep = ~np.isin(records, read_column(location, source.excluded, RECORD))
-        rows, records = rows.filter(pa.array(keep)), records[keep]
-    if not source.located:
-        return rows, rows.slice(0, 0), nothing
-    located = read_column(location, source.located, RECORD)
-    # Both in record order, so that the n-th row replaces the n-th row id.
-    order = np.argsort(located, kind="stable")
-    row_ids = read_column(location, source.located, "row_id")[order].astype(np.uint64)
-    exists = np.isin(records, located)
-    ascending = np.argsort(records[exists], kind="stable")
-    replaced = rows.filter(pa.array(exists)).take(pa.array(ascending))
-    return rows.filter(pa.array(~exists)), replaced, row_ids
+    keep = ~np.isin(records, read_column(location, source.excluded, RECORD))
+    return rows.filter(pa.array(keep))
 
 
 def _read_addresses(location: GraphLocation, key: str) -> Iterator[pa.RecordBatch]:

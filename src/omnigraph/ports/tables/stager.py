@@ -80,14 +80,13 @@ class TableStager(Protocol):
         self,
         *,
         delete: np.ndarray | None = None,
-        replace: tuple[np.ndarray, np.ndarray | None, pa.Table] | None = None,
+        replace: tuple[np.ndarray, pa.Table] | None = None,
         insert: pa.Table | None = None,
     ) -> Staged | None:
         """Stage deletions, replacements and insertions as one change.
 
-        ``delete`` holds addresses; ``replace`` holds addresses, row ids and new rows. Given row ids
-        are kept, at the cost of reading the row ids of the whole table; otherwise replaced rows
-        count as new ones. Returns None for an empty change.
+        ``delete`` holds addresses, ``replace`` addresses and the rows in their place, which count
+        as new ones. Returns None for an empty change.
         """
         ...
 
@@ -95,13 +94,12 @@ class TableStager(Protocol):
         self,
         *,
         delete: np.ndarray | None = None,
-        replace: tuple[np.ndarray, pa.Table] | None = None,
         insert: pa.Table | None = None,
     ) -> Staged | None:
         """Stage one partition of a change that several processes stage.
 
-        ``delete`` holds addresses, ``replace`` row ids and the rows that keep them. All addresses
-        with the same upper half belong to one partition. Returns None for an empty one.
+        ``delete`` holds addresses. All addresses with the same upper half belong to one partition.
+        Returns None for an empty one.
         """
         ...
 

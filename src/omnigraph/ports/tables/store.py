@@ -47,31 +47,27 @@ class TableStore(ManifestStore, Protocol):
         ...
 
     def latest(self, path: str) -> Pin:
-        """Return the newest version, regardless of its creator."""
+        """Return the newest version of a log."""
         ...
 
-    def foresee(self, pin: Pin, staged: Staged) -> Pin | None:
-        """The pin that ``advance`` will reach if nobody comes between; None when somebody has.
+    def commit(self, pin: Pin, staged: Staged, *, operation_id: str) -> Pin:
+        """Commit a staged change on top of ``pin``; returns the new pin, which nothing refers to.
 
-        Its identity is new, and is given to one version at most: what is prepared for it holds
-        exactly if it is reached.
+        Any number of versions may be committed on top of one pin. The version carries
+        ``operation_id``; its number and its fingerprint are new. Checks that every staged file
+        exists with its size and that its fields belong to the base's schema
+        (``Conflict("table.staged_missing" | "table.schema_moved")``).
+
+        Appends may be committed on a later pin than they were staged on. Deletions and replacements
+        may not: ``Conflict("table.staged_elsewhere")``. After a ``StorageFault`` a version may
+        exist, and nothing refers to it.
         """
         ...
 
-    def advance(
-        self, pin: Pin, staged: Staged, *, operation_id: str, hoped: Pin | None = None
-    ) -> Pin:
-        """Commit a staged change on top of ``pin``, as the pin ``hoped`` for if that can be; a
-        foreseen pin may be hoped for once.
+    def find_committed(self, pin: Pin, operation_id: str) -> Pin | None:
+        """Find a version that an operation committed on top of ``pin``; for recovery only.
 
-        When the newest version is not ``pin``, the pin is restored first. Checks that every staged
-        file exists with its size and that its fields belong to the base's schema
-        (``Conflict("table.staged_missing" | "table.schema_moved")``), and after each step that
-        nobody came between (``Conflict("table.raced")``). The version carries ``operation_id``.
-
-        Appends may be committed on a later pin than they were staged on. Deletions and replacements
-        may not: ``Conflict("table.staged_elsewhere")``. A lost reply is resolved here; after a
-        ``StorageFault`` the version may exist, and nothing refers to it.
+        Lists the versions of the table.
         """
         ...
 

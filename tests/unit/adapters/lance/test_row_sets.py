@@ -104,9 +104,8 @@ def advance(tables: LanceTables, pin: Pin, step: tuple[str, list[int]], number: 
             changed = chosen.select(SCHEMA.names).set_column(
                 1, SCHEMA.field(1), pc.add(chosen.column("value"), number)
             )
-            replace = (addresses, chosen.column(ROW_ID).to_numpy(), changed)
-            staged = table.stage_change(replace=replace) if at else None
-    return tables.advance(pin, staged, operation_id=str(number)) if staged else pin
+            staged = table.stage_change(replace=(addresses, changed)) if at else None
+    return tables.commit(pin, staged, operation_id=str(number)) if staged else pin
 
 
 steps = st.lists(
@@ -173,7 +172,7 @@ def test_many_and_few_addresses_are_read_alike(tmp_path: Path) -> None:
     tables = LanceTables(str(tmp_path))
     pin = tables.create("nodes/t", SCHEMA, operation_id="0")
     rows = pa.table({"id": [f"r{n}" for n in range(30_000)], "value": range(30_000)}, SCHEMA)
-    pin = tables.advance(pin, tables.open(pin).stage_append(rows), operation_id="1")
+    pin = tables.commit(pin, tables.open(pin).stage_append(rows), operation_id="1")
     table = tables.open(pin)
     everything = table.scan(row_addresses=True).column(ROW_ADDRESS).to_numpy().astype(np.uint64)
     for wanted in (everything[:1], everything[::1_000], everything[::7], everything):
@@ -187,6 +186,6 @@ def test_tables_at_different_paths_share_nothing(tmp_path: Path) -> None:
     for name in ("nodes/a", "nodes/b"):
         pin = tables.create(name, SCHEMA, operation_id="0")
         rows = pa.table({"id": ["x", "y"], "value": [1, 2]}, SCHEMA)
-        pins.append(tables.advance(pin, tables.open(pin).stage_append(rows), operation_id="1"))
+        pins.append(tables.commit(pin, tables.open(pin).stage_append(rows), operation_id="1"))
     left, right = tables.differing_rows(*pins)
     assert (left.count, right.count) == (2, 2)

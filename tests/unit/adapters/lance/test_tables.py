@@ -24,7 +24,7 @@ from omnigraph.adapters.lance.handles.versions import (
     manifest_name,
     parse_manifest_name,
 )
-from omnigraph.errors import Conflict, StorageFault, Unsupported
+from omnigraph.errors import StorageFault, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def pin(tables: LanceTables) -> Pin:
 
 
 def append(tables: LanceTables, pin: Pin, *ids: str, operation_id: str = "append") -> Pin:
-    return tables.advance(
+    return tables.commit(
         pin, tables.open(pin).stage_append(people(*ids)), operation_id=operation_id
     )
 
@@ -99,14 +99,14 @@ def test_a_version_whose_transaction_cannot_be_read_is_known_by_its_files(
     assert by_uuid == pin.fingerprint
     change = tables.open(pin).stage_change(delete=np.array([0], np.uint64))
     assert change is not None
-    later = tables.advance(pin, change, operation_id="op")
+    later = tables.commit(pin, change, operation_id="op")
     monkeypatch.setattr(lance.LanceDataset, "read_transaction", refuse)
-    by_files = [fingerprint.fingerprint_of(tables._handles.at(PATH, v)) for v in (2, 2, 3)]
+    versions = (pin.version, pin.version, later.version)
+    by_files = [fingerprint.fingerprint_of(tables._handles.at(PATH, v)) for v in versions]
     assert by_files[0].startswith("files-")
     assert by_files[0] == by_files[1]
     assert by_files[1] != by_files[2], "a deletion is another version"
     assert tables.operation_of(PATH, later.version) is None
-    assert tables.latest(PATH).fingerprint == by_files[2]
 
 
 # --- lost replies and races ---
@@ -157,13 +157,18 @@ def lose_the_reply() -> None:
     raise OSError("connection reset")
 
 
-def test_a_lost_reply_of_an_advance_is_found_again(
-    tables: LanceTables, pin: Pin, after_commit: Callable[[Callable[[], None]], None]
+def test_a_lost_reply_of_a_commit_leaves_a_version_that_nothing_refers_to(
+    tables: LanceTables, root: Path, pin: Pin, after_commit: Callable[[Callable[[], None]], None]
 ) -> None:
+    versions = len(list((root / PATH / "_versions").iterdir()))
     after_commit(lose_the_reply)
     after = append(tables, pin, "c", operation_id="mine")
-    assert (after.version, after.rows) == (pin.version + 1, 3)
+    assert after.rows == 3
+    assert len(list((root / PATH / "_versions").iterdir())) == versions + 2
     assert tables.operation_of(PATH, after.version) == "mine"
+    found = LanceTables(str(root)).find_committed(pin, "mine")
+    assert found is not None
+    assert LanceTables(str(root)).open(found).scan(["id"])["id"].to_pylist() == ["a", "b", "c"]
 
 
 def test_a_lost_reply_of_a_swap_is_found_again(
@@ -183,73 +188,61 @@ def test_a_lost_reply_of_a_create_is_found_again(
 
 
 def test_an_error_that_committed_nothing_is_a_fault(
-    tables: LanceTables, pin: Pin, before_commit: Callable[[Callable[[], None], int], None]
+    tables: LanceTables, pin: Pin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before_commit(lose_the_reply, 1)
+    def fail(*_: Any, **__: Any) -> None:
+        lose_the_reply()
+
+    monkeypatch.setattr(lance.LanceDataset, "commit", staticmethod(fail))
     with pytest.raises(StorageFault) as caught:
         append(tables, pin, "c")
     assert caught.value.code == "table.unwritable"
     assert "connection reset" in caught.value.message
-    assert LanceTables(tables._root.uri).latest(PATH) == pin
 
 
-def test_somebody_between_the_look_and_the_commit_is_gone_around(
+def test_commits_of_others_in_between_change_nothing(
     tables: LanceTables,
     root: Path,
     pin: Pin,
     before_commit: Callable[[Callable[[], None], int], None],
 ) -> None:
-    """Lance rebases an append silently: the rows of both would be in one version."""
     before_commit(lambda: void(append(LanceTables(str(root)), pin, "theirs")), 1)
     ours = append(tables, pin, "ours")
     assert tables.open(ours).scan(["id"])["id"].to_pylist() == ["a", "b", "ours"]
 
 
-def test_somebody_between_the_restoration_and_the_commit_is_noticed(
-    tables: LanceTables,
-    root: Path,
-    pin: Pin,
-    before_commit: Callable[[Callable[[], None], int], None],
-) -> None:
-    append(tables, pin, "orphan")
-    before_commit(lambda: void(append(LanceTables(str(root)), pin, "theirs")), 2)
-    with pytest.raises(Conflict) as caught:
-        append(tables, pin, "ours")
-    assert caught.value.code == "table.raced"
-    assert tables.open(append(tables, pin, "again")).scan(["id"])["id"].to_pylist() == [
-        "a",
-        "b",
-        "again",
-    ]
-
-
-def test_somebody_before_the_restoration_is_noticed(
-    tables: LanceTables,
-    root: Path,
-    pin: Pin,
-    before_commit: Callable[[Callable[[], None], int], None],
-) -> None:
-    append(tables, pin, "orphan")
-    before_commit(lambda: void(append(LanceTables(str(root)), pin, "theirs")), 1)
-    with pytest.raises(Conflict) as caught:
-        append(tables, pin, "ours")
-    assert caught.value.code == "table.raced"
-
-
-def test_a_reused_number_never_passes_for_the_pin(
+def test_a_version_with_another_fingerprint_never_passes_for_the_pin(
     tables: LanceTables, root: Path, pin: Pin
 ) -> None:
-    """A pin whose version was cleaned away and whose number was taken by somebody else."""
-    manifest = root / PATH / "_versions" / manifest_name(pin.version)
-    manifest.unlink()
+    """The manifest of a pin was replaced by that of another version."""
+    other = append(tables, pin, "x", "y")
+    versions = root / PATH / "_versions"
+    (versions / manifest_name(other.version)).replace(versions / manifest_name(pin.version))
     fresh = LanceTables(str(root))
-    append(fresh, fresh.latest(PATH), "x", "y")
-    for other in (fresh, LanceTables(str(root))):
+    for attempt in (
+        lambda: fresh.open(pin),
+        lambda: fresh.commit(pin, tables.open(pin).stage_append(people("c")), operation_id="op"),
+    ):
         with pytest.raises(StorageFault) as caught:
-            other.open(pin)
-        assert caught.value.code == "table.pin_mismatch"
-        with pytest.raises(StorageFault):
-            other.advance(pin, tables.open(pin).stage_append(people("c")), operation_id="op")
+            attempt()
+        assert caught.value.code in {"table.pin_mismatch", "table.torn"}
+
+
+def test_reads_and_commits_list_nothing(
+    tables: LanceTables, root: Path, pin: Pin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their cost does not depend on the number of versions."""
+    fresh = LanceTables(str(root))
+    for verb in ("list", "list_starting", "list_modified"):
+        monkeypatch.setattr(type(fresh._objects), verb, refuse)
+    after = append(fresh, pin, "c")
+    fresh.sync([after])
+    assert fresh.open(after).count() == 3
+    assert LanceTables(str(root)).open(after).count() == 3
+
+
+def refuse(*_: Any, **__: Any) -> None:
+    raise AssertionError("a listing")
 
 
 # --- moved away ---
@@ -260,7 +253,7 @@ def test_nothing_is_written_where_the_graph_was(tables: LanceTables, root: Path,
     root.rename(root.with_name("moved"))
     rows = pa.table({"n": [1]})
     for attempt in (
-        lambda: tables.advance(pin, staged, operation_id="op"),
+        lambda: tables.commit(pin, staged, operation_id="op"),
         lambda: tables.swap("__manifest/m", 0, rows, operation_id="op"),
         lambda: tables.create("nodes/other-1", SCHEMA, operation_id="op"),
     ):
@@ -292,7 +285,7 @@ def test_a_graph_moved_in_the_middle_of_a_commit_is_not_acknowledged(
     with pytest.raises(StorageFault):
         append(tables, pin, "c")
     moved = LanceTables(str(root.with_name("moved")))
-    assert moved.latest(PATH) == pin
+    assert moved.open(pin).count() == 2
 
 
 def test_a_moved_or_copied_graph_opens_with_all_its_pins(
@@ -325,6 +318,11 @@ def test_names_of_versions() -> None:
         assert parse_manifest_name(other) is None
 
 
+def test_names_of_detached_versions() -> None:
+    assert manifest_name(2**63) == "d9223372036854775808.manifest"
+    assert manifest_name(2**64 - 1, VersionNaming.PLAIN) == "d18446744073709551615.manifest"
+
+
 def test_a_table_of_an_old_writer_is_probed_by_its_own_names(root: Path) -> None:
     operation = lance.LanceOperation.Overwrite(SCHEMA, [])
     lance.LanceDataset.commit(
@@ -334,24 +332,18 @@ def test_a_table_of_an_old_writer_is_probed_by_its_own_names(root: Path) -> None
     tables = LanceTables(str(root))
     assert tables.has_version(PATH, 1)
     assert not tables.has_version(PATH, 2)
-    pin = append(tables, tables.latest(PATH), "a")
-    assert tables.has_version(PATH, 2)
+    tables.append(PATH, people("b"), operation_id="log")
     assert (root / PATH / "_versions" / "2.manifest").exists()
-    assert LanceTables(str(root)).latest(PATH) == pin
-    assert not LanceTables(str(root)).has_version(PATH, 3)
+    assert LanceTables(str(root)).latest(PATH).version == 2
 
 
-def test_a_version_of_a_newer_lance_is_neither_read_nor_set_aside(
-    tables: LanceTables, root: Path, pin: Pin
-) -> None:
+def test_a_version_of_a_newer_lance_is_not_read(tables: LanceTables, root: Path, pin: Pin) -> None:
     manifest = root / PATH / "_versions" / manifest_name(pin.version)
     manifest.write_bytes(with_unknown_feature(manifest.read_bytes()))
     fresh = LanceTables(str(root))
     with pytest.raises(Unsupported) as caught:
         fresh.open(pin)
     assert caught.value.code == "table.newer_format"
-    with pytest.raises(Unsupported):
-        fresh.quarantine_torn(PATH, pin.version)
     assert manifest.exists()
 
 
@@ -407,21 +399,18 @@ def test_an_index_answers_rightly_for_replaced_rows(tables: LanceTables, root: P
         )
         dataset = lance.LanceDataset.commit(
             dataset,
-            lance.LanceOperation.CreateIndex([segment], []),
-            read_version=dataset.version,
+            lance.Transaction(dataset.version, lance.LanceOperation.CreateIndex([segment], [])),
+            detached=True,
+            max_retries=5,
         )
-    pin = tables.latest(PATH)
+    pin = tables._handles.pin(PATH, dataset)
     table = tables.open(pin)
-    rows = table.scan(filter="id in ('n5', 'n6')", row_ids=True, row_addresses=True)
+    rows = table.scan(filter="id in ('n5', 'n6')", row_addresses=True)
     staged = table.stage_change(
-        replace=(
-            rows["_rowaddr"].to_numpy(),
-            rows["_rowid"].to_numpy(),
-            people(*rows["id"].to_pylist(), age=7),
-        )
+        replace=(rows["_rowaddr"].to_numpy(), people(*rows["id"].to_pylist(), age=7))
     )
     assert staged is not None
-    after = tables.open(tables.advance(pin, staged, operation_id="op"))
+    after = tables.open(tables.commit(pin, staged, operation_id="op"))
     assert after.count("age = 7") == 2
     assert after.count("age = 1") == 98
     assert after.scan(filter="id = 'n5'").to_pylist() == [{"id": "n5", "age": 7}]
@@ -445,11 +434,11 @@ def test_what_is_known_of_a_version_is_what_lance_says_of_it(tables: LanceTables
                 staged = table.stage_change(delete=places)
             case 4:
                 places = table.scan(row_addresses=True)["_rowaddr"].to_numpy()[:1]
-                staged = table.stage_change(replace=(places, None, people("z")))
+                staged = table.stage_change(replace=(places, people("z")))
             case _:
                 staged = table.stage_change(insert=people(f"a{turn}", f"b{turn}"))
         assert staged is not None
-        pin = tables.advance(pin, staged, operation_id="op")
+        pin = tables.commit(pin, staged, operation_id="op")
         dataset = tables.open(pin).dataset
         assert what_is_known(dataset) == what_is_known(dataset.checkout_version(dataset.version))
 

@@ -83,7 +83,7 @@ class Library:
         return CountingTable(self.table)
 
     def _advance(self, staged: Any) -> None:
-        self.pin = self.tables.advance(self.pin, staged, operation_id="op")
+        self.pin = self.tables.commit(self.pin, staged, operation_id="op")
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ def test_few_rows_are_taken_and_many_are_a_reason_to_read(
 def index_vectors(shelf: Any) -> None:
     parts = tuple(range(len(shelf.table.fragments())))
     staged = shelf.table.stage_indexes([NewSegment(IndexSpec("vec", IndexKind.IVF), parts)])
-    shelf.pin = shelf.tables.advance(shelf.pin, staged, operation_id="index")
+    shelf.pin = shelf.tables.commit(shelf.pin, staged, operation_id="index")
 
 
 def test_an_index_is_asked_only_where_exactness_is_dear(

@@ -1,4 +1,4 @@
-"""Lance transactions: made, and committed once by default."""
+"""Lance transactions: creation and commit."""
 
 from __future__ import annotations
 
@@ -11,19 +11,28 @@ from omnigraph.adapters.lance.handles.imports import load_lance
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["commit", "new_transaction"]
+__all__ = ["commit", "commit_detached", "new_transaction"]
+
+# A detached commit fails without retries: the first attempt needs one, whatever its number is.
+_DETACHED_RETRIES = 5
 
 
-def new_transaction(
-    read_version: int, operation: Any, operation_id: str, fingerprint: str | None = None
-) -> Any:
-    """A transaction that carries the operation id; its uuid becomes the version's fingerprint."""
+def new_transaction(read_version: int, operation: Any, operation_id: str) -> Any:
+    """Create a transaction with an operation id; its uuid becomes the version's fingerprint."""
     return load_lance().Transaction(
         read_version,
         operation,
-        uuid=fingerprint or new_fingerprint(),
+        uuid=new_fingerprint(),
         transaction_properties={OPERATION: operation_id},
     )
+
+
+def commit_detached(dataset: Any, transaction: Any) -> Any:
+    """Commit on top of an opened version, outside of the order of the dataset: never conflicts."""
+    with panics_as_errors():
+        return load_lance().LanceDataset.commit(
+            dataset, transaction, detached=True, max_retries=_DETACHED_RETRIES
+        )
 
 
 def commit(
@@ -34,7 +43,7 @@ def commit(
     stable_row_ids: bool | None = None,
     retries: int = 0,
 ) -> Any:
-    """Commit, by default once. Lance may still rebase: the caller checks the version."""
+    """Commit the next ordered version. Lance may rebase even without retries: check the version."""
     with panics_as_errors():
         return load_lance().LanceDataset.commit(
             target,

@@ -86,11 +86,13 @@ class HandleCache:
         self._pinned.put(key, dataset)
         return dataset
 
-    def pin(self, path: str, dataset: Any, fingerprint: str | None = None) -> Pin:
+    def pin(
+        self, path: str, dataset: Any, fingerprint: str | None = None, *, rows: int | None = None
+    ) -> Pin:
         """Return the pin of an opened dataset, which stays open."""
         known = fingerprint or fingerprint_of(dataset)
         self._pinned.put((path, dataset.version, known), dataset)
-        return Pin(path, dataset.version, known, dataset.count_rows())
+        return Pin(path, dataset.version, known, dataset.count_rows() if rows is None else rows)
 
     def _open(self, path: str, version: int) -> Any:
         with panics_as_errors():

@@ -8,7 +8,7 @@ from typing import Any
 
 from omnigraph.adapters.lance.handles.failures import LANCE_ERRORS
 
-__all__ = ["OPERATION", "fingerprint_of", "new_fingerprint", "operation_of"]
+__all__ = ["OPERATION", "fingerprint_of", "is_commit_of", "new_fingerprint", "operation_of"]
 
 # The transaction property with the operation id.
 OPERATION = "omnigraph.operation"
@@ -36,6 +36,14 @@ def operation_of(dataset: Any, version: int) -> str | None:
         return None
     found = (transaction.transaction_properties or {}).get(OPERATION)
     return None if found is None else str(found)
+
+
+def is_commit_of(dataset: Any, base: int, operation_id: str) -> bool:
+    """Return whether an operation committed a version on top of another one."""
+    transaction = _transaction(dataset, dataset.version)
+    if transaction is None or transaction.read_version != base:
+        return False
+    return operation_of(dataset, dataset.version) == operation_id
 
 
 def _transaction(dataset: Any, version: int) -> Any | None:

@@ -1,7 +1,9 @@
-"""How versions are named on disk, so that one can be probed without opening or listing.
+"""Names of versions on disk, so that a version can be probed without opening or listing.
 
-Lance names the manifest of version v ``<2^64 - 1 - v>.manifest`` in 20 digits, so that the newest
-sorts first; datasets of old writers say ``<v>.manifest``.
+Versions of a table are *detached*: Lance gives each a random number with the top bit set and names
+its manifest ``d<v>.manifest``. The first version of a table and all versions of a log are ordered.
+Lance names those ``<2^64 - 1 - v>.manifest`` in 20 digits, so that the newest sorts first; datasets
+of old writers have ``<v>.manifest``.
 """
 
 from __future__ import annotations
@@ -14,35 +16,51 @@ from typing import TYPE_CHECKING
 from omnigraph.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from omnigraph.ports.objects import FileStore
 
-__all__ = ["VersionHistory", "VersionNaming", "manifest_name", "parse_manifest_name"]
+__all__ = [
+    "VersionHistory",
+    "VersionNaming",
+    "is_detached",
+    "manifest_name",
+    "parse_manifest_name",
+]
 
 _LARGEST = 2**64 - 1
+_DETACHED = 2**63
 _SUFFIX = ".manifest"
 _DIGITS = 20
+# Stores with coarse timestamps round to seconds.
+_TIMESTAMP_MICROS = 2_000_000
 # The transaction of a commit carries the operation id as a property.
 _OPERATION_ID = re.compile(rb"[0-9A-HJKMNP-TV-Z]{26}")
 
 
 class VersionNaming(StrEnum):
-    """How a dataset names its manifests; it never changes under a living dataset."""
+    """The naming of ordered versions; it never changes for an existing dataset."""
 
     INVERTED = "inverted"
     PLAIN = "plain"
 
 
+def is_detached(version: int) -> bool:
+    """Return whether a version is outside of the order of its dataset."""
+    return version >= _DETACHED
+
+
 def manifest_name(version: int, naming: VersionNaming = VersionNaming.INVERTED) -> str:
-    """The file name of a version."""
+    """Return the file name of a version."""
+    if is_detached(version):
+        return f"d{version}{_SUFFIX}"
     if naming is VersionNaming.INVERTED:
         return f"{_LARGEST - version:0{_DIGITS}d}{_SUFFIX}"
     return f"{version}{_SUFFIX}"
 
 
 def parse_manifest_name(name: str) -> tuple[int, VersionNaming] | None:
-    """The version that a file name stands for; None for anything else in the directory."""
+    """Return the ordered version of a file name; None for any other file."""
     digits = name.removesuffix(_SUFFIX)
     if digits == name or not digits.isdecimal():
         return None
@@ -51,33 +69,60 @@ def parse_manifest_name(name: str) -> tuple[int, VersionNaming] | None:
     return int(digits), VersionNaming.PLAIN
 
 
+def _parse_detached(name: str) -> int | None:
+    digits = name.removesuffix(_SUFFIX).removeprefix("d")
+    is_ours = name == f"d{digits}{_SUFFIX}" and digits.isdecimal()
+    return int(digits) if is_ours and is_detached(int(digits)) else None
+
+
 class VersionHistory:
-    """Which versions a table has, by the names of its manifests."""
+    """The versions of datasets, by the names of their manifests."""
 
     def __init__(self, objects: FileStore) -> None:
         self._objects = objects
         self._naming: dict[str, VersionNaming] = {}
 
     def key(self, path: str, version: int) -> str:
-        """The key of a version's manifest."""
+        """Return the key of a version's manifest."""
         return _key(path, version, self._naming.get(path, VersionNaming.INVERTED))
 
     def has(self, path: str, version: int) -> bool:
-        """One probe, once the naming of the table is known."""
+        """Probe for a version: one request, once the naming of the dataset is known."""
         known = self._naming.get(path)
-        if known is not None:
-            return self._objects.exists(_key(path, version, known))
+        if known is not None or is_detached(version):
+            return self._objects.exists(_key(path, version, known or VersionNaming.INVERTED))
         return self._probe_unknown(path, version)
 
     def list(self, path: str) -> list[int]:
-        """All versions, ascending. Costs by the length of the history."""
+        """Return all ordered versions, ascending. Costs by the number of files."""
         found = []
-        for key in self._objects.list(f"{path}/_versions"):
-            parsed = parse_manifest_name(key.rpartition("/")[2])
+        for name in self._names(path):
+            parsed = parse_manifest_name(name)
             if parsed is not None:
                 found.append(parsed[0])
                 self._naming[path] = parsed[1]
         return sorted(found)
+
+    def committed_by(self, path: str, base: int, operation_id: str) -> Iterator[int]:
+        """Find the detached versions that an operation committed on top of a version.
+
+        The transaction file of a commit names its base and is written first, so manifests that are
+        older than it need not be read. Costs by the number of files; only recovery needs it.
+        """
+        needle = operation_id.encode()
+        begun = [
+            modified
+            for key, modified in self._objects.list_modified(f"{path}/_transactions")
+            if key.rpartition("/")[2].startswith(f"{base}-") and needle in self._body(key)
+        ]
+        if not begun:
+            return
+        for key, modified in self._objects.list_modified(f"{path}/_versions"):
+            if modified < min(begun) - _TIMESTAMP_MICROS:
+                return
+            version = _parse_detached(key.rpartition("/")[2])
+            if version is not None and needle in self._body(key):
+                yield version
 
     def begun(self, path: str, version: int) -> Sequence[str]:
         """The keys of the transactions on a version. Lance writes the transaction of a commit on
@@ -90,15 +135,20 @@ class VersionHistory:
 
     def _operation_id(self, key: str) -> str:
         """The operation id in a transaction; empty where there is none."""
-        try:
-            body = self._objects.get(key)
-        except NotFound:
-            return ""
-        found = _OPERATION_ID.search(body)
+        found = _OPERATION_ID.search(self._body(key))
         return found[0].decode() if found is not None else ""
 
+    def _body(self, key: str) -> bytes:
+        try:
+            return self._objects.get(key)
+        except NotFound:
+            return b""
+
+    def _names(self, path: str) -> Sequence[str]:
+        return [key.rpartition("/")[2] for key in self._objects.list(f"{path}/_versions")]
+
     def _probe_unknown(self, path: str, version: int) -> bool:
-        # A table is mostly probed for the successor of a version that exists.
+        # A log is mostly probed for the successor of a version that exists.
         for candidate, naming in (
             (version, VersionNaming.INVERTED),
             (version - 1, VersionNaming.INVERTED),
@@ -110,7 +160,6 @@ class VersionHistory:
         return False
 
 
-# Every read asks for the successor of one version, mostly the same as before.
 @lru_cache(1_024)
 def _key(path: str, version: int, naming: VersionNaming) -> str:
     return f"{path}/_versions/{manifest_name(version, naming)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,11 +21,12 @@ from omnigraph.adapters.lance.staging.small_fragments import find_small_fragment
 from omnigraph.adapters.lance.staging.writing import (
     fragment_bodies,
     require_columns,
-    uneven_replacement,
-    write_replacements,
     write_rows,
 )
 from omnigraph.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["stage_append", "stage_change", "stage_overwrite", "stage_partition"]
 
@@ -33,9 +34,7 @@ __all__ = ["stage_append", "stage_change", "stage_overwrite", "stage_partition"]
 def stage_append(dataset: Any, rows: pa.Table, *, path: str, fingerprint: str) -> TableOperation:
     """Stage new rows."""
     new = write_rows(dataset, require_columns(rows, schema_of(dataset), path), path=path)
-    return TableOperation(
-        OperationKind.APPEND, fingerprint, new=fragment_bodies(new), fields=field_names(dataset)
-    )
+    return _append(dataset, new, fingerprint)
 
 
 def stage_overwrite(
@@ -62,60 +61,30 @@ def stage_change(
     path: str,
     fingerprint: str,
     delete: np.ndarray | None,
-    replace: tuple[np.ndarray, np.ndarray | None, pa.Table] | None,
+    replace: tuple[np.ndarray, pa.Table] | None,
     insert: pa.Table | None,
 ) -> TableOperation | None:
-    """Stage deletions, replacements and insertions as one change; given row ids are kept."""
-    deleted = as_addresses(delete)
-    replaced = as_addresses(replace[0] if replace is not None else None)
-    gone = np.union1d(deleted, replaced)
-    if replaced.size != np.unique(replaced).size or np.isin(replaced, deleted).any():
-        raise InvalidInput("table.replace", f"table {path}: a row is replaced and gone, or twice")
-    plain, identified = _by_identity(replace, insert, path)
-    written = sum(rows.num_rows for rows in plain)
-    small = find_small_fragments(
-        dataset, written_rows=written + (len(identified[0]) if identified else 0)
-    )
-    if not gone.size and small is None:
-        return (
-            stage_append(dataset, plain[0], path=path, fingerprint=fingerprint) if written else None
-        )
-    remaining = gone
+    """Stage deletions, replacements and insertions as one change.
+
+    Replacement rows are new rows. Rows that keep the row ids of others would be found twice by the
+    segments of text indexes that still have those ids.
+    """
+    gone = _gone_addresses(delete, replace, path)
+    new_rows = [rows for rows in (replace and replace[1], insert) if rows is not None]
+    new_rows = [rows for rows in new_rows if rows.num_rows]
+    small = find_small_fragments(dataset, written_rows=sum(rows.num_rows for rows in new_rows))
+    removed: tuple[int, ...] = ()
     if small is not None:
-        plain = [*plain, small.without(gone)]
+        new_rows.append(small.without(gone))
         # Compacted fragments are removed whole.
-        compacted = np.isin(gone >> FRAGMENT_SHIFT, np.array(small.fragment_ids, np.uint64))
-        remaining = gone[~compacted]
-    new = write_replacements(dataset, *identified, path) if identified else []
-    fitting = [require_columns(rows, schema_of(dataset), path) for rows in plain if rows.num_rows]
-    if fitting:
-        new += write_rows(dataset, pa.concat_tables(fitting), path=path)
-    updated, removed = delete_rows(dataset, remaining, path)
-    if small is not None:
-        removed = (*removed, *small.fragment_ids)
-    return TableOperation(
-        OperationKind.UPDATE if new else OperationKind.DELETE,
-        fingerprint,
-        new=fragment_bodies(new),
-        updated=fragment_bodies(updated),
-        removed=removed,
-        fields=field_names(dataset) if new else None,
-    )
-
-
-def _by_identity(
-    replace: tuple[np.ndarray, np.ndarray | None, pa.Table] | None,
-    insert: pa.Table | None,
-    path: str,
-) -> tuple[list[pa.Table], tuple[np.ndarray, pa.Table] | None]:
-    """Split rows into new ones and those that keep the row ids of others."""
-    plain = [insert] if insert is not None and insert.num_rows else []
-    if replace is None or not len(replace[0]):
-        return plain, None
-    addresses, row_ids, rows = replace
-    if len(addresses) != rows.num_rows or (row_ids is not None and len(row_ids) != rows.num_rows):
-        raise uneven_replacement(path)
-    return ([rows, *plain], None) if row_ids is None else (plain, (row_ids, rows))
+        ids = np.array(small.fragment_ids, np.uint64)
+        gone = gone[~np.isin(gone >> FRAGMENT_SHIFT, ids)]
+        removed = small.fragment_ids
+    new = _write(dataset, new_rows, path)
+    if not gone.size and not removed:
+        return _append(dataset, new, fingerprint) if new else None
+    updated, emptied = delete_rows(dataset, gone, path)
+    return _mutation(dataset, fingerprint, new=new, updated=updated, removed=(*emptied, *removed))
 
 
 def stage_partition(
@@ -124,21 +93,51 @@ def stage_partition(
     path: str,
     fingerprint: str,
     delete: np.ndarray | None,
-    replace: tuple[np.ndarray, pa.Table] | None,
     insert: pa.Table | None,
 ) -> TableOperation | None:
     """Stage one partition of a change; ``combine`` joins partitions.
 
     Small fragments are not compacted: their total number is unknown here.
     """
-    new: list[Any] = []
-    if replace is not None and replace[1].num_rows:
-        new += write_replacements(dataset, *replace, path)
-    if insert is not None and insert.num_rows:
-        new += write_rows(dataset, require_columns(insert, schema_of(dataset), path), path=path)
+    new = _write(dataset, [] if insert is None else [insert], path)
     updated, removed = delete_rows(dataset, np.unique(as_addresses(delete)), path)
     if not (new or updated or removed):
         return None
+    return _mutation(dataset, fingerprint, new=new, updated=updated, removed=removed)
+
+
+def _gone_addresses(
+    delete: np.ndarray | None, replace: tuple[np.ndarray, pa.Table] | None, path: str
+) -> np.ndarray:
+    deleted = as_addresses(delete)
+    replaced = as_addresses(replace[0] if replace is not None else None)
+    if replace is not None and len(replaced) != replace[1].num_rows:
+        raise InvalidInput("table.replace", f"table {path}: addresses and rows differ in number")
+    if replaced.size != np.unique(replaced).size or np.isin(replaced, deleted).any():
+        raise InvalidInput("table.replace", f"table {path}: a row is replaced and gone, or twice")
+    return np.union1d(deleted, replaced)
+
+
+def _write(dataset: Any, rows: Sequence[pa.Table], path: str) -> list[Any]:
+    schema = schema_of(dataset)
+    fitting = [require_columns(each, schema, path) for each in rows if each.num_rows]
+    return write_rows(dataset, pa.concat_tables(fitting), path=path) if fitting else []
+
+
+def _append(dataset: Any, new: Sequence[Any], fingerprint: str) -> TableOperation:
+    return TableOperation(
+        OperationKind.APPEND, fingerprint, new=fragment_bodies(new), fields=field_names(dataset)
+    )
+
+
+def _mutation(
+    dataset: Any,
+    fingerprint: str,
+    *,
+    new: Sequence[Any],
+    updated: Sequence[Any],
+    removed: tuple[int, ...],
+) -> TableOperation:
     return TableOperation(
         OperationKind.UPDATE if new else OperationKind.DELETE,
         fingerprint,

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from omnigraph.adapters.lance.handles.failures import writing
 from omnigraph.adapters.lance.handles.imports import load_lance
-from omnigraph.adapters.lance.handles.metadata import schema_of
 from omnigraph.adapters.lance.reading.blobs import decode_schema, encode_rows
 from omnigraph.adapters.lance.reading.membership import MEMBERSHIP
 from omnigraph.adapters.lance.staging.operations import fragment_body
@@ -23,14 +22,10 @@ from omnigraph.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-
 __all__ = [
     "fragment_bodies",
     "require_columns",
-    "uneven_replacement",
     "write_first_rows",
-    "write_replacements",
     "write_rows",
 ]
 
@@ -60,20 +55,6 @@ def write_first_rows(
         )
 
 
-def write_replacements(dataset: Any, row_ids: np.ndarray, rows: pa.Table, path: str) -> list[Any]:
-    """Write rows that keep the row ids of others."""
-    if len(row_ids) != rows.num_rows:
-        raise uneven_replacement(path)
-    fragments = write_rows(dataset, require_columns(rows, schema_of(dataset), path), path=path)
-    start = 0
-    sequence = load_lance().fragment.RowIdSequence
-    for fragment in fragments:
-        ids = pa.array(row_ids[start : start + fragment.physical_rows], pa.uint64())
-        fragment.row_id_meta = sequence(ids).to_inline_metadata()
-        start += fragment.physical_rows
-    return fragments
-
-
 def require_columns(rows: pa.Table, schema: pa.Schema, path: str) -> pa.Table:
     """Return rows in the order and with the types of a schema, or raise ``table.columns``."""
     if sorted(rows.column_names) != sorted(schema.names):
@@ -95,8 +76,3 @@ def require_columns(rows: pa.Table, schema: pa.Schema, path: str) -> pa.Table:
 def fragment_bodies(fragments: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
     """Return fragments as Lance's JSON."""
     return tuple(fragment_body(fragment) for fragment in fragments)
-
-
-def uneven_replacement(path: str) -> InvalidInput:
-    """Build the error of replacements whose addresses, row ids and rows differ in number."""
-    return InvalidInput("table.replace", f"table {path}: addresses, row ids and rows differ")
