@@ -12,6 +12,7 @@
 - ``inputs``: reads files, queries and parameters.
 - ``request_options``: the flags of queries and writes.
 - ``engines``: the flags that select an engine, and progress output.
+- ``embedding``: embeds records from file to file.
 - ``commands``: one module per verb.
 - ``stored``: runs stored queries of a server.
 - ``changes``: flags and output of changes, merges and conflicts.

@@ -6,7 +6,7 @@ __all__ = ["HELP", "INTERNAL_SCHEMA_VERSION", "VERBS", "version_text"]
 
 # The storage format that this release writes. A test compares it with versioning.stamp.FORMAT,
 # whose import takes 25 ms.
-INTERNAL_SCHEMA_VERSION = 2
+INTERNAL_SCHEMA_VERSION = 3
 
 _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
@@ -32,6 +32,7 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("load", "load files as one commit"),
             ("export", "export nodes and edges"),
             ("blob", "read a blob"),
+            ("embed", "embed texts from file to file"),
         ),
     ),
     (

@@ -4,7 +4,7 @@ Modules by subject:
 
 - ``init``, ``new``, ``clone``: creation of graphs.
 - ``schema``, ``lint``, ``fmt``: schemas.
-- ``load``, ``mutate``: writes.
+- ``load``, ``mutate``, ``embed``: writes.
 - ``query``, ``queries``, ``explain``, ``profile``, ``alias``: queries.
 - ``export``, ``blob``, ``snapshot``: reading of data.
 - ``branch``, ``tag``: branches and tags.
