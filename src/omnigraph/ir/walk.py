@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.datatypes.types import EnumType, ListType, ScalarType, VectorType
 from omnigraph.ir.expressions import (
     Aggregate,
     BlockAggregate,
@@ -20,15 +21,42 @@ from omnigraph.ir.queries import Block, Hop, Stage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["aggregates", "blocks", "nodes", "slots_bound", "slots_read"]
+__all__ = ["aggregates", "blocks", "fields_of", "nodes", "slots_bound", "slots_read"]
+
+_REFERENCES = (PropertyRef, EntityRef, ValueRef)
+_SCOPES = (Block, Stage, BlockAggregate, Quantified)
+# Data types have no nodes of the IR below them.
+_TYPES = (ScalarType, EnumType, ListType, VectorType)
+# The fields of each class of nodes, None for other classes; asking a class once is enough.
+_fields: dict[type, tuple[str, ...] | None] = dict.fromkeys((*_TYPES, tuple, type(None)))
+
+
+def fields_of(kind: type) -> tuple[str, ...] | None:
+    """Return the names of the fields of a class of nodes; None for any other class."""
+    try:
+        return _fields[kind]
+    except KeyError:
+        names = tuple(each.name for each in fields(kind)) if is_dataclass(kind) else None
+        _fields[kind] = names
+        return names
 
 
 def nodes(tree: object) -> Iterator[Any]:
-    """Yield ``tree`` and every node below it."""
-    if is_dataclass(tree):
-        yield tree
-    for child in _children(tree):
-        yield from nodes(child)
+    """Yield ``tree`` and every node below it, data types apart, in order."""
+    pending = [tree]
+    while pending:
+        found = pending.pop()
+        kind = type(found)
+        if kind is tuple:
+            pending.extend(reversed(found))  # type: ignore[call-overload]  # it is a tuple
+            continue
+        names = fields_of(kind)
+        if names is not None:
+            yield found
+            for name in reversed(names):
+                child = getattr(found, name)
+                if type(child) is tuple or fields_of(type(child)) is not None:
+                    pending.append(child)
 
 
 def blocks(tree: object) -> Iterator[Exists | BlockAggregate]:
@@ -47,19 +75,39 @@ def aggregates(tree: object) -> tuple[Aggregate, ...]:
 
 def slots_read(tree: object) -> frozenset[Slot]:
     """Return the free slots of ``tree``: those that it reads and does not introduce."""
-    if isinstance(tree, PropertyRef | EntityRef | ValueRef):
-        return frozenset({tree.slot})
-    if isinstance(tree, Hop):
-        ends = frozenset({tree.source, tree.target})
-        return ends if tree.edge_slot is None else ends | {tree.edge_slot}
-    found: frozenset[Slot] = frozenset().union(*(slots_read(child) for child in _children(tree)))
-    if isinstance(tree, Quantified):
-        return found - {tree.item.slot}
-    if isinstance(tree, Stage):
-        return found - slots_bound(tree.match)
-    # The operand of a block aggregate reads the slots of the block.
-    block = tree.block if isinstance(tree, BlockAggregate) else tree
-    return found - slots_bound(block) if isinstance(block, Block) else found
+    found: set[Slot] = set()
+    _read(tree, found)
+    return frozenset(found)
+
+
+def _read(tree: Any, found: set[Slot]) -> None:
+    kind = type(tree)
+    if kind in _REFERENCES:
+        found.add(tree.slot)
+    elif kind is Hop:
+        found.update((tree.source, tree.target))
+        if tree.edge_slot is not None:
+            found.add(tree.edge_slot)
+    elif kind in _SCOPES:
+        inside: set[Slot] = set()
+        for child in _children(tree):
+            _read(child, inside)
+        found |= inside - _introduced(tree)
+    else:
+        for child in _children(tree):
+            _read(child, found)
+
+
+def _introduced(tree: Block | Stage | BlockAggregate | Quantified) -> frozenset[Slot]:
+    """The slots that a node introduces for its parts."""
+    match tree:
+        case Quantified(item=item):
+            return frozenset({item.slot})
+        case Stage(match=block) | BlockAggregate(block=block):
+            # The operand of a block aggregate reads the slots of the block.
+            return slots_bound(block)
+        case Block():
+            return slots_bound(tree)
 
 
 def slots_bound(block: Block) -> frozenset[Slot]:
@@ -70,9 +118,11 @@ def slots_bound(block: Block) -> frozenset[Slot]:
     return own.union(*map(slots_bound, block.optionals))
 
 
-def _children(tree: object) -> Iterator[object]:
-    if isinstance(tree, tuple):
+def _children(tree: object) -> Iterator[Any]:
+    if type(tree) is tuple:
         yield from tree
-    elif is_dataclass(tree):
-        for field in fields(tree):
-            yield getattr(tree, field.name)
+        return
+    for name in fields_of(type(tree)) or ():
+        child = getattr(tree, name)
+        if type(child) is tuple or fields_of(type(child)) is not None:
+            yield child

@@ -29,7 +29,7 @@ from omnigraph.planner.plan import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from omnigraph.ir.expressions import Expr, Slot
     from omnigraph.ir.queries import OrderKey, ReadIR, Table
@@ -44,12 +44,13 @@ _PATTERN_PARTS_MAX = 200
 
 def build(ir: ReadIR) -> Plan:
     """The plan that follows the definition."""
-    _require_size(ir)
-    searched = tuple(each for each in nodes(ir) if isinstance(each, TextMatch | Score))
-    slots = (each for each in nodes(ir) if isinstance(each, EntitySlot))
+    parts = tuple(nodes(ir))
+    _require_size(parts)
+    searched = tuple(each for each in parts if isinstance(each, TextMatch | Score))
+    slots = [each for each in parts if isinstance(each, EntitySlot)]
     nullable = frozenset(each.slot for each in slots if each.nullable)
     root = Return(_rows(ir), ir.returns)
-    return Plan(ir, root, _slot_types(ir), searched=searched, nullable=nullable)
+    return Plan(ir, root, _slot_types(slots), searched=searched, nullable=nullable)
 
 
 def _table(table: Table) -> Node:
@@ -117,6 +118,8 @@ def _collect_scores(expr: Expr, found: dict[int, Score | RankFusion]) -> None:
     if isinstance(expr, Score | RankFusion):
         found.setdefault(id(expr), expr)
         return
+    if not any(isinstance(part, Score | RankFusion) for part in nodes(expr)):
+        return
     asked = {id(part) for asks in blocks(expr) for part in nodes(asks)}
     inside = {
         id(part)
@@ -137,8 +140,8 @@ def _grouped(node: Node, ir: ReadIR | Stage, order: tuple[OrderKey, ...]) -> Gro
     return Group(node, tuple(keys.values()), tuple(folds.values()))
 
 
-def _require_size(ir: ReadIR) -> None:
-    parts = sum(isinstance(each, EntitySlot | Hop | Block) for each in nodes(ir))
+def _require_size(found: Sequence[object]) -> None:
+    parts = sum(isinstance(each, EntitySlot | Hop | Block) for each in found)
     if parts > _PATTERN_PARTS_MAX:
         raise InvalidInput(
             "query.too_complex",
@@ -161,12 +164,9 @@ def _shown_order(ir: ReadIR | Stage) -> tuple[OrderKey, ...]:
     return tuple(replace(key, expr=shown.get(key.expr, key.expr)) for key in ir.order)
 
 
-def _slot_types(ir: ReadIR) -> Mapping[Slot, str]:
+def _slot_types(slots: Iterable[EntitySlot]) -> Mapping[Slot, str]:
     types: dict[Slot, str] = {}
-    for each in nodes(ir):
-        if (
-            isinstance(each, EntitySlot)
-            and types.setdefault(each.slot, each.type_id) != each.type_id
-        ):
+    for each in slots:
+        if types.setdefault(each.slot, each.type_id) != each.type_id:
             raise InvariantBroken(10, f"slot {each.slot} has two types")
     return types

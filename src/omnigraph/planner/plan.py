@@ -392,15 +392,23 @@ class Plan:
 _INPUTS = ("input", "left", "right", "inner")
 
 
-def inputs(node: Node) -> Iterator[Node]:
+def inputs(node: Node) -> tuple[Node, ...]:
     """The operators that an operator reads from."""
     if isinstance(node, Product | UnionRows):
-        yield from node.parts
-        return
-    for name in _INPUTS:
-        below = getattr(node, name, None)
-        if below is not None:
-            yield below
+        return node.parts
+    return tuple([getattr(node, name) for name in _input_names(type(node))])
+
+
+def _input_names(kind: type) -> tuple[str, ...]:
+    """The fields of a class of operators that hold operators; asking once is enough."""
+    known = _names.get(kind)
+    if known is None:
+        own = {field.name for field in fields(kind)}
+        known = _names[kind] = tuple(name for name in _INPUTS if name in own)
+    return known
+
+
+_names: dict[type, tuple[str, ...]] = {}
 
 
 def with_inputs(node: Node, below: Sequence[Node]) -> Node:
@@ -409,8 +417,7 @@ def with_inputs(node: Node, below: Sequence[Node]) -> Node:
         return Product(tuple(below), node.rows)
     if isinstance(node, UnionRows):
         return replace(node, parts=tuple(below))
-    names = (name for name in _INPUTS if getattr(node, name, None) is not None)
-    return replace_inputs(node, dict(zip(names, below, strict=True)))
+    return replace_inputs(node, dict(zip(_input_names(type(node)), below, strict=True)))
 
 
 def replace_inputs(node: Node, change: Mapping[str, Node]) -> Node:
@@ -435,9 +442,11 @@ def is_entity(operand: Expr | None) -> bool:
 
 def walk(node: Node) -> Iterator[Node]:
     """An operator and all below it, from the top."""
-    yield node
-    for below in inputs(node):
-        yield from walk(below)
+    pending = [node]
+    while pending:
+        found = pending.pop()
+        yield found
+        pending.extend(reversed(inputs(found)))
 
 
 def output_slots(node: Node) -> tuple[Slot, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from omnigraph.ir.walk import fields_of
 from omnigraph.planner.plan import Match, Node, inputs, with_inputs
 from omnigraph.runtime.cancellation import checkpoint
 
@@ -29,15 +30,19 @@ def rewrite(
         items = tuple(rewrite(item, change, whole=whole) for item in tree)
         same = all(new is old for new, old in zip(items, tree, strict=True))
         return tree if same else items  # type: ignore[return-value]  # a tuple for a tuple
-    if not is_dataclass(tree) or isinstance(tree, type):
+    names = fields_of(type(tree))
+    if names is None:
         return tree
-    changed = {}
-    for field in fields(tree):
-        old = getattr(tree, field.name)
+    changed: dict[str, Any] = {}
+    for name in names:
+        old = getattr(tree, name)
+        if type(old) is not tuple and fields_of(type(old)) is None:
+            continue
         new = rewrite(old, change, whole=whole)
         if new is not old:
-            changed[field.name] = new
-    return change(replace(tree, **changed) if changed else tree)  # type: ignore[no-any-return]
+            changed[name] = new
+    node: Any = tree
+    return change(replace(node, **changed) if changed else node)  # type: ignore[no-any-return]
 
 
 def change_nodes(node: Node, change: Callable[[Node], Node]) -> Node:

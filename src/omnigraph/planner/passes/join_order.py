@@ -317,7 +317,8 @@ class _Orderer:
         if not ready:
             return state
         rest = tuple(each for each in state.filters if not self._reads(each) <= state.bound)
-        return replace(state, node=self._filtered(state.node, ready), filters=rest)
+        node = self._filtered(state.node, ready)
+        return _State(node, state.bound, state.waiting, state.hops, rest, state.unwinds)
 
     def _filtered(self, node: Node, ready: tuple[Expr, ...]) -> Node:
         """Plain conditions first: blocks are asked for the rows that are left."""
