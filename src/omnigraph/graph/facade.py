@@ -387,6 +387,4 @@ class EmbeddedGraph(EmbeddedGraphAt):
         return describe_status(self._authorizer.read_names())
 
     def close(self) -> None:
-        """Save caches that are cheaper to keep than to rebuild. Idempotent."""
-        if not self._engine.root.read_only:
-            self._engine.lineage.archive()
+        """End the use of the graph. Idempotent."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import heapq
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.api.commit_listing import CommitFilter, CommitGraph, CommitPage, parents_of
+from omnigraph.api.commit_listing import CommitFilter, CommitGraph, CommitPage
 from omnigraph.api.commits import WriterKind
 from omnigraph.errors import InvalidInput, NotFound
 from omnigraph.ports.tables import table_version
@@ -50,15 +51,10 @@ def _merge_histories(engine: Engine, heads: Iterable[Commit]) -> Iterator[Commit
     while waiting:
         commit = known[CommitId(heapq.heappop(waiting)[1])]
         yield commit
-        for parent_id in parents_of(commit):
-            if parent_id in known:
-                continue
-            try:
-                parent = engine.lineage.get(parent_id)
-            except NotFound:  # cleanup has removed it
-                continue
-            known[parent.id] = parent
-            heapq.heappush(waiting, (-parent.time_micros, parent.id))
+        for parent in engine.lineage.parents(commit):
+            if parent.id not in known:
+                known[parent.id] = parent
+                heapq.heappush(waiting, (-parent.time_micros, parent.id))
 
 
 def list_commits(engine: Engine, wanted: CommitFilter) -> CommitPage:
@@ -95,20 +91,34 @@ def snapshot_to_json(engine: Engine, manifest: Manifest) -> dict[str, Any]:
 
 
 def _matching(engine: Engine, wanted: CommitFilter) -> Iterator[Commit]:
-    history = engine.lineage.history(engine.resolver.resolve(wanted.target))
-    if wanted.page_token is not None:
-        history = _after(history, wanted.page_token)
-    for commit in history:
+    for commit in _from_start(engine, wanted):
         if wanted.since_micros is not None and commit.time_micros < wanted.since_micros:
             return
         if _fits(commit, wanted):
             yield commit
 
 
-def _after(history: Iterator[Commit], token: str) -> Iterator[Commit]:
-    for commit in history:
-        if commit.id == token:
-            return history
+def _from_start(engine: Engine, wanted: CommitFilter) -> Iterator[Commit]:
+    """The history from the first commit that may match."""
+    newest = engine.resolver.resolve(wanted.target).commit
+    if wanted.page_token is not None:
+        return _after(engine, newest, wanted.page_token)
+    if wanted.until_micros is None:
+        return engine.lineage.line(newest)
+    start = engine.lineage.newest_at(newest, wanted.until_micros)
+    return engine.lineage.line(start) if start is not None else iter(())
+
+
+def _after(engine: Engine, newest: Commit, token: str) -> Iterator[Commit]:
+    """The history of a commit behind the last one of a page."""
+    lineage = engine.lineage
+    with suppress(NotFound):
+        last = lineage.get(token)
+        # One that has no manifest any more is looked for in the archive.
+        history = lineage.line(last if lineage.positions(newest).holds(last) else newest)
+        for commit in history:
+            if commit.id == token:
+                return history
     raise InvalidInput(
         "commits.bad_page_token",
         f"page token {token!r} is not a commit of this branch",

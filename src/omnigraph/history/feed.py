@@ -19,6 +19,8 @@ from omnigraph.history.filters import parse_filter
 from omnigraph.history.pages import page_budget
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from omnigraph.api.changes import ChangePosition
     from omnigraph.api.commits import Commit
     from omnigraph.session.engine import Engine
@@ -105,8 +107,12 @@ class _Poll:
     def _cut(self, commit_id: str) -> Commit:
         """The head when the poll began. A reader of this branch need not be allowed to read others,
         and anybody can forge a token: the commit has to be one of this branch."""
-        for commit in self._engine.lineage.line(self._head.commit):
-            if commit.id == commit_id:
+        if commit_id == self._head.commit.id:
+            return self._head.commit
+        lineage = self._engine.lineage
+        with suppress(NotFound):
+            commit = lineage.get(commit_id)
+            if lineage.positions(self._head.commit).holds(commit):
                 return commit
         raise rejected(f"commit {commit_id:.100} is not in the history of {self._request.branch!r}")
 
@@ -124,19 +130,28 @@ class _Poll:
             remedy="now, beginning or after:<commit id>",
         )
 
-    def _pending(self, place: _Position) -> list[Commit]:
-        """Return the commits after ``done``, up to the cut, oldest first."""
-        found: list[Commit] = []
-        for commit in self._engine.lineage.line(place.cut):
-            if commit.id == place.done:
-                return found[::-1]
-            found.append(commit)
-        oldest = found[-1]
-        if oldest.parent is not None:
-            raise change_gap(oldest.parent.id, self._request.cursor)
-        if place.done is None:
-            return found[::-1]
-        raise rejected(f"commit {place.done} is not in the history of {self._request.branch!r}")
+    def _pending(self, place: _Position) -> Iterator[Commit]:
+        """Yield the commits after ``done``, up to the cut, oldest first; read as they are used."""
+        if place.done == place.cut.id:
+            return
+        line = self._engine.lineage.positions(place.cut)
+        done: Commit | None = None
+        if place.done is not None:
+            with suppress(NotFound):
+                done = self._engine.lineage.get(place.done)
+        if done is None or not line.holds(done):
+            missing = line.oldest_parent()
+            if missing is not None:
+                raise change_gap(missing, self._request.cursor)
+            if place.done is not None:
+                branch = self._request.branch
+                raise rejected(f"commit {place.done} is not in the history of {branch!r}")
+        try:
+            yield from line.after(done)
+        except NotFound as gone:
+            if gone.code != "snapshot.reclaimed":
+                raise
+            raise change_gap(str(gone.details["commit_id"]), self._request.cursor) from gone
 
     def _require_bound(self, graph: str, incarnation: str) -> None:
         if graph != self._graph:

@@ -1,44 +1,48 @@
-"""Lineage: every commit of the graph, found by id, filtered, compared.
+"""Lineage: every commit of the graph, found by id, by time and along parents.
 
-The truth is the parent chain of the manifests. The table ``_graph_commits.lance`` is derived from
-it: an index while the manifests exist, and the archive of commits whose manifests cleanup has
-removed. Reading catches up with the heads; a writable graph also appends what it found, at most one
-writer at a time, and a row that two processes appended counts once.
+The manifests are the index. The numbers of a branch are contiguous and their times ascend, so a
+commit is found by bisection: by its time, or by its id, which begins with the time at which its
+operation began. Nothing here reads a history as a whole to find a part of it.
+
+The table ``_graph_commits.lance`` is the archive of commits whose manifests cleanup has removed. It
+is read when a manifest is missing, and written by ``archive`` only.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections import deque
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from omnigraph.api.commits import Commit, CommitRef, commit_id_of
+from omnigraph.api.names import MAIN
 from omnigraph.errors import AlreadyExists, Conflict, GraphError, NotFound, StorageFault
 from omnigraph.runtime.faults import reach
 from omnigraph.runtime.ids import new_ulid
 from omnigraph.runtime.json_text import MALFORMED, parse_json
+from omnigraph.runtime.lru_cache import LruCache
 from omnigraph.versioning import ancestry, layout
+from omnigraph.versioning.branch_line import BranchLine, find_in_branch
 from omnigraph.versioning.branches import list_branches
 from omnigraph.versioning.chain import read_commit
 from omnigraph.versioning.damage import last_readable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
 
+    from omnigraph.ports.tables import Pin
     from omnigraph.versioning.heads import Heads
     from omnigraph.versioning.manifest import Manifest
     from omnigraph.versioning.root import GraphRoot
 
 __all__ = ["Lineage"]
 
-# Appending for every commit would make each of them pay; so many may stay out of the index.
-_UNINDEXED_MAX = 32
-# A short walk reads the manifests that it meets. A longer one is helped by the table.
-_READ_SINGLY_MAX = 64
+# About a kilobyte each.
+_CACHED_COMMITS_MAX = 16_384
 
 
 class Lineage:
@@ -48,34 +52,17 @@ class Lineage:
         self._root = root
         self._heads = heads
         self._lock = threading.Lock()
-        # Closed under ancestry at every instant, because it is read without the lock: a commit
-        # enters after all its ancestors that can be found. Written by ``_learn`` only.
-        self._commits: dict[str, Commit] = {}
-        # Commits read on the way to a merge base; nothing is implied about their ancestors.
-        self._met: dict[str, Commit] = {}
-        self._indexed: set[str] = set()
-        # Rows of the table whose ancestors could not be read.
-        self._stored: dict[str, Commit] = {}
-        self._loaded = False
+        self._commits: LruCache[str, Commit] = LruCache(_CACHED_COMMITS_MAX)
+        # The archive by id; None until it is needed, or while it cannot be read.
+        self._archived: dict[str, Commit] | None = None
+        self._archive_pin: Pin | None = None
 
     def get(self, commit: str | Commit | CommitRef) -> Commit:
         """A commit by id, or ``commit.missing``."""
         commit_id = commit_id_of(commit)
         found = self._commits.get(commit_id)
-        if found is not None:
-            return found
-        missing: GraphError = NotFound(
-            "commit.missing",
-            f"there is no commit {commit_id:.100}",
-            remedy="see `omnigraph commit list`",
-        )
-        try:
-            self.refresh()
-        except StorageFault as fault:
-            missing = fault
-        found = self._commits.get(commit_id)
         if found is None:
-            raise missing
+            found = self._search(commit_id)
         return found
 
     def knows(self, commit_id: str) -> bool:
@@ -87,16 +74,28 @@ class Lineage:
         return True
 
     def history(self, head: Manifest) -> Iterator[Commit]:
-        """The commits of a branch along first parents, newest first."""
+        """The commits of a branch along first parents, newest first; read as they are needed."""
         return self.line(head.commit)
 
     def line(self, newest: Commit) -> Iterator[Commit]:
         """A commit and its first parents, newest first, as far as they are known."""
-        self._follow(newest)
         commit: Commit | None = newest
         while commit is not None:
             yield commit
-            commit = self._commits.get(commit.parent.id) if commit.parent else None
+            self._learn(commit)
+            commit = self._find(commit.parent) if commit.parent else None
+
+    def positions(self, newest: Commit) -> BranchLine:
+        """The line of a commit with access by position and by time."""
+        return BranchLine(self._root, newest)
+
+    def newest_at(self, newest: Commit, time_micros: int) -> Commit | None:
+        """The newest commit of a line that is not later than a time."""
+        found, oldest = self.positions(newest).newest_at(time_micros)
+        if found is not None or oldest is None:
+            return found
+        # Older commits may be in the archive.
+        return next((c for c in self.line(oldest) if c.time_micros <= time_micros), None)
 
     def is_ancestor(self, older: str | Commit | CommitRef, newer: str | Commit | CommitRef) -> bool:
         """Whether ``older`` is ``newer`` or one of its ancestors."""
@@ -125,32 +124,59 @@ class Lineage:
                 found.append(parent)
         return found
 
-    def refresh(self) -> None:
-        """Catch up with every open branch and every tag. Damage in the past of one of them is
-        raised when the others have been followed."""
-        branches = list_branches(self._root, self._heads, check=False)
-        tags = self._root.refs.tags()
-        heads = [info.head.commit for info in branches]
+    # --- the whole graph --------------------------------------------------------------------------
+
+    def refresh(self) -> list[Commit]:
+        """Read every commit that an open branch or a tag leads to. Damage of one of them is raised
+        when the others have been followed."""
+        found: dict[str, Commit] = {}
         damage: StorageFault | None = None
-        for entry in (*branches.damaged, *tags.damaged):
-            damage = damage or entry.fault
-            heads.extend(self._readable_of(entry.name))
-        for tag in tags:
+        for newest in self._starts():
             try:
-                ref = CommitRef(tag.commit, tag.incarnation, tag.version)
-                commit = read_commit(self._root, ref)
-            except StorageFault as fault:
-                damage = damage or fault
-                continue
-            if commit is not None:
-                heads.append(commit)
-        for head in heads:
-            try:
-                self._follow(head)
+                commit = newest if isinstance(newest, Commit) else self._require(newest)
+                for each in self._ancestors(commit, found) if commit is not None else ():
+                    found[each.id] = each
             except StorageFault as fault:
                 damage = damage or fault
         if damage is not None:
             raise damage
+        return list(found.values())
+
+    def archive(self) -> int:
+        """Append every commit that the archive does not hold; how many were appended."""
+        archived = self._load(again=True)
+        if archived is None:
+            return 0
+        missing = [commit for commit in self.refresh() if commit.id not in archived]
+        if missing:
+            self._append(missing)
+        return len(missing)
+
+    def only_archived(self) -> list[Commit]:
+        """The archived commits that have no manifest any more."""
+        commits = (self._load(again=True) or {}).values()
+        return [commit for commit in commits if read_commit(self._root, commit.ref) is None]
+
+    def adopt(self, commits: Iterable[Commit]) -> None:
+        """Archive commits that only the archive of another copy of this graph holds."""
+        archived = self._load() or {}
+        missing = [commit for commit in commits if commit.id not in archived]
+        if missing:
+            self._append(missing)
+
+    def _starts(self) -> Iterator[Commit | CommitRef | StorageFault]:
+        branches = list_branches(self._root, self._heads, check=False)
+        tags = self._root.refs.tags()
+        yield from (info.head.commit for info in branches)
+        yield from (CommitRef(tag.commit, tag.incarnation, tag.version) for tag in tags)
+        for entry in (*branches.damaged, *tags.damaged):
+            yield from self._readable_of(entry.name)
+            yield entry.fault
+
+    def _require(self, start: CommitRef | StorageFault) -> Commit | None:
+        if isinstance(start, StorageFault):
+            raise start
+        return self._find(start)
 
     def _readable_of(self, branch: str) -> Iterator[Commit]:
         """The newest readable commit of a damaged branch, if there is one."""
@@ -160,136 +186,98 @@ class Lineage:
             if head is not None:
                 yield head.commit
 
-    def archive(self) -> int:
-        """Append every known commit that the table does not hold; how many were appended."""
-        self._load()
-        with self._lock:
-            missing = [c for key, c in self._commits.items() if key not in self._indexed]
-        if missing:
-            self._append(missing)
-        return len(missing)
+    def _ancestors(self, newest: Commit, known: dict[str, Commit]) -> Iterator[Commit]:
+        """A commit and its ancestors that are not known yet; parents of known ones are known."""
+        waiting = [newest]
+        while waiting:
+            commit = waiting.pop()
+            if commit.id not in known:
+                yield commit
+                waiting += self.parents(commit)
 
-    def adopt(self, commits: Iterable[Commit]) -> None:
-        """Take in commits that another copy of this graph knows, and keep them: here, too, their
-        manifests may be gone by now."""
-        self._load()
-        self._learn({commit.id: commit for commit in commits})
-        self.archive()
+    # --- finding ----------------------------------------------------------------------------------
 
-    def known(self) -> list[Commit]:
-        """The commits that are known without a look at the branches, and those of the table."""
-        self._load()
-        with self._lock:
-            return [*self._commits.values(), *self._stored.values()]
+    def _search(self, commit_id: str) -> Commit:
+        """Find a commit by its id among the branches, main first, then in the archive."""
+        problem: GraphError = NotFound(
+            "commit.missing",
+            f"there is no commit {commit_id:.100}",
+            remedy="see `omnigraph commit list`",
+        )
+        for incarnation in self._incarnations():
+            try:
+                found = find_in_branch(self._root, self._heads, incarnation, commit_id)
+            except NotFound:
+                # Of a deleted branch, whose manifests cleanup has removed.
+                continue
+            except StorageFault as fault:
+                problem = fault
+                continue
+            if found is not None:
+                return self._learn(found)
+        archived = self._archived_commit(commit_id)
+        if archived is None:
+            raise problem
+        return archived
 
-    def remembers(self, commit_id: str) -> bool:
-        """Whether a commit is known without a look at the branches."""
-        self._load()
-        return commit_id in self._commits
+    def _incarnations(self) -> Iterator[str]:
+        """Every incarnation of a branch, that of main first."""
+        main = self._root.refs.branch(MAIN)
+        first = [main.incarnation] if main is not None else []
+        every = (ref.incarnation for ref in self._root.refs.every_branch())
+        yield from dict.fromkeys(chain(first, every))
 
     def _find(self, ref: CommitRef) -> Commit | None:
-        found = self._commits.get(ref.id) or self._met.get(ref.id)
+        found = self._commits.get(ref.id)
         if found is not None:
             return found
         found = read_commit(self._root, ref)
-        if found is None:
-            self._load()
-            return self._commits.get(ref.id)
+        if found is not None:
+            return self._learn(found)
+        return self._archived_commit(ref.id)
+
+    def _learn(self, commit: Commit) -> Commit:
+        merged = commit.merged_parent
+        if merged is not None:
+            reason = f"commit {commit.id} merged it"
+            self._heads.note_name(merged.incarnation, merged.version, reason)
+        self._commits.put(commit.id, commit)
+        return commit
+
+    # --- the archive ------------------------------------------------------------------------------
+
+    def _archived_commit(self, commit_id: str) -> Commit | None:
+        found = (self._load() or {}).get(commit_id)
+        # Another process may have archived it since.
+        return found or (self._load(again=True) or {}).get(commit_id)
+
+    def _load(self, *, again: bool = False) -> dict[str, Commit] | None:
+        """Read the archive once, and again if it has grown; None while it cannot be read: it may
+        hold commits that nothing else does, so the next reader tries again."""
         with self._lock:
-            self._met[ref.id] = found
-            walk_is_long = len(self._met) == _READ_SINGLY_MAX
-        if walk_is_long:
-            self._load()
-        return found
+            if self._archived is None or again:
+                for _ in range(2):
+                    try:
+                        self._read_table()
+                        break
+                    except StorageFault as fault:
+                        if not self._root.heal(fault):
+                            break
+                    except (GraphError, *MALFORMED):
+                        break
+            return self._archived
 
-    def _follow(self, newest: Commit) -> None:
-        """Learn a commit and all its ancestors: from the table, then from the manifests."""
-        self._load()
-        self._learn(self._with_ancestors([newest], {}))
-        if not self._root.read_only and len(self._commits) - len(self._indexed) > _UNINDEXED_MAX:
-            # Nobody asked for it: a reader gets its answer whether it works or not.
-            with suppress(GraphError):
-                self.archive()
-
-    def _with_ancestors(
-        self, starts: Iterable[Commit], stored: Mapping[str, Commit]
-    ) -> dict[str, Commit]:
-        """Collect the commits and those of their ancestors that are not known yet, without making
-        any of them known: other threads take a known commit for one with a complete past."""
-        found: dict[str, Commit] = {}
-        waiting = deque(starts)
-        while waiting:
-            commit = waiting.popleft()
-            if commit.id in found or commit.id in self._commits:
-                continue
-            found[commit.id] = commit
-            for ref in (commit.parent, commit.merged_parent):
-                if ref is None or ref.id in found or ref.id in self._commits:
-                    continue
-                parent = stored.get(ref.id) or read_commit(self._root, ref)
-                if parent is not None:
-                    waiting.append(parent)
-        return found
-
-    def _learn(self, found: Mapping[str, Commit]) -> None:
-        """Make commits known, ancestors first: a commit is later than its parents."""
-        with self._lock:
-            for commit in sorted(found.values(), key=lambda commit: commit.time_micros):
-                self._commits.setdefault(commit.id, commit)
-        for commit in found.values():
-            self._note(commit.merged_parent)
-            self._note(commit.ref)
-
-    def _note(self, ref: CommitRef | None) -> None:
-        if ref is not None:
-            reason = f"the history of the graph contains it as commit {ref.id}"
-            self._heads.note_name(ref.incarnation, ref.version, reason)
-
-    def _load(self) -> None:
-        """Read the table once, and complete it from the manifests: it may have been lost and begun
-        anew by a process that appended the newest commits only."""
-        if self._loaded:
-            return
-        bodies = self._read_table()
-        if bodies is None:
-            # It may hold commits that nothing else does: the next reader tries again.
-            return
+    def _read_table(self) -> None:
         try:
+            pin = self._root.tables.latest(layout.LINEAGE_TABLE)
+        except NotFound:
+            self._archived = self._archived or {}
+            return
+        if self._archived is None or pin != self._archive_pin:
+            table = self._root.tables.open(pin)
+            bodies = table.scan(["body"]).column("body").to_pylist()
             rows = [Commit.from_json(parse_json(body)) for body in bodies]
-        except MALFORMED:
-            return
-        stored: dict[str, Commit] = {commit.id: commit for commit in rows}
-        for commit in rows:
-            self._note(commit.ref)
-        try:
-            found = self._with_ancestors(stored.values(), stored)
-        except StorageFault:
-            # Readers of the damaged line meet the fault there; the others do without.
-            self._stored = stored
-            return
-        self._learn(found)
-        with self._lock:
-            self._indexed |= stored.keys()
-            self._loaded = True
-
-    def _read_table(self) -> list[str] | None:
-        """The stored commits; none when there is no table, and None when it cannot be read: it is
-        derived from the manifests, and never required.
-        """
-        for _ in range(2):
-            try:
-                pin = self._root.tables.latest(layout.LINEAGE_TABLE)
-                bodies: list[str] = self._root.tables.open(pin).scan(["body"])["body"].to_pylist()
-            except NotFound:
-                return []
-            except StorageFault as fault:
-                if not self._root.heal(fault):
-                    break
-            except GraphError:
-                break
-            else:
-                return bodies
-        return None
+            self._archived, self._archive_pin = {row.id: row for row in rows}, pin
 
     def _append(self, commits: list[Commit]) -> None:
         try:
@@ -310,15 +298,15 @@ class Lineage:
                 tables.create(layout.LINEAGE_TABLE, rows.schema, operation_id=operation)
                 tables.append(layout.LINEAGE_TABLE, rows, operation_id=operation)
         except (AlreadyExists, Conflict):
-            # Somebody else is at it; the next reader tries again.
+            # Another process is appending; the next one tries again.
             return
         reach("lineage.appended")
         with self._lock:
-            self._indexed |= {commit.id for commit in commits}
+            self._archived = {**(self._archived or {}), **{c.id: c for c in commits}}
 
 
 def _rows(commits: list[Commit]) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415 - see manifest.to_rows
+    import pyarrow as pa  # noqa: PLC0415 - only the archive needs it
 
     return pa.table(
         {

@@ -72,12 +72,12 @@ class Resolver:
         if version:
             return self._version(ref.incarnation, int(version[1]), head, target)
         limit = _parse_time(moment, target)
-        for commit in self._lineage.history(head):
-            if commit.time_micros <= limit:
-                return self._manifest_at(commit.ref)
-        raise NotFound(
-            "target.before_history", f"branch {branch!r} has no commit as old as {moment}"
-        )
+        commit = self._lineage.newest_at(head.commit, limit)
+        if commit is None:
+            raise NotFound(
+                "target.before_history", f"branch {branch!r} has no commit as old as {moment}"
+            )
+        return self._manifest_at(commit.ref)
 
     def _version(self, incarnation: str, version: int, head: Manifest, target: str) -> Manifest:
         if version == 0 or version > head.version:
@@ -88,11 +88,16 @@ class Resolver:
         if version == 1:
             # A fork begins with a copy of a commit that is at home elsewhere.
             return self._root.manifest(incarnation, version)
-        # A number proves nothing: only what the head descends from was ever published.
-        for commit in self._lineage.history(head):
-            if (commit.ref.incarnation, commit.ref.version) == (incarnation, version):
-                return self._manifest_at(commit.ref)
-        raise _reclaimed(target)
+        try:
+            manifest = self._root.manifest(incarnation, version)
+            if version < head.version:
+                # A stale writer may have put a manifest under a number that cleanup had removed.
+                parent = self._root.manifest(incarnation, version + 1).commit.parent
+                if parent is None or parent.id != manifest.commit.id:
+                    raise _reclaimed(target)
+        except NotFound as missing:
+            raise _reclaimed(target) from missing
+        return manifest
 
     def _commit(self, commit_id: str) -> Manifest:
         return self._manifest_at(self._lineage.get(commit_id).ref)

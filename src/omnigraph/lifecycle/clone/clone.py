@@ -28,9 +28,8 @@ from omnigraph.versioning.root import GraphRoot
 from omnigraph.versioning.stamp import FORMAT, write_stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from omnigraph.api.commits import Commit
     from omnigraph.ports.objects import FileStore
     from omnigraph.ports.tables import Pin, TableStore
 
@@ -176,7 +175,7 @@ class _Clone:
         for ref in found.manifests:
             self._put(layout.manifest(ref.incarnation, ref.version))
         copy_engine = Engine(self._copy)
-        copy_engine.lineage.adopt(self._unknown_commits(found, copy_engine))
+        copy_engine.lineage.adopt(self._source.lineage.only_archived())
         self._copy_audit(found, copy_engine)
 
     def _existing_keys(self, path: str) -> list[str]:
@@ -186,25 +185,14 @@ class _Clone:
         if not self.transfer.put_once(key):
             raise diverged(self._copy, f"it has another {key}")
 
-    def _unknown_commits(self, found: Inventory, copy_engine: Engine) -> Iterator[Commit]:
-        """Yield commits that only the lineage of the source records."""
-        lineage = self._source.lineage
-        root = self._source.root
-        waiting = [root.manifest(r.incarnation, r.version).commit for r in found.heads.values()]
-        seen: set[str] = set()
-        while waiting:
-            commit = waiting.pop()
-            if commit.id not in seen and not copy_engine.lineage.remembers(commit.id):
-                seen.add(commit.id)
-                yield commit
-                waiting += lineage.parents(commit)
-
     def _copy_audit(self, found: Inventory, copy_engine: Engine) -> None:
         names = {ref.name for ref in found.refs}
+        copied: set[str] = {ref.id for ref in found.manifests}
         for row in self._source.recovery.audit.rows():
             is_ours = row.branch is None or row.branch in names
             if row.outcome is RecoveryOutcome.ROLLED_FORWARD:
-                is_ours = copy_engine.lineage.remembers(row.operation_id)
+                published = row.operation_id
+                is_ours = published in copied or copy_engine.lineage.knows(published)
             if is_ours:
                 copy_engine.recovery.audit.record(row)
 
