@@ -4,5 +4,5 @@ In reading order: ``commits`` lists and pages commits; ``filters`` parses the ty
 operations that a reader asks for; ``pages`` bounds the size of a page; ``diff`` compares two
 targets; ``commit_changes`` lists the changes of one commit; ``feed`` lists those of a branch;
 ``baseline`` reads a branch whole, with a cursor of the feed; ``blame`` finds the history of one
-entity.
+entity, which ``entity_reader`` reads at many commits.
 """

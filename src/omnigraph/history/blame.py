@@ -8,25 +8,19 @@ the properties that come from it. A commit whose changes a merge discarded is no
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any
-
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING
 
 from omnigraph.api.change_pages import BlameRequest, EntityHistory
-from omnigraph.api.changes import ChangeOp, EntityChange, Image
-from omnigraph.catalog.model import ID, stored_properties
 from omnigraph.errors import InvalidInput, NotFound
-from omnigraph.history.commit_changes import readable, snapshot_of, snapshots_of
+from omnigraph.history.entity_reader import EntityReader, values_of
 from omnigraph.history.filters import parse_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from omnigraph.api.changes import EntityChange
     from omnigraph.api.commits import Commit
-    from omnigraph.catalog.model import TypeId
-    from omnigraph.ports.tables import Pin
     from omnigraph.session.engine import Engine
-    from omnigraph.versioning.snapshot import Snapshot
 
 __all__ = ["blame"]
 
@@ -46,7 +40,7 @@ def blame(engine: Engine, request: BlameRequest) -> EntityHistory:
     snapshot = engine.snapshot(request.target)
     (type_id,) = parse_filter((), [request.type], (), [snapshot.catalog]).types
     entries: list[tuple[Commit, EntityChange]] = []
-    walk = _Walk(engine, _EntityReader(engine, type_id, request.id))
+    walk = _Walk(engine, EntityReader(engine, type_id, request.id))
     for commit, change in walk.changes(snapshot.manifest.commit):
         if len(entries) == request.limit:
             return EntityHistory(
@@ -68,7 +62,7 @@ def _require_text(entity_id: object) -> None:
 class _Walk:
     """Walks from a commit to the ancestors that determine the state of one entity."""
 
-    def __init__(self, engine: Engine, reader: _EntityReader) -> None:
+    def __init__(self, engine: Engine, reader: EntityReader) -> None:
         self._lineage = engine.lineage
         self._reader = reader
         # Per waiting commit: the properties for which no later state comes from it.
@@ -128,69 +122,5 @@ class _Walk:
 
 def _touched(change: EntityChange) -> frozenset[str]:
     """Return the identities of changed properties, with ``ID`` for an insert or delete."""
-    old, new = _values(change.before), _values(change.after)
+    old, new = values_of(change.before), values_of(change.after)
     return frozenset(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
-
-
-def _values(image: Image | None) -> dict[str, Any]:
-    """Return the values of an entity by property identity, without NULLs; empty if it is absent."""
-    if image is None:
-        return {}
-    return {name: value for name, value in image.row.items() if value is not None}
-
-
-class _EntityReader:
-    """Reads one entity at a sequence of commits."""
-
-    def __init__(self, engine: Engine, type_id: TypeId, key: str) -> None:
-        self._engine = engine
-        self._type_id = type_id
-        self._key = key
-        # A commit starts from the state of its parent, so states are reused.
-        self._images: dict[tuple[Pin | None, str], Image | None] = {}
-
-    def change(self, commit: Commit) -> EntityChange | None:
-        """Return the change of a commit to the entity, if any. Reads only if the pin differs."""
-        if commit.kind.is_physical:
-            return None
-        with readable(commit):
-            before, after = snapshots_of(self._engine, commit)
-            if before is not None and self._state(before) == self._state(after):
-                return None
-            old, new = self._image(before), self._image(after)
-        known = new or old
-        if known is None:
-            return None
-        # The schema after the commit names the type, even if the commit deletes the entity.
-        entity = after.catalog.types.get(self._type_id) or known.entity
-        op = ChangeOp.INSERT if old is None else ChangeOp.DELETE if new is None else ChangeOp.UPDATE
-        change = EntityChange(entity, self._key, op, old, new)
-        return None if op is ChangeOp.UPDATE and not change.changed else change
-
-    def values(self, commit: Commit) -> dict[str, Any]:
-        """Return the values of the entity at a commit, without NULLs; empty if it is absent."""
-        with readable(commit):
-            return _values(self._image(snapshot_of(self._engine, commit)))
-
-    def _state(self, snapshot: Snapshot) -> tuple[Pin | None, str]:
-        manifest = snapshot.manifest
-        return manifest.pins.get(self._type_id), manifest.commit.schema
-
-    def _image(self, snapshot: Snapshot | None) -> Image | None:
-        if snapshot is None:
-            return None
-        state = self._state(snapshot)
-        if state not in self._images:
-            self._images[state] = self._read(snapshot)
-        return self._images[state]
-
-    def _read(self, snapshot: Snapshot) -> Image | None:
-        entity = snapshot.catalog.types.get(self._type_id)
-        if entity is None:
-            return None
-        columns = {prop.id: prop.column for prop in stored_properties(entity)}
-        wanted = pc.field(ID.column) == self._key
-        found = snapshot.table(entity.id).scan(list(columns.values()), filter=wanted).to_pylist()
-        if not found:
-            return None
-        return Image(entity, {prop: found[0][name] for prop, name in columns.items()})
