@@ -23,6 +23,7 @@
 - ``atomic_files``: writes files atomically and durably.
 - ``render``: formats tables, CSV and JSON.
 - ``commits``: formats commits.
+- ``managed_roots``: refuses direct changes of graphs of a cluster.
 - ``cluster_text``: formats the results of cluster commands.
 - ``commit_graph``: draws the commit graph.
 - ``terminal``: encoding, width and colours of the output.

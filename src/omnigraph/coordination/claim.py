@@ -16,7 +16,7 @@ from omnigraph.coordination.owner import Owner, current_owner
 from omnigraph.errors import AlreadyExists, GraphError, NotFound
 from omnigraph.runtime.json_text import MALFORMED, parse_json
 from omnigraph.versioning import layout
-from omnigraph.versioning.stamp import FORMAT
+from omnigraph.versioning.stamp import FORMAT, require_not_deleted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +52,7 @@ def claimed(objects: ObjectStore, *, force: bool) -> Iterator[None]:
 
 
 def _require_vacant(objects: ObjectStore) -> None:
+    require_not_deleted(objects)
     if objects.exists(layout.STAMP):
         raise AlreadyExists(
             "graph.exists",

@@ -26,7 +26,14 @@ from omnigraph.runtime.limits import DEFAULT_LIMITS, Limits
 from omnigraph.session.engine import Engine
 from omnigraph.versioning.migrations import migrate, upgraded_view
 from omnigraph.versioning.root import GraphRoot
-from omnigraph.versioning.stamp import DURABILITIES, FORMAT, Settings, Stamp, read_stamp
+from omnigraph.versioning.stamp import (
+    DURABILITIES,
+    FORMAT,
+    Settings,
+    Stamp,
+    read_stamp,
+    require_not_deleted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
     from omnigraph.policy.bundle import PolicyBundle
     from omnigraph.ports.earlier_formats import EarlierTables
     from omnigraph.ports.embeddings import Embedder
-    from omnigraph.ports.objects import ObjectStore
+    from omnigraph.ports.objects import FileStore, ObjectStore
     from omnigraph.ports.tables import TableStore
 
 __all__ = [
@@ -48,6 +55,7 @@ __all__ = [
     "open_graph",
     "open_policy",
     "open_ports",
+    "open_store",
 ]
 
 # A path, ``preset:NAME``, a bundle, or an opened policy.
@@ -127,7 +135,9 @@ def open_graph(
     """
     arm_from_environment()
     place = parse_location(uri, storage_options)
-    stamp = read_stamp(open_objects(place, storage_options))
+    objects = open_objects(place, storage_options)
+    stamp = read_stamp(objects)
+    require_not_deleted(objects)
     if not read_only:
         durable = stamp.settings.durability == "power"
         objects = open_objects(place, storage_options, durable=durable)
@@ -168,6 +178,7 @@ def clone_graph(
     # Later runs treat copied files as complete, so they are synced at every durability level.
     copied = open_objects(here, options, durable=True)
     stamp = read_stamp(files)
+    require_not_deleted(files)
     wanted = (branches,) if isinstance(branches, str) else tuple(branches)
     require_disjoint(files.uri, copied.uri)
     require_outside_graphs(copied.uri)
@@ -220,6 +231,14 @@ def _read_bundle(source: str | Path) -> PolicyBundle:
     if str(source).startswith(PRESET_PREFIX):
         return parse_bundle(preset_text(str(source)), str(source))
     return parse_bundle(_read_text(source, "policy.unreadable", "policy"), str(source))
+
+
+def open_store(
+    uri: str | Path, storage_options: Mapping[str, str] | None = None, *, durable: bool = False
+) -> FileStore:
+    """Open the objects at a location, which need not be a graph."""
+    arm_from_environment()
+    return open_objects(parse_location(uri, storage_options), storage_options, durable=durable)
 
 
 def open_ports(

@@ -63,6 +63,18 @@ POINTS: tuple[str, ...] = (
     "clone.manifests_copied",
     "clone.refs_copied",
     "clone.stamped",
+    "delete.tombstoned",
+    "cluster.locked",
+    "cluster.before_graph_create",
+    "cluster.graph_created",
+    "cluster.before_schema_apply",
+    "cluster.schema_applied",
+    "cluster.payloads_written",
+    "cluster.before_graph_delete",
+    "cluster.graph_deleted",
+    "cluster.before_state_write",
+    "cluster.state_written",
+    "cluster.approvals_consumed",
 )
 
 

@@ -2,7 +2,7 @@
 
 Modules by subject:
 
-- ``kit``: small graphs.
+- ``kit``, ``example_cluster``: small graphs, and a small cluster.
 - ``aging``: graphs of earlier formats.
 - ``kit_steps``, ``kit_between``: test processes as data, and actions between two requests.
 - ``processes``, ``processes_preload``, ``contention``: concurrent processes.

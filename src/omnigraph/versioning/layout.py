@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AUDIT",
     "CLONE_MARKER",
+    "DELETED",
     "HEAL_CLAIMS",
     "INIT_CLAIMS",
     "LINEAGE_TABLE",
@@ -42,6 +43,8 @@ __all__ = [
 STAMP = "_graph.json"
 # Exists while a copy of a graph is being made, and names the source.
 CLONE_MARKER = "_clone.json"
+# The tombstone of a deleted graph; contains its stamp.
+DELETED = "_deleted.json"
 INIT_CLAIMS = "_init"
 RECOVERY = "__recovery"
 WRITE_LEASES = "__locks/write"

@@ -19,7 +19,15 @@ from omnigraph.versioning import layout
 if TYPE_CHECKING:
     from omnigraph.ports.objects import ObjectStore
 
-__all__ = ["FORMAT", "Durability", "Settings", "Stamp", "read_stamp", "write_stamp"]
+__all__ = [
+    "FORMAT",
+    "Durability",
+    "Settings",
+    "Stamp",
+    "read_stamp",
+    "require_not_deleted",
+    "write_stamp",
+]
 
 # 1: one unnumbered ref per branch. 2: numbered refs, so that a name can be reused safely.
 # 3: manifests and the audit of recovery are objects, no Lance datasets.
@@ -108,7 +116,23 @@ def _count(body: dict[str, Any], name: str, *, at_least: int = 0) -> int:
     return value
 
 
+def require_not_deleted(objects: ObjectStore) -> None:
+    """Refuse a graph with a tombstone, also while its deletion is incomplete."""
+    if objects.exists(layout.DELETED):
+        raise _deleted(objects)
+
+
+def _deleted(objects: ObjectStore) -> NotFound:
+    return NotFound(
+        "graph.deleted",
+        f"the graph at {objects.uri} was deleted",
+        remedy="restore it with `omnigraph cluster undelete`, or choose another location",
+    )
+
+
 def _no_graph(objects: ObjectStore) -> NotFound:
+    if objects.exists(layout.DELETED):
+        return _deleted(objects)
     if objects.list(layout.INIT_CLAIMS):
         return NotFound(
             "graph.half_made",

@@ -8,38 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.cli.program import run
+from omnigraph.testing.example_cluster import write_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-SCHEMA = """\
-node Person {
-    name: String @key
-    age: I32?
-}
-"""
-WIDER = SCHEMA.replace("age: I32?", "age: I32?\n    city: String?")
-QUERIES = """\
-query people() { match { $p: Person } return { $p.name } }
-query ages() { match { $p: Person } return { $p.age } }
-"""
-POLICY = """\
-version: 1
-rules:
-  - id: everyone-reads
-    allow: {actors: {group: everyone}, actions: [read]}
-"""
-CONFIG = """\
-version: 1
-metadata: {name: demo}
-graphs:
-  people:
-    schema: people.pg
-    queries: queries
-policies:
-  readers: {file: readers.yaml, applies_to: [people]}
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -54,11 +27,7 @@ def quiet_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: Any) ->
 def cluster(tmp_path: Path) -> Path:
     """A directory that declares one graph with two queries and a policy."""
     directory = tmp_path / "cluster"
-    (directory / "queries").mkdir(parents=True)
-    (directory / "cluster.yaml").write_text(CONFIG)
-    (directory / "people.pg").write_text(SCHEMA)
-    (directory / "queries" / "people.gq").write_text(QUERIES)
-    (directory / "readers.yaml").write_text(POLICY)
+    write_cluster(directory)
     return directory
 
 

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import omnigraph.cluster
 from omnigraph.cluster.codes import CLUSTER_CODES
-from omnigraph.cluster.commands import validate_cluster
+from omnigraph.cluster.commands import Cluster
 from omnigraph.errors import InvalidInput
 from omnigraph.policy.reading import parse_bundle
 from omnigraph.server.registry import parse_graph_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Call = Callable[..., tuple[int, dict[str, Any]]]
 
 USER = "key:" + "secret@"
+REPORTING = {"error", "warn", "refuse", "ClusterDiagnostic"}
 GRAPH = "version: 1\ngraphs:\n  people:\n    schema: people.pg\n"
 POLICY = "policies:\n  readers:\n    file: readers.yaml\n"
 PROVIDER = "version: 1\nproviders:\n  embedding:\n    e:\n"
 
 
+def validate(directory: Path) -> Any:
+    return Cluster(directory).validate()
+
+
 def codes_of(directory: Path) -> list[str]:
-    return [each.code for each in validate_cluster(directory).diagnostics]
+    return [each.code for each in validate(directory).diagnostics]
 
 
 def test_a_valid_directory_lists_resources_digests_and_dependencies(call: Call) -> None:
@@ -148,7 +155,7 @@ def test_a_bad_declaration_is_refused_with_its_code(
     cluster: Path, text: str, expected: str, path: str | None
 ) -> None:
     (cluster / "cluster.yaml").write_text(text, encoding="utf-8")
-    result = validate_cluster(cluster)
+    result = validate(cluster)
     found = [each for each in result.diagnostics if each.code == expected]
     assert found, result.diagnostics
     assert not result.ok
@@ -177,7 +184,7 @@ def test_a_bad_file_is_reported_at_the_key_that_names_it(
     cluster: Path, file: str, text: str, expected: str
 ) -> None:
     (cluster / file).write_text(text)
-    result = validate_cluster(cluster)
+    result = validate(cluster)
     assert expected in [each.code for each in result.diagnostics]
     assert not result.ok
 
@@ -204,7 +211,7 @@ def test_all_problems_are_found_in_one_run(cluster: Path) -> None:
 def test_an_unlocked_state_is_a_warning_only(cluster: Path) -> None:
     text = (cluster / "cluster.yaml").read_text()
     (cluster / "cluster.yaml").write_text(text + "state: {lock: false}\n")
-    result = validate_cluster(cluster)
+    result = validate(cluster)
     assert [each.code for each in result.diagnostics] == ["state_lock_disabled"]
     assert result.ok
 
@@ -228,19 +235,19 @@ def test_a_missing_directory_and_a_missing_file_are_reported(tmp_path: Path) -> 
 
 
 def test_comments_and_layout_do_not_change_digests(cluster: Path) -> None:
-    before = validate_cluster(cluster)
+    before = validate(cluster)
     text = (cluster / "cluster.yaml").read_text()
     (cluster / "cluster.yaml").write_text(
         "# a comment\n" + text.replace("{name: demo}", "\n  name: demo")
     )
-    assert validate_cluster(cluster).to_json() == before.to_json()
+    assert validate(cluster).to_json() == before.to_json()
 
 
 def test_a_query_changes_the_digest_of_its_graph_and_not_of_its_schema(cluster: Path) -> None:
-    before = {each.address: each.digest for each in validate_cluster(cluster).resources}
+    before = validate(cluster).fields["resource_digests"]
     path = cluster / "queries" / "people.gq"
     path.write_text(path.read_text() + "\n")
-    after = {each.address: each.digest for each in validate_cluster(cluster).resources}
+    after = validate(cluster).fields["resource_digests"]
     changed = {address for address in after if after[address] != before[address]}
     assert changed == {"graph.people", "query.people.ages", "query.people.people"}
 
@@ -270,3 +277,18 @@ def test_clusters_and_servers_have_one_rule_for_ids(cluster: Path) -> None:
 def test_every_reported_code_is_in_the_catalog(cluster: Path) -> None:
     (cluster / "cluster.yaml").write_text("version: 3\nui: {}\nx: 1\nstate: {lock: no}\n")
     assert set(codes_of(cluster)) <= set(CLUSTER_CODES)
+
+
+def test_every_code_of_the_package_is_in_the_catalog() -> None:
+    package = Path(omnigraph.cluster.__file__).parent
+    used = {
+        str(call.args[0].value)
+        for path in package.glob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "id", getattr(call.func, "attr", "")) in REPORTING
+        and call.args
+        and isinstance(call.args[0], ast.Constant)
+    }
+    assert len(used) > 60
+    assert used <= set(CLUSTER_CODES), used - set(CLUSTER_CODES)

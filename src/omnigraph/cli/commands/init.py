@@ -8,6 +8,7 @@ import click
 
 import omnigraph
 from omnigraph.cli.invocation import Invocation, verb
+from omnigraph.cli.managed_roots import require_unmanaged
 
 __all__ = ["command"]
 
@@ -39,6 +40,7 @@ def command(call: Invocation, uri: str, schema_file: str, force: bool, durabilit
     An existing graph is never changed, even with --force.
     """
     call.default_actor = call.config.actor
+    require_unmanaged(uri, action="init")
     graph = omnigraph.init(
         uri,
         Path(schema_file),

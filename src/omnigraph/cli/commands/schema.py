@@ -13,6 +13,7 @@ from omnigraph.cli.address import announce, open_to_read, open_to_write, require
 from omnigraph.cli.atomic_files import write_atomically
 from omnigraph.cli.inputs import read_text
 from omnigraph.cli.invocation import Invocation, verb, verb_group
+from omnigraph.cli.managed_roots import require_unmanaged
 from omnigraph.cli.targets import find_target, target_options
 from omnigraph.errors import InvalidInput
 
@@ -133,6 +134,7 @@ def apply(
     wanted, backfill = read_text(file), _parse_fills(fills)
     with open_to_read(call, uri) if dry_run else open_to_write(call, uri) as graph:
         if not dry_run:
+            require_unmanaged(graph.uri, action="schema apply")
             announce(call, "schema apply", graph.uri)
         if allow_data_loss and not dry_run:
             require_consent(call, graph.uri, action="dropping data permanently")
