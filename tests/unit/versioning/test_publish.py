@@ -17,7 +17,7 @@ from omnigraph.errors import (
     StaleHead,
     StorageFault,
 )
-from omnigraph.ports.tables import Pin
+from omnigraph.ports.tables import Pin, table_version
 from omnigraph.recovery.fence import OperationStatus, fence, operation_status
 from omnigraph.runtime.ids import CommitId, new_ulid
 from omnigraph.testing.kit import add, catalog_of, history, new_engine, wide_schema
@@ -119,7 +119,7 @@ def test_a_pin_that_was_expected_otherwise_is_named(expected: str | None, engine
     type_id, pin = next(iter(head.pins.items()))
     error = refused(engine, publication(engine, expected={type_id: expected}), PinChanged)
     assert isinstance(error, PinChanged)
-    assert error.details == {"table_key": type_id, "actual": pin.version}
+    assert error.details == {"table_key": type_id, "actual": table_version(pin)}
 
 
 def test_a_table_that_was_not_there_must_still_not_be_there(engine: Engine) -> None:
