@@ -14,14 +14,18 @@ from omnigraph.catalog.canonical import digest
 from omnigraph.catalog.source import print_catalog
 from omnigraph.compiler import CompileCache, compile_source
 from omnigraph.compiler.lower import lower_query
+from omnigraph.ir.queries import ReadIR
 from omnigraph.language.gq.parser import parse_queries
 from omnigraph.language.gq.printer import print_queries
 from omnigraph.language.lexer import tokenize
 from omnigraph.language.pg.parser import parse_schema
 from omnigraph.language.source import Source
+from omnigraph.planner import PlannerStatistics, plan_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from omnigraph.ir.queries import QueryIR
 
 QUERY = """query busy_authors($since: DateTime, $topics: [String], $min_score: F64, $n: I64) {
     match {
@@ -112,9 +116,17 @@ def _query_table() -> Table:
     table.add("parse, with tokens", median_of(lambda: parse_queries(source)), aim=1e-3)
     table.add("typecheck and lower", median_of(lambda: lower_query(catalog, document.queries[0])))
     table.add("all of it", median_of(lambda: compile_source(catalog, QUERY)), aim=3e-3)
+    facts = PlannerStatistics(catalog, dict.fromkeys(catalog.types, 100_000))
+    planned = median_of(lambda: plan_read(_read(compile_source(catalog, QUERY)), facts))
+    table.add("all of it, and the plan", planned, aim=2e-3)
     table.add("cached lookup", median_of(lambda: cache.compile(catalog, schema_digest, QUERY)))
     table.add("print", median_of(lambda: print_queries(document)))
     return table
+
+
+def _read(compiled: QueryIR) -> ReadIR:
+    assert isinstance(compiled, ReadIR)
+    return compiled
 
 
 def _schema_table() -> Table:

@@ -449,7 +449,9 @@ def _item(expr: Expr) -> Doc:
 
 def _text_call(func: TextFunc, args: tuple[Expr, ...]) -> Doc:
     parts: list[Doc] = [_expr(arg) for arg in args[:2]]
-    parts += [(f"{_OPTION_NAMES[func]}=", _expr(arg)) for arg in args[2:]]
+    # Only a tree made by hand gives an option to a function without one.
+    name = _OPTION_NAMES.get(func, "option")
+    parts += [(f"{name}=", _expr(arg)) for arg in args[2:]]
     return f"{func.value}(", _joined(parts, ", "), ")"
 
 
