@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import omnigraph
+from omnigraph import pipeline
 from omnigraph.cli.program import run
 from omnigraph.client import connect
 from omnigraph.errors import GraphError, InvalidInput, SchemaFailure, StorageFault, Unsupported
@@ -196,3 +197,11 @@ def test_another_model_is_refused_at_once_and_never_ranks_with_the_first(
         # The remedy: a property of its own, and the old one goes.
         added = SCHEMA.replace("}", '    other: Vector(3)? @embed("body", model="large")\n}')
         assert graph.apply_schema(added).applied
+
+
+def test_a_served_graph_is_filled_by_the_provider_of_the_client(remote: RemoteGraph) -> None:
+    added = SCHEMA.replace("}", '    other: Vector(3)? @embed("body", model="small")\n}')
+    remote.apply_schema(added)
+    done = pipeline.embed(remote)
+    assert done.embedded == {"Doc.other": 3}
+    assert remote.query(LITERAL.replace("$d.vec", "$d.other")).rows() == NEAREST

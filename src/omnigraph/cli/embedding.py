@@ -14,7 +14,7 @@ import json
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
 
-from omnigraph.errors import GraphError, InvalidInput, Unsupported
+from omnigraph.errors import GraphError, InvalidInput
 from omnigraph.frozen import frozen
 from omnigraph.ports.embeddings import EmbeddingTask
 from omnigraph.runtime.clock import SYSTEM_CLOCK
@@ -289,16 +289,9 @@ class _Run:
 
 
 def _embedder() -> Embedder:
-    from omnigraph.graph.open import open_embedder  # noqa: PLC0415 - loads the engine
+    from omnigraph.graph.open import require_embedder  # noqa: PLC0415 - loads the engine
 
-    embedder = open_embedder()
-    if embedder is None:
-        raise Unsupported(
-            "embed.no_provider",
-            "no embedding provider is configured",
-            remedy="configure one with OMNIGRAPH_EMBED_PROVIDER, for example local",
-        )
-    return embedder
+    return require_embedder()
 
 
 def _record(line: bytes, number: int) -> dict[str, Any]:

@@ -32,7 +32,7 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("load", "load files as one commit"),
             ("export", "export nodes and edges"),
             ("blob", "read a blob"),
-            ("embed", "embed texts from file to file"),
+            ("embed", "embed texts of a graph, or of files"),
         ),
     ),
     (

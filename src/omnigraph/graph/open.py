@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from omnigraph.adapters.lance import LanceTables
 from omnigraph.adapters.objects import open_objects
 from omnigraph.api.names import MAIN
-from omnigraph.errors import InvalidInput
+from omnigraph.errors import InvalidInput, Unsupported
 from omnigraph.graph.authorize import Authorizer
 from omnigraph.graph.facade import EmbeddedGraph
 from omnigraph.graph.location import parse_location, require_outside_graphs
@@ -56,6 +56,7 @@ __all__ = [
     "open_policy",
     "open_ports",
     "open_store",
+    "require_embedder",
 ]
 
 # A path, ``preset:NAME``, a bundle, or an opened policy.
@@ -209,6 +210,18 @@ def open_embedder(source: EmbedderSource = None) -> Embedder | None:
     from omnigraph.adapters.embedders.configured import configured_embedder
 
     return configured_embedder(source)
+
+
+def require_embedder(source: EmbedderSource = None) -> Embedder:
+    """Open an embedder, or raise an error if none is configured."""
+    embedder = open_embedder(source)
+    if embedder is None:
+        raise Unsupported(
+            "embed.no_provider",
+            "no embedding provider is configured",
+            remedy="configure one with OMNIGRAPH_EMBED_PROVIDER, for example local",
+        )
+    return embedder
 
 
 def open_policy(source: PolicySource) -> Policy | None:

@@ -7,6 +7,7 @@ PySpark: the first use of a session does.
 
 Packages and modules in reading order:
 
+* ``graph_embedding``: fills missing vectors of a graph, without Spark.
 * ``engine_choice``: chooses between this process and Spark.
 * ``spark_load``: loads on Spark.
 * ``inputs``: reads the input into row chunks.
@@ -28,6 +29,7 @@ from omnigraph.api.writes import LoadRequest, parse_mode
 from omnigraph.errors import InvalidInput, Unsupported
 from omnigraph.graph.at import EmbeddedGraphAt
 from omnigraph.pipeline.engine_choice import EngineName, choose_for_export, choose_for_load
+from omnigraph.pipeline.graph_embedding import GraphEmbedResult, embed
 from omnigraph.pipeline.inputs.mapping import read_mapping
 from omnigraph.pipeline.inputs.splits import expand
 from omnigraph.pipeline.job.load_job import ErrorHandling
@@ -46,9 +48,11 @@ if TYPE_CHECKING:
     from omnigraph.pipeline.spark.progress import Stage
 
 __all__ = [
+    "GraphEmbedResult",
     "SparkExportResult",
     "SparkLoadResult",
     "SparkOptions",
+    "embed",
     "export",
     "load",
     "open_session",

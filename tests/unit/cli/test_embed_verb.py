@@ -220,7 +220,10 @@ def test_a_bad_spec_is_refused(cli: Cli, place: Path, spec: str) -> None:
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        ((), "usage.no_input"),
+        ((), "usage.no_address"),
+        (("--clean",), "usage.files_only"),
+        (("x.omni", *FILES), "usage.graph_and_files"),
+        (("x.omni",), "graph.missing"),
         (("--input", "raw.jsonl"), "usage.no_input"),
         (("--seed", "x", "--input", "raw.jsonl"), "usage.two_inputs"),
         ((*FILES, "--clean", "--reembed-all"), "usage.two_modes"),
@@ -245,6 +248,23 @@ def test_without_a_provider_the_remedy_names_one(
     assert failed["code"] == "embed.no_provider"
     monkeypatch.setenv("OMNIGRAPH_EMBED_PROVIDER", "mock")
     assert cli("embed", *FILES).code == 0
+
+
+def test_missing_vectors_of_a_graph_are_filled(
+    cli: Cli, place: Path, provider: FakeProvider
+) -> None:
+    records = [each for each in RECORDS if each.get("type") == "Note"]
+    with omnigraph.init(place / "n.omni", SCHEMA, durability="process", actor="ada") as graph:
+        graph.load(records, mode="append")
+    done = json.loads(cli("embed", "n.omni", "--as", "bo", "--json").out)
+    assert done["embedded"] == {"Note.vec": 1}
+    assert len(done["commits"]) == 1
+    assert provider.texts == ["quick fox"]
+    with omnigraph.open(place / "n.omni", read_only=True) as graph:
+        found = {row["slug"]: row["vec"] for row in graph.nodes("Note").to_pylist()}
+        assert found["a"] == pytest.approx(vector("quick fox"), abs=1e-6)
+    assert '"bo"' in cli("log", "n.omni", "--json").out
+    assert json.loads(cli("embed", "n.omni", "--json").out)["embedded"] == {}
 
 
 def test_progress_shows_rate_and_estimate() -> None:

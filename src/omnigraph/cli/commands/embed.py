@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from omnigraph.cli.address import announce, open_to_write
 from omnigraph.cli.embedding import (
     EmbedJob,
     EmbedMode,
@@ -25,18 +26,23 @@ from omnigraph.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from omnigraph.pipeline.graph_embedding import GraphEmbedProgress
+
 __all__ = ["command"]
 
 
 @verb(
     "embed",
-    stored=False,
+    writes=True,
     examples=(
+        "omnigraph embed people.omni --type Note --as ada",
         "omnigraph embed --input raw.jsonl --output notes.jsonl --spec embed.json",
         "omnigraph embed --seed seed.yaml --select Note:slug=intro",
         "omnigraph embed --input raw.jsonl --output notes.jsonl --spec embed.json --reembed-all",
     ),
 )
+@click.argument("uri", required=False)
+@click.option("--branch", default="main", show_default=True, help="The branch of the graph.")
 @click.option("--seed", metavar="FILE", help="A manifest with input, output and spec, as YAML.")
 @click.option("--input", "source", metavar="FILE", help="JSON lines with records, as for `load`.")
 @click.option("--output", "target", metavar="FILE", help="The file with the embedded records.")
@@ -55,6 +61,8 @@ __all__ = ["command"]
 def command(
     call: Invocation,
     *,
+    uri: str | None,
+    branch: str,
     seed: str | None,
     source: str | None,
     target: str | None,
@@ -64,11 +72,21 @@ def command(
     types: Sequence[str],
     selectors: Sequence[str],
 ) -> None:
-    """Embed the texts of records from file to file, before they are loaded.
+    """Embed texts: of the nodes of a graph, or of records from file to file.
 
-    By default, records without a vector get one. The provider is that of the environment. The
-    output appears when it is complete; a repeated run takes vectors from the cache.
+    In a graph, nodes with a text and without a vector get one, in one commit per chunk. In a file,
+    records without a vector do, before they are loaded. The provider is that of the environment. A
+    repeated run continues where an interrupted one stopped.
     """
+    if (seed, source, target, spec) == (None, None, None, None):
+        _embed_graph(call, uri, branch, types, files_only=bool(clean or reembed_all or selectors))
+        return
+    if uri is not None or call.stores or call.servers:
+        raise InvalidInput(
+            "usage.graph_and_files",
+            "both a graph and files are given",
+            remedy="give the graph, or --input, --output and --spec",
+        )
     if clean and reembed_all:
         raise InvalidInput(
             "usage.two_modes", "both --clean and --reembed-all are given", remedy="give one"
@@ -87,6 +105,38 @@ def command(
     call.print_result(
         done.to_json(), [f"{changed}, of {plural(done.records, 'record')}, into {job.target}"]
     )
+
+
+def _embed_graph(
+    call: Invocation, uri: str | None, branch: str, types: Sequence[str], *, files_only: bool
+) -> None:
+    from omnigraph import pipeline  # noqa: PLC0415 - Arrow, after the command line is validated
+
+    if files_only:
+        raise InvalidInput(
+            "usage.files_only",
+            "--clean, --reembed-all and --select apply to files",
+            remedy="to embed a node of a graph again, set its vector to null first",
+        )
+    with open_to_write(call, uri) as graph:
+        announce(call, "embed", graph.uri)
+        done = pipeline.embed(
+            graph, types=types, branch=branch, actor=call.actor, progress=_graph_meter(call)
+        )
+        each = [f"{place}: {count:,}" for place, count in done.embedded.items()]
+        total = f"embedded {plural(done.total, 'text')} in {plural(len(done.commits), 'commit')}"
+        call.print_result({"uri": graph.uri, **done.to_json()}, [*each, total])
+
+
+def _graph_meter(call: Invocation) -> Callable[[GraphEmbedProgress], None] | None:
+    if call.quiet or call.json or sys.stderr is None or not sys.stderr.isatty():
+        return None
+
+    def show(progress: GraphEmbedProgress) -> None:
+        end = "\n" if progress.embedded >= progress.total else "\r"
+        print(f"\r{progress.line()}\033[K", end=end, file=sys.stderr, flush=True)
+
+    return show
 
 
 def _paths(
