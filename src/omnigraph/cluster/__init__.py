@@ -22,4 +22,5 @@ Modules in reading order:
 - ``stages``: the effects of an apply, in order.
 - ``applying``: runs the stages and writes the ledger.
 - ``commands``: the commands.
+- ``serving``: the applied state as a server reads it.
 """

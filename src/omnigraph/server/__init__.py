@@ -8,6 +8,7 @@
 - ``routing``: finds the operation of a path.
 - ``tokens``: authenticates the actor of a bearer token.
 - ``aws``: reads tokens from AWS Secrets Manager.
+- ``sources``: the graphs to serve, given by location or by a cluster.
 - ``registry``: finds the graph.
 - ``exchange``: one request: decodes it, limits it and runs its handler.
 - ``decoding``: decodes bodies and query strings.

@@ -12,30 +12,37 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
 
+from omnigraph.cluster.serving import read_applied
 from omnigraph.errors import InvalidInput
 from omnigraph.frozen import frozen
-from omnigraph.graph.open import open_graph, open_policy
+from omnigraph.graph.open import open_policy
 from omnigraph.policy.guard import ActorPolicy
 from omnigraph.server.app import Server, choose_access
 from omnigraph.server.connection import bounded_protocol
 from omnigraph.server.listening import bind_sockets, listen, parse_bind
 from omnigraph.server.logs import start_logs
 from omnigraph.server.origins import Origins, is_loopback
-from omnigraph.server.registry import GraphList, Quarantined, ServedGraph, parse_graph_id
+from omnigraph.server.registry import GraphList, Quarantined, ServedGraph
 from omnigraph.server.service import ServerAccess
 from omnigraph.server.settings import ServerLimits
-from omnigraph.server.stored import EMPTY, read_stored_queries
+from omnigraph.server.sources import (
+    GraphSource,
+    cluster_sources,
+    listed_sources,
+    open_source,
+    server_policy,
+)
 from omnigraph.server.tokens import read_tokens
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from omnigraph.cluster.serving import AppliedCluster
     from omnigraph.graph.open import PolicySource
 
 __all__ = ["ServeRequest", "make_server", "parse_bind", "run_server", "serving"]
@@ -45,7 +52,6 @@ _log = logging.getLogger("omnigraph.server")
 _OPENED_AT_ONCE = 4
 _START_SECONDS_MAX = 60
 _READ_ONLY = "preset:read-only"
-_GRAPH_SUFFIX = ".omni"
 # The exit code of a shutdown that abandoned calls.
 _EXIT_UNFINISHED = 1
 
@@ -71,6 +77,8 @@ class ServeRequest:
     read_only: bool = False
     # Refuse to start unless all of them open.
     require_all_graphs: bool = False
+    # A cluster directory or storage root, instead of graphs, policies and queries.
+    cluster: str | None = None
     log_level: str = "info"
     limits: ServerLimits = field(default_factory=ServerLimits)
 
@@ -82,31 +90,26 @@ def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server
     another graph is served. Every other fault prevents the start.
     """
     tokens = read_tokens(environment)
+    cluster = _read_cluster(request)
     access = choose_access(
         tokens=len(tokens) > 0,
-        policy=request.policy is not None,
+        policy=request.policy is not None if cluster is None else cluster.has_policy,
         unauthenticated=request.unauthenticated,
     )
-    policy = open_policy(_policy_of(access, request))
-    addresses = _addresses(request.graphs)
+    sources = (
+        listed_sources(request.graphs, request.queries, _policy_of(access, request))
+        if cluster is None
+        else cluster_sources(cluster, protected=access is not ServerAccess.OPEN)
+    )
 
-    def open_graph_of(graph_id: str) -> ServedGraph:
-        graph = open_graph(addresses[graph_id], read_only=request.read_only, policy=policy)
-        directory = _directory(request, graph_id, len(addresses))
-        if directory is None:
-            return ServedGraph(graph_id, graph, EMPTY)
-        # Bypasses the authorisation check: the reader is the server and not an actor.
-        catalog = graph.engine.snapshot().catalog
-        return ServedGraph(graph_id, graph, read_stored_queries(directory, catalog))
-
-    def try_one(graph_id: str) -> ServedGraph | Quarantined:
+    def try_one(source: GraphSource) -> ServedGraph | Quarantined:
         try:
-            return open_graph_of(graph_id)
+            return open_source(source, read_only=request.read_only)
         except Exception as error:  # noqa: BLE001 - whatever it is, the others may be well
-            return Quarantined(graph_id, error)
+            return Quarantined(source.id, error)
 
     with ThreadPoolExecutor(_OPENED_AT_ONCE) as opening:
-        found = list(opening.map(try_one, addresses))
+        found = list(opening.map(try_one, sources))
     served = [each for each in found if isinstance(each, ServedGraph)]
     broken = [each for each in found if isinstance(each, Quarantined)]
     if broken and (request.require_all_graphs or not served):
@@ -114,7 +117,7 @@ def make_server(request: ServeRequest, environment: Mapping[str, str]) -> Server
     for each in broken:
         _log.error("graph quarantined", extra={"graph": each.id}, exc_info=each.error)
     _require_distinct(served)
-    lister = open_policy(request.server_policy)
+    lister = open_policy(request.server_policy if cluster is None else server_policy(cluster))
     guard = None if lister is None else ActorPolicy(lister)
     return Server(
         GraphList(served, guard, quarantined=broken),
@@ -248,40 +251,16 @@ def _policy_of(access: ServerAccess, request: ServeRequest) -> PolicySource:
     return _READ_ONLY if access is ServerAccess.DEFAULT_DENY else request.policy
 
 
-def _addresses(graphs: Sequence[str]) -> dict[str, str]:
-    """Return the addresses of the graphs by id: the explicit one, or the name of the directory."""
-    found: dict[str, str] = {}
-    for text in graphs:
-        name, mark, address = text.partition("=")
-        # An equals sign after a slash is part of the path.
-        given = mark and "/" not in name and not Path(text).exists()
-        uri = address if given else text
-        graph_id = parse_graph_id(name if given else _name_of(uri))
-        if graph_id in found:
-            raise InvalidInput(
-                "serve.duplicate_id",
-                f"two graphs would be served as {graph_id!r}: {found[graph_id]} and {uri}",
-                remedy="name them with ID=PATH",
-            )
-        found[graph_id] = uri
-    if not found:
-        raise InvalidInput("serve.no_graph", "no graph given", remedy="pass one or several graphs")
-    return found
-
-
-def _name_of(uri: str) -> str:
-    path = uri if "://" in uri else str(Path(uri).resolve())
-    return path.rstrip("/").rpartition("/")[2].removesuffix(_GRAPH_SUFFIX)
-
-
-def _directory(request: ServeRequest, graph_id: str, graphs: int) -> Path | None:
-    if request.queries is None:
+def _read_cluster(request: ServeRequest) -> AppliedCluster | None:
+    if request.cluster is None:
         return None
-    base = Path(request.queries)
-    if graphs == 1:
-        return base
-    own = base / graph_id
-    return own if own.is_dir() else None
+    if request.graphs or request.policy or request.queries or request.server_policy:
+        raise InvalidInput(
+            "serve.cluster_alone",
+            "a cluster declares its graphs, policies and queries itself",
+            remedy="pass --cluster without graphs, --policy, --server-policy and --queries",
+        )
+    return read_applied(request.cluster)
 
 
 def _require_distinct(served: Sequence[ServedGraph]) -> None:

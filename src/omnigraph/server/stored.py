@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from omnigraph.ir.queries import ParamSpec
     from omnigraph.session.engine import Engine
 
-__all__ = ["EMPTY", "StoredQueries", "StoredQuery", "read_stored_queries"]
+__all__ = ["EMPTY", "StoredQueries", "StoredQuery", "compile_stored", "read_stored_queries"]
 
 _log = logging.getLogger("omnigraph.server")
 
@@ -162,15 +162,29 @@ def _read_file(
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput("queries.unreadable", f"cannot read {path}: {error}") from error
-    source = Source(text, path.name)
+    yield from _compile(Source(text, path.name), catalog, settings)
+
+
+def compile_stored(texts: Mapping[str, str], catalog: Catalog) -> StoredQueries:
+    """Compile queries that are given by name, each with the text of its file."""
+    found = []
+    for name, text in texts.items():
+        compiled = _compile(Source(text, f"{name}.gq"), catalog, {})
+        found += [query for query in compiled if query.name == name]
+    return StoredQueries(found)
+
+
+def _compile(
+    source: Source, catalog: Catalog, settings: Mapping[str, Mapping[str, Any]]
+) -> Iterable[StoredQuery]:
     document = parse_queries(source)
     for query, ir in zip(
         document.queries, compile_document(catalog, document, source), strict=True
     ):
         yield StoredQuery(
             query.name,
-            text,
-            path.name,
+            source.text,
+            source.name,
             isinstance(ir, MutationIR),
             ir.params,
             query.description,

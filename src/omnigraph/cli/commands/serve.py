@@ -23,6 +23,7 @@ __all__ = ["command"]
     examples=(
         "omnigraph serve ./people.omni --unauthenticated",
         "OMNIGRAPH_SERVER_BEARER_TOKEN=… omnigraph serve ./people.omni --policy preset:team",
+        "OMNIGRAPH_SERVER_BEARER_TOKEN=… omnigraph serve --cluster ./cluster",
         "omnigraph serve people=./a.omni films=s3://bucket/films.omni --queries ./queries",
     ),
 )
@@ -30,9 +31,16 @@ __all__ = ["command"]
 @click.option(
     "--bind",
     default="127.0.0.1:8080",
+    envvar="OMNIGRAPH_BIND",
     show_default=True,
     metavar="HOST:PORT",
     help="The listen address; port 0 selects a free port.",
+)
+@click.option(
+    "--cluster",
+    envvar="OMNIGRAPH_CLUSTER",
+    metavar="DIR|URI",
+    help="Serve the applied graphs, queries and policies of a cluster.",
 )
 @click.option("--policy", metavar="FILE", help="The policy: a bundle, or preset:team.")
 @click.option(
@@ -56,7 +64,10 @@ __all__ = ["command"]
 )
 @click.option("--read-only", is_flag=True, help="Open the graphs without ever writing to them.")
 @click.option(
-    "--require-all-graphs", is_flag=True, help="Fail to start if one of the graphs does not open."
+    "--require-all-graphs",
+    envvar="OMNIGRAPH_REQUIRE_ALL_GRAPHS",
+    is_flag=True,
+    help="Fail to start if one of the graphs does not open.",
 )
 @click.option(
     "--log-level",
@@ -71,6 +82,7 @@ def command(
     *,
     locations: Sequence[str],
     bind: str,
+    cluster: str | None,
     policy: str | None,
     server_policy: str | None,
     queries: str | None,
@@ -88,7 +100,7 @@ def command(
     read. The server prints OMNIGRAPH_LISTEN_ADDR=HOST:PORT when it is ready.
     """
     named = [*locations, *call.stores]
-    if not named and os.environ.get(STORE_VARIABLE):
+    if not named and cluster is None and os.environ.get(STORE_VARIABLE):
         named = [os.environ[STORE_VARIABLE]]
     try:
         from omnigraph.server.serve import ServeRequest, run_server  # noqa: PLC0415 - optional dependency
@@ -101,6 +113,7 @@ def command(
     request = ServeRequest(
         named,
         bind=bind,
+        cluster=cluster,
         policy=policy,
         server_policy=server_policy,
         queries=queries,
