@@ -14,7 +14,6 @@ The provider of a base URL of its own is ``embedding:custom``.
 
 from __future__ import annotations
 
-import configparser
 import os
 import stat
 from pathlib import Path
@@ -60,6 +59,9 @@ def read_credentials(path: Path) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise InvalidInput("credentials.unreadable", f"cannot read {path}: {why}") from error
+    # Every command imports this module, and few have credentials.
+    import configparser  # noqa: PLC0415
+
     parser = configparser.RawConfigParser()
     try:
         parser.read_string(text)
