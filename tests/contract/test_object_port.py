@@ -62,6 +62,12 @@ def test_a_put_replaces(objects: ObjectStore) -> None:
     assert objects.get("key") == b"new and longer"
 
 
+def test_a_sync_leaves_an_object_as_it_is(objects: ObjectStore) -> None:
+    assert objects.put_if_absent("a/b.json", b"text")
+    objects.sync("a/b.json")
+    assert objects.get("a/b.json") == b"text"
+
+
 def test_a_missing_object_is_not_found(objects: ObjectStore) -> None:
     for ask in (objects.get, objects.size):
         with pytest.raises(NotFound) as caught:

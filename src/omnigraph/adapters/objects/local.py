@@ -40,8 +40,9 @@ __all__ = ["LocalObjects"]
 
 _CHUNK_BYTES = 4 * 2**20
 
-# How many files an open looks at in search of unfinished writes.
-_LOOKED_AT_MAX = 10_000
+# How many files an open looks at in search of unfinished writes: about a millisecond, however long
+# the history is. Cleanup finds the others.
+_LOOKED_AT_MAX = 1_000
 
 # What link() says where the file system has no hard links.
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
