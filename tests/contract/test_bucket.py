@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.s3
 
 PATH = "nodes/person-1"
-MANIFEST = "__manifest/main-1"
 SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])
 
 
@@ -74,15 +73,6 @@ def test_a_lost_reply_of_a_table_commit_is_a_win(proxy: S3Proxy, tables: LanceTa
     assert tables.open(pin).count() == 1
 
 
-def test_a_lost_reply_of_a_swap_is_a_win(proxy: S3Proxy, tables: LanceTables) -> None:
-    for version in range(2):
-        proxy.lose_reply(puts_a_manifest)
-        rows = people(str(version))
-        assert tables.swap(MANIFEST, version, rows, operation_id="op") == version + 1
-        assert tables.read_version(MANIFEST, version + 1).equals(rows)
-    assert tables.latest_version(MANIFEST) == 2
-
-
 # --- requests: what one step costs, whatever the length of the history ---
 
 
@@ -97,38 +87,31 @@ def test_the_requests_of_a_write_do_not_grow_with_history(
 ) -> None:
     pin = tables.create(PATH, SCHEMA, operation_id="op")
     seen: list[list[dict[str, int]]] = []
-    for version in range(12):
+    for _ in range(12):
         proxy.reset()
         staged = tables.open(pin).stage_append(people("a"))
         costs = [counted(proxy)]
         pin = tables.commit(pin, staged, operation_id="op")
         costs.append(counted(proxy))
-        tables.swap(MANIFEST, version, people("pin"), operation_id="op")
-        costs.append(counted(proxy))
         seen.append(costs)
     staging = {"PUT": 1}
     # The staged file is looked at; the transaction and the manifest are written.
     committing = {"HEAD": 1, "PUT": 2}
-    # The head is still open; data, transaction and manifest are written.
-    swapping = {"PUT": 3}
-    assert all(costs == [staging, committing, swapping] for costs in seen[1:])
+    assert all(costs == [staging, committing] for costs in seen[1:])
 
 
 def test_the_requests_of_a_read_do_not_grow_with_history(
     proxy: S3Proxy, tables: LanceTables, uri: str
 ) -> None:
-    for version in range(12):
-        tables.swap(MANIFEST, version, people("pin"), operation_id="op")
-    tables.has_version(MANIFEST, 12)
-    proxy.reset()
-    assert not tables.has_version(MANIFEST, 13)
-    assert counted(proxy) == {"HEAD": 1}, "is there a newer head?"
-    tables.read_version(MANIFEST, 12)
-    assert counted(proxy) == {"HEAD": 1, "GET": 1}
-    tables.latest_version(MANIFEST)
-    assert counted(proxy) == {"LIST": 1}
-    LanceTables(uri, proxy.endpoint.storage_options).read_version(MANIFEST, 12)
-    assert counted(proxy) == {"HEAD": 1, "GET": 2}, "cold: the manifest and its one data file"
+    pin = tables.create(PATH, SCHEMA, operation_id="op")
+    seen = []
+    for number in range(6):
+        pin = append(tables, pin, f"a{number}")
+        proxy.reset()
+        LanceTables(uri, proxy.endpoint.storage_options).open(pin)
+        seen.append(counted(proxy))
+    assert seen[-1] == seen[0], "a cold open of a pin"
+    assert "LIST" not in seen[0]
 
 
 def test_an_open_pin_costs_nothing_to_open_again(proxy: S3Proxy, tables: LanceTables) -> None:

@@ -213,17 +213,6 @@ def test_a_key_that_is_no_key_is_refused(objects: ObjectStore, key: str) -> None
         objects.put_if_absent(key, b"")
 
 
-def test_an_object_that_stands_already_may_get_a_second_name(objects: ObjectStore) -> None:
-    objects.put("a/first", b"body")
-    assert objects.put_if_absent("b/second", b"body", same_as="a/first")
-    assert objects.put_if_absent("b/second", b"body", same_as="a/first")
-    assert not objects.put_if_absent("b/second", b"other", same_as="a/first")
-    objects.delete("a/first")
-    assert objects.get("b/second") == b"body"
-    assert objects.put_if_absent("b/third", b"body", same_as="a/first")
-    assert objects.get("b/third") == b"body"
-
-
 def test_large_objects_are_whole(objects: ObjectStore) -> None:
     body = bytes(range(256)) * 8_192  # 2 MB
     objects.put("large", body)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -133,7 +132,6 @@ def test_a_missing_table_is_not_found(tables: TableStore) -> None:
     with pytest.raises(NotFound) as caught:
         tables.open(Pin("nodes/none", 1, "x", 0))
     assert caught.value.code == "table.missing"
-    assert not tables.has_version("nodes/none", 1)
 
 
 def test_a_missing_version_is_not_found(tables: TableStore) -> None:
@@ -141,8 +139,6 @@ def test_a_missing_version_is_not_found(tables: TableStore) -> None:
     with pytest.raises(NotFound) as caught:
         tables.open(Pin(PATH, 9, pin.fingerprint, 0))
     assert caught.value.code == "table.version_missing"
-    with pytest.raises(NotFound):
-        tables.read_version(PATH, 9)
 
 
 def test_a_pin_with_another_fingerprint_is_refused(place: Place) -> None:
@@ -582,99 +578,23 @@ def test_racing_writers_of_one_pin_all_commit(place: Place) -> None:
         assert tables.operation_of(PATH, pin.version) == name
 
 
-# --- manifests ---
+# --- logs ---
 
-MANIFEST = "__manifest/main-1"
-
-
-def manifest(*rows: str) -> pa.Table:
-    return pa.table({"table": list(rows), "version": list(range(len(rows)))})
+LOG = "log"
 
 
-def test_a_swap_publishes_exactly_the_next_version(place: Place) -> None:
+def logged(tables: TableStore, *ids: str) -> None:
+    """A log with one version per row, after the first one."""
+    tables.create(LOG, SCHEMA, operation_id="create")
+    for name in ids:
+        tables.append(LOG, people(name), operation_id=new_ulid())
+
+
+def test_the_newest_version_of_a_log_counts(place: Place) -> None:
+    logged(place.tables(), "a", "b")
     tables = place.tables()
-    assert tables.swap(MANIFEST, 0, manifest("a"), operation_id="c1") == 1
-    assert tables.swap(MANIFEST, 1, manifest("a", "b"), operation_id="c2") == 2
-    fresh = place.tables()
-    assert fresh.read_version(MANIFEST, 1).equals(manifest("a"))
-    assert fresh.read_version(MANIFEST, 2).equals(manifest("a", "b"))
-    assert fresh.latest_version(MANIFEST) == 2
-    assert fresh.operation_of(MANIFEST, 2) == "c2"
-    assert [fresh.has_version(MANIFEST, version) for version in (1, 2, 3)] == [True, True, False]
-
-
-def test_a_swap_on_a_stale_head_is_raced(tables: TableStore) -> None:
-    tables.swap(MANIFEST, 0, manifest("a"), operation_id="c1")
-    tables.swap(MANIFEST, 1, manifest("b"), operation_id="c2")
-    for expected in (0, 1):
-        with pytest.raises(Conflict) as caught:
-            tables.swap(MANIFEST, expected, manifest("stale"), operation_id="c3")
-        assert caught.value.code == "table.raced"
-    assert tables.read_version(MANIFEST, 2).equals(manifest("b"))
-    assert not tables.has_version(MANIFEST, 3)
-
-
-def test_a_swap_above_the_head_is_refused(tables: TableStore) -> None:
-    tables.swap(MANIFEST, 0, manifest("a"), operation_id="c1")
-    with pytest.raises(NotFound):
-        tables.swap(MANIFEST, 5, manifest("b"), operation_id="c2")
-    assert tables.latest_version(MANIFEST) == 1
-
-
-def test_a_swap_may_change_the_columns(tables: TableStore) -> None:
-    tables.swap(MANIFEST, 0, manifest("a"), operation_id="c1")
-    wider = manifest("a").append_column("note", pa.array(["new"]))
-    tables.swap(MANIFEST, 1, wider, operation_id="c2")
-    assert tables.read_version(MANIFEST, 2).equals(wider)
-    assert tables.read_version(MANIFEST, 1).equals(manifest("a"))
-
-
-@pytest.mark.parametrize("expected", [0, 1])
-def test_of_many_swaps_one_wins(place: Place, expected: int) -> None:
-    if expected:
-        place.tables().swap(MANIFEST, 0, manifest("base"), operation_id="c0")
-
-    def swap(number: int) -> str | None:
-        name = f"s{number}"
-        try:
-            place.tables().swap(MANIFEST, expected, manifest(name), operation_id=name)
-        except Conflict as conflict:
-            assert conflict.code == "table.raced"
-            return None
-        return name
-
-    with ThreadPoolExecutor(6) as pool:
-        won = [name for name in pool.map(swap, range(6)) if name is not None]
-    assert len(won) == 1
-    tables = place.tables()
-    assert tables.latest_version(MANIFEST) == expected + 1
-    assert tables.read_version(MANIFEST, expected + 1).equals(manifest(won[0]))
-    assert tables.operation_of(MANIFEST, expected + 1) == won[0]
-
-
-def _count_up(uri: str, options: dict[str, str] | None, name: str, turns: int) -> list[int]:
-    tables = LanceTables(uri, options)
-    won: list[int] = []
-    while len(won) < turns:
-        head = tables.latest_version(MANIFEST)
-        rows = tables.read_version(MANIFEST, head)
-        longer = pa.concat_tables([rows, manifest(name)])
-        try:
-            won.append(tables.swap(MANIFEST, head, longer, operation_id=name))
-        except Conflict:
-            continue
-    return won
-
-
-def test_a_counter_swapped_by_processes_is_exact(place: Place) -> None:
-    place.tables().swap(MANIFEST, 0, manifest("base"), operation_id="c0")
-    turns = 10
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        work = [(place.uri, place.options, f"p{number}", turns) for number in range(2)]
-        won = pool.starmap(_count_up, work)
-    assert sorted(won[0] + won[1]) == list(range(2, 2 * turns + 2))
-    final = place.tables().read_version(MANIFEST, 2 * turns + 1)["table"].to_pylist()
-    assert sorted(final) == ["base"] + ["p0"] * turns + ["p1"] * turns
+    assert tables.latest_version(LOG) == 3
+    assert ids_of(tables, tables.latest(LOG)) == ["a", "b"]
 
 
 # --- torn versions ---
@@ -727,53 +647,40 @@ def test_versions_that_are_missing_can_come_back(place: Place, missing: int) -> 
     assert ids_of(place.tables(), later) == ["a", "b"]
 
 
-def test_a_commit_that_was_begun_on_the_newest_version_is_unfinished(place: Place) -> None:
+def test_a_torn_log_heals(place: Place) -> None:
     tables = place.tables()
-    operation = new_ulid()
-    tables.swap(MANIFEST, 0, manifest("a"), operation_id=new_ulid())
-    tables.swap(MANIFEST, 1, manifest("b"), operation_id=operation)
-    assert not tables.unfinished(MANIFEST, 2)
-    place.objects().delete(f"{MANIFEST}/_versions/{manifest_name(2)}")
-    assert list(place.tables().unfinished(MANIFEST, 1)) == [operation]
-
-
-def test_a_torn_manifest_heals_likewise(place: Place) -> None:
-    tables = place.tables()
-    tables.swap(MANIFEST, 0, manifest("a"), operation_id="c1")
-    tear(place, MANIFEST, 2)
+    logged(tables, "a")
+    key = tear(place, LOG, 3)
     with pytest.raises(StorageFault) as caught:
-        tables.swap(MANIFEST, 1, manifest("b"), operation_id="c2")
+        tables.append(LOG, people("b"), operation_id="op")
     assert caught.value.code == "table.torn"
-    tables.quarantine_torn(MANIFEST, 2)
-    assert tables.swap(MANIFEST, 1, manifest("b"), operation_id="c2") == 2
-    tear(place, MANIFEST, 3, b"other")
-    tables.quarantine_torn(MANIFEST, 3)
-    assert place.tables().read_version(MANIFEST, 2).equals(manifest("b"))
+    assert tables.quarantine_torn(LOG, 3) == f"{key}.torn-1"
+    tables.append(LOG, people("b"), operation_id="op")
+    assert ids_of(tables, place.tables().latest(LOG)) == ["a", "b"]
 
 
 def test_a_second_tear_of_one_number_gets_another_name(place: Place) -> None:
     tables = place.tables()
-    tables.swap(MANIFEST, 0, manifest("a"), operation_id="c1")
+    logged(tables)
     for number, body in ((1, b"first"), (2, b"second")):
-        key = tear(place, MANIFEST, 2, body)
-        assert tables.quarantine_torn(MANIFEST, 2) == f"{key}.torn-{number}"
+        key = tear(place, LOG, 2, body)
+        assert tables.quarantine_torn(LOG, 2) == f"{key}.torn-{number}"
 
 
 def test_only_a_torn_newest_version_is_set_aside(place: Place) -> None:
     tables = place.tables()
-    for expected in (0, 1):
-        tables.swap(MANIFEST, expected, manifest("a"), operation_id="c1")
+    logged(tables, "a")
     with pytest.raises(Conflict) as caught:
-        tables.quarantine_torn(MANIFEST, 2)
+        tables.quarantine_torn(LOG, 2)
     assert caught.value.code == "table.not_torn"
-    tear(place, MANIFEST, 1)
+    tear(place, LOG, 1)
     with pytest.raises(Conflict):
-        tables.quarantine_torn(MANIFEST, 1)
+        tables.quarantine_torn(LOG, 1)
     with pytest.raises(NotFound):
-        tables.quarantine_torn(MANIFEST, 9)
+        tables.quarantine_torn(LOG, 9)
     with pytest.raises(NotFound):
         tables.quarantine_torn("nodes/none", 1)
-    assert place.tables().read_version(MANIFEST, 2).equals(manifest("a"))
+    assert ids_of(tables, place.tables().latest(LOG)) == ["a"]
 
 
 def test_syncing_is_fine_everywhere(tables: TableStore) -> None:

@@ -44,13 +44,11 @@ class ObjectStore(Protocol):
         """Create or replace, atomically: a reader sees the old object or the new one, whole."""
         ...
 
-    def put_if_absent(self, key: str, body: bytes, *, same_as: str | None = None) -> bool:
+    def put_if_absent(self, key: str, body: bytes) -> bool:
         """Create unless it exists. One of many racers wins.
 
         A reply can be lost, so "exists" is answered by reading back: True when the object holds
-        exactly ``body``. Callers that race put a nonce into the body. Where an object ``same_as``
-        this one stands already, which nobody will replace, a store may give it a second name
-        instead of writing it again.
+        exactly ``body``. Callers that race put a nonce into the body.
         """
         ...
 

@@ -1,17 +1,16 @@
-"""Setting torn table versions aside.
+"""Setting torn versions of the lineage aside.
 
-A power cut can leave a manifest that nobody can parse as the newest version of a table, and then
-Lance refuses every write to it, from every branch. It is moved aside; where a commit may pin it, a
-version without change takes its number, so that the pin fails loudly and the file can be brought
-back. Nothing is deleted, one healer works at a time, and each version that was set aside has one
-audit row. Manifests of branches are durable before they are visible; they are never set aside.
+The lineage is the only ordered table. A power cut can leave a version of it that nobody can parse,
+and then Lance refuses every write to it. It is moved aside; no commit needs it, because the lineage
+is derived. Nothing is deleted, one healer works at a time, and each version that was set aside has
+one audit row. Versions of other tables and manifests of branches are never set aside.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from omnigraph.api.status import AuditRow, RecoveryOutcome
@@ -45,20 +44,13 @@ class Healer:
 
     def heal(self, fault: StorageFault) -> bool:
         """Set aside what a fault complains about. True when trying again makes sense."""
-        if fault.code != "table.torn":
+        if fault.code != "table.torn" or fault.details["table"] != layout.LINEAGE_TABLE:
+            # A torn version of any other table harms only the commits that pin it.
             return False
-        path, version = str(fault.details["table"]), int(fault.details["version"])
         if self._root.read_only:
             return False
-        expendable = self._is_expendable(path, version)
         with self._alone() as alone:
-            if not (alone and self._set_aside(path, version)):
-                return False
-            if not expendable:
-                # Its number must stay taken: the file may come back from a copy of the graph.
-                with suppress(Conflict):
-                    self._root.tables.occupy(path, version, operation_id=new_ulid(self._root.clock))
-        return True
+            return alone and self._set_aside(layout.LINEAGE_TABLE, int(fault.details["version"]))
 
     def _set_aside(self, path: str, version: int) -> bool:
         def audit(aside: str) -> None:
@@ -73,28 +65,6 @@ class Healer:
         reach("recovery.torn_set_aside")
         _log.warning("version %s of table %s was torn and is set aside", version, path)
         return True
-
-    def _is_expendable(self, path: str, version: int) -> bool:
-        """Whether no commit can ever need the version."""
-        if path == layout.LINEAGE_TABLE:
-            return True
-        try:
-            return not self._is_pinned(path, version)
-        except StorageFault:
-            # A branch that cannot be read may pin it.
-            return False
-
-    def _is_pinned(self, path: str, version: int) -> bool:
-        """Whether any commit of any branch, deleted ones included, has the version; rare enough to
-        look through all of history.
-        """
-        for incarnation in self._root.refs.incarnations():
-            for number in range(self._root.store.newest(incarnation), 0, -1):
-                with suppress(NotFound):
-                    pins = self._root.store.read(incarnation, number).pins.values()
-                    if any((pin.path, pin.version) == (path, version) for pin in pins):
-                        return True
-        return False
 
     @contextmanager
     def _alone(self) -> Iterator[bool]:

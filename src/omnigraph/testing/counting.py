@@ -50,9 +50,9 @@ class CountingObjects:
         self.counts["PUT"] += 1
         self._inner.put(key, body)
 
-    def put_if_absent(self, key: str, body: bytes, *, same_as: str | None = None) -> bool:
+    def put_if_absent(self, key: str, body: bytes) -> bool:
         self.counts["PUT"] += 1
-        won = self._inner.put_if_absent(key, body, same_as=same_as)
+        won = self._inner.put_if_absent(key, body)
         if not won:
             self.counts["GET"] += 1
         return won

@@ -86,10 +86,8 @@ class FaultyObjects:
     def put(self, key: str, body: bytes) -> None:
         self._run(ObjectVerb.PUT, key, lambda: self._inner.put(key, body))
 
-    def put_if_absent(self, key: str, body: bytes, *, same_as: str | None = None) -> bool:
-        return self._run(
-            ObjectVerb.PUT, key, lambda: self._inner.put_if_absent(key, body, same_as=same_as)
-        )
+    def put_if_absent(self, key: str, body: bytes) -> bool:
+        return self._run(ObjectVerb.PUT, key, lambda: self._inner.put_if_absent(key, body))
 
     def sync(self, key: str) -> None:
         self._run(ObjectVerb.PUT, key, lambda: self._inner.sync(key))

@@ -84,8 +84,7 @@ class UpgradedView:
     def put(self, key: str, body: bytes) -> None:
         raise self._refusal(f"put of {key} ({len(body)} bytes)")
 
-    def put_if_absent(self, key: str, body: bytes, *, same_as: str | None = None) -> bool:
-        del same_as
+    def put_if_absent(self, key: str, body: bytes) -> bool:
         raise self._refusal(f"put of {key} ({len(body)} bytes)")
 
     def delete(self, key: str) -> None:

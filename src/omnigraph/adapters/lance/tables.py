@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from omnigraph.adapters.lance.commits.committer import Committed, Committer
+from omnigraph.adapters.lance.commits.committer import Committer
 from omnigraph.adapters.lance.commits.quarantine import quarantine_torn
 from omnigraph.adapters.lance.commits.sync import NoSync, TableSync
 from omnigraph.adapters.lance.handles.cache import HandleCache
-from omnigraph.adapters.lance.handles.failures import reading, table_missing, table_raced
+from omnigraph.adapters.lance.handles.failures import reading, table_missing
 from omnigraph.adapters.lance.handles.fingerprint import is_commit_of, operation_of
 from omnigraph.adapters.lance.handles.imports import load_lance
 from omnigraph.adapters.lance.handles.metadata import field_names, inherit
@@ -25,34 +25,29 @@ from omnigraph.adapters.lance.staging.operations import (
     TableOperation,
     require_applicable,
     rows_after,
-    with_plain_paths,
 )
-from omnigraph.adapters.lance.staging.writing import write_first_rows, write_rows
+from omnigraph.adapters.lance.staging.writing import write_rows
 from omnigraph.adapters.lance.table import LanceTable
 from omnigraph.adapters.objects import open_objects
 from omnigraph.adapters.objects.options import bucket_options
 from omnigraph.adapters.objects.uris import Scheme, parse_uri
 from omnigraph.errors import AlreadyExists, Conflict, StorageFault, Unsupported
-from omnigraph.ports.tables import Pin, StagedSwap
-from omnigraph.runtime.lru_cache import LruCache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import pyarrow as pa
 
-    from omnigraph.ports.tables import RowSet, Staged
+    from omnigraph.ports.tables import Pin, RowSet, Staged
 
 __all__ = ["LanceTables"]
-
-_SWAPPED_MAX = 64
 
 
 class LanceTables:
     """Tables below one root; one session and one cache of handles for all of them.
 
-    With ``durable``, ``create`` and ``swap`` survive a power cut when they return; ``commit`` does
-    after ``sync``.
+    With ``durable``, ``create`` survives a power cut when it returns; ``commit`` does after
+    ``sync``.
     """
 
     def __init__(
@@ -73,8 +68,6 @@ class LanceTables:
         self._handles = HandleCache(location.uri, self._versions, options)
         self._committer = Committer(self._handles, self._versions, movable=local)
         self._sync = TableSync(location.uri) if durable and local else NoSync()
-        # Manifest versions that this process swapped in last, open and synced already.
-        self._swapped: LruCache[str, tuple[int, Any]] = LruCache(_SWAPPED_MAX)
 
     # --- tables ---
 
@@ -82,7 +75,7 @@ class LanceTables:
         self._root.require_present()
         overwrite = load_lance().LanceOperation.Overwrite(encode_schema(schema), [])
         try:
-            made = self._committer.create(path, overwrite, operation_id, stable=True)
+            made = self._committer.create(path, overwrite, operation_id)
         except Conflict as error:
             raise _exists(path) from error
         self._sync_manifest(path, 1)
@@ -153,50 +146,13 @@ class LanceTables:
                 self._sync.files(self._contents(pin.path, pin.version))
             self._sync_manifest(pin.path, pin.version)
 
-    # --- manifests ---
-
-    def swap(
-        self, path: str, expected: int, rows: pa.Table | StagedSwap, *, operation_id: str
-    ) -> int:
-        is_written = isinstance(rows, StagedSwap)
-        written = rows if is_written else self.stage_swap(path, expected, rows)
-        self._root.require_present()
-        overwrite = load_lance().LanceOperation.Overwrite(written.schema, list(written.fragments))
-        if written.handle is None:
-            made = self._committer.create(path, overwrite, operation_id, stable=False)
-            if not self._root.local:
-                # Later versions are read from the cache of the session that made them: one that all
-                # share saves requests, which are dearer than opening it anew.
-                made = Committed(self._handles.at(path, 1), made.fingerprint)
-        else:
-            made = self._committer.swap(written.handle, path, expected, overwrite, operation_id)
-        self._sync_manifest(path, expected + 1)
-        self._remember(path, expected + 1, made.dataset)
-        return expected + 1
-
-    def stage_swap(self, path: str, expected: int, rows: pa.Table) -> StagedSwap:
-        self._root.require_present()
-        fragments, handle = self._write_manifest(path, expected, rows)
-        plain = tuple(map(with_plain_paths, fragments))
-        self._sync.files(f"{path}/data/{file.path}" for part in plain for file in part.files)
-        return StagedSwap(rows.schema, plain, handle)
-
-    def read_version(self, path: str, version: int) -> pa.Table:
-        dataset = self._handles.at(path, version)
-        with reading(path):
-            return dataset.to_table()
+    # --- logs ---
 
     def latest_version(self, path: str) -> int:
         present = self._versions.list(path)
         if not present:
             raise table_missing(path)
         return present[-1]
-
-    def has_version(self, path: str, version: int) -> bool:
-        return self._versions.has(path, version)
-
-    def unfinished(self, path: str, version: int) -> Sequence[str]:
-        return self._versions.unfinished(path, version)
 
     def quarantine_torn(
         self, path: str, version: int, *, before_removal: Callable[[str], None] | None = None
@@ -210,31 +166,7 @@ class LanceTables:
             before_removal=before_removal,
         )
 
-    def occupy(self, path: str, version: int, *, operation_id: str) -> None:
-        below = self.latest_version(path)
-        restore = load_lance().LanceOperation.Restore(below)
-        if below != version - 1:
-            raise table_raced(path, version, below)
-        self._committer.swap(self._handles.at(path, below), path, below, restore, operation_id)
-        self._sync_manifest(path, version)
-
     # --- details ---
-
-    def _write_manifest(self, path: str, expected: int, rows: pa.Table) -> tuple[list[Any], Any]:
-        """Data files for a manifest, and the handle that they were written through, if any."""
-        if expected == 0:
-            url, options = self._handles.url(path), self._handles.storage_options
-            return write_first_rows(url, rows, path=path, storage_options=options), None
-        version, handle = self._swapped.get(path) or (0, None)
-        if version != expected:
-            # A writer syncs the head that it builds on.
-            handle = self._handles.at(path, expected)
-            self._sync.files(self._contents(path, expected))
-            self._sync_manifest(path, expected)
-        return write_rows(handle, rows, path=path, mode="overwrite"), handle
-
-    def _remember(self, path: str, version: int, dataset: Any) -> None:
-        self._swapped.put(path, (version, dataset))
 
     def _contents(self, path: str, version: int) -> Iterator[str]:
         """The keys of a version's files. Lazy: nothing is opened where nothing is synced."""

@@ -78,8 +78,7 @@ class BucketObjects:
         with self._faults("write", require_key(key)):
             self._store.put(key, body)
 
-    def put_if_absent(self, key: str, body: bytes, *, same_as: str | None = None) -> bool:
-        del same_as  # A copy is a request like a put, and knows no "unless it exists" everywhere.
+    def put_if_absent(self, key: str, body: bytes) -> bool:
         with self._faults("write", require_key(key)):
             try:
                 self._store.put(key, body, mode="create")

@@ -120,14 +120,12 @@ class LocalObjects:
             self._sync_directory(path)
         return size
 
-    def put_if_absent(self, key: str, body: bytes, *, same_as: str | None = None) -> bool:
+    def put_if_absent(self, key: str, body: bytes) -> bool:
         path = self._path(key)
         with self._faults("write", key):
-            is_new = self._name_again(same_as, path) if same_as is not None else None
-            if is_new is None:
-                with self._written_aside(path, [body]) as temporary:
-                    is_new = _link(temporary, path)
-                    os.unlink(temporary)
+            with self._written_aside(path, [body]) as temporary:
+                is_new = _link(temporary, path)
+                os.unlink(temporary)
             if not is_new and not self._holds(key, body):
                 return False
             # The same object may be another writer's, which has not synced its name yet.
@@ -205,13 +203,6 @@ class LocalObjects:
 
     def _path(self, key: str) -> str:
         return f"{self._root}/{require_key(key)}"
-
-    def _name_again(self, source: str, path: str) -> bool | None:
-        """Whether ``path`` was free, and names another object now; None when that cannot be."""
-        try:
-            return _link(self._path(source), path)
-        except OSError:
-            return None
 
     def _holds(self, key: str, body: bytes) -> bool:
         try:

@@ -6,7 +6,7 @@ after a torn manifest. Paths are relative to the graph's root, ``/``-separated. 
 - ``pins``: pins, fragments, sets of rows;
 - ``reader``: reading one version;
 - ``stager``: writing changes aside;
-- ``manifests``: whole-table compare-and-swap;
+- ``logs``: ordered tables outside of all pins;
 - ``store``: all tables of a graph.
 
 Errors: ``NotFound("table.missing" | "table.version_missing")``,
@@ -20,7 +20,7 @@ A blob column is ``large_binary`` with the mark of ``datatypes.arrow`` in its fi
 are bytes, in and out.
 """
 
-from omnigraph.ports.tables.manifests import ManifestStore, StagedSwap
+from omnigraph.ports.tables.logs import LogStore
 from omnigraph.ports.tables.pins import ROW_ADDRESS, ROW_ID, Fragment, Pin, RowSet, table_version
 from omnigraph.ports.tables.reader import ExternalTable, StoredBlob, TableReader
 from omnigraph.ports.tables.stager import ColumnFill, Staged, StagedFile, TableStager
@@ -32,12 +32,11 @@ __all__ = [
     "ColumnFill",
     "ExternalTable",
     "Fragment",
-    "ManifestStore",
+    "LogStore",
     "Pin",
     "RowSet",
     "Staged",
     "StagedFile",
-    "StagedSwap",
     "StoredBlob",
     "Table",
     "TableReader",

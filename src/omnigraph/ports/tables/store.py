@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from omnigraph.ports.tables.manifests import ManifestStore
+from omnigraph.ports.tables.logs import LogStore
 from omnigraph.ports.tables.reader import TableReader
 from omnigraph.ports.tables.stager import TableStager
 
@@ -24,7 +24,7 @@ class Table(TableReader, TableStager, Protocol):
     """A table at one version: a reader, and a stager of changes based on it."""
 
 
-class TableStore(ManifestStore, Protocol):
+class TableStore(LogStore, Protocol):
     """All tables of one graph."""
 
     def create(self, path: str, schema: pa.Schema, *, operation_id: str) -> Pin:
@@ -44,10 +44,6 @@ class TableStore(ManifestStore, Protocol):
 
         These are all rows that may differ. Compares files, for any two versions; reads no row.
         """
-        ...
-
-    def latest(self, path: str) -> Pin:
-        """Return the newest version of a log."""
         ...
 
     def commit(self, pin: Pin, staged: Staged, *, operation_id: str) -> Pin:
@@ -71,13 +67,6 @@ class TableStore(ManifestStore, Protocol):
         """
         ...
 
-    def append(self, path: str, rows: pa.Table, *, operation_id: str) -> None:
-        """Append to a log: a table outside of all pins, of which only the newest version counts.
-
-        Concurrent appends are all kept.
-        """
-        ...
-
     def operation_of(self, path: str, version: int) -> str | None:
         """Return the operation id that a version carries, if any."""
         ...
@@ -94,6 +83,6 @@ class TableStore(ManifestStore, Protocol):
 
         The files of ``staged`` are synced first, then the versions. A pin whose table has no change
         in ``staged`` is synced with all its files. Only path and version of a pin count. ``create``
-        and ``swap`` need no sync of their own.
+        needs no sync of its own.
         """
         ...

@@ -122,32 +122,6 @@ def test_whatever_the_disk_kept_of_unsynced_rows_harms_nobody(
     assert after.open(later).scan(["id"])["id"].to_pylist() == ["a", "b"]
 
 
-def test_a_swap_is_durable_when_it_returns(disk: PowerLossDisk, root: Path, tmp_path: Path) -> None:
-    tables = LanceTables(str(root), durable=True)
-    for version in range(3):
-        rows = pa.table({"n": [version] * 100})
-        tables.swap(MANIFEST, version, rows, operation_id=f"c{version}")
-        disk.cut_to(tmp_path / f"after{version}")
-        after = LanceTables(str(tmp_path / f"after{version}"))
-        assert after.latest_version(MANIFEST) == version + 1
-        assert after.read_version(MANIFEST, version + 1).equals(rows)
-
-
-def test_a_writer_syncs_the_head_that_it_builds_on(
-    disk: PowerLossDisk, root: Path, tmp_path: Path
-) -> None:
-    """Somebody's head may be visible and not durable yet; a commit above it needs it."""
-    LanceTables(str(root), durable=False).swap(
-        MANIFEST, 0, pa.table({"n": [1]}), operation_id="theirs"
-    )
-    rows = pa.table({"n": [2]})
-    LanceTables(str(root), durable=True).swap(MANIFEST, 1, rows, operation_id="ours")
-    disk.cut_to(tmp_path / "after")
-    after = LanceTables(str(tmp_path / "after"))
-    assert after.read_version(MANIFEST, 1).equals(pa.table({"n": [1]}))
-    assert after.read_version(MANIFEST, 2).equals(rows)
-
-
 def test_syncing_a_pin_alone_syncs_all_that_it_consists_of(
     disk: PowerLossDisk, root: Path, tmp_path: Path
 ) -> None:

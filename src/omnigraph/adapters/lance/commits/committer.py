@@ -49,7 +49,7 @@ class Committer:
         # A local directory can be moved away during a commit; Lance would recreate it.
         self._movable = movable
 
-    def create(self, path: str, operation: Any, operation_id: str, *, stable: bool) -> Committed:
+    def create(self, path: str, operation: Any, operation_id: str) -> Committed:
         """Create version 1 of a new table, or raise ``Conflict("table.raced")``."""
         transaction = transactions.new_transaction(0, operation, operation_id)
         try:
@@ -57,7 +57,7 @@ class Committer:
                 self._handles.url(path),
                 transaction,
                 storage_options=self._handles.storage_options,
-                stable_row_ids=stable,
+                stable_row_ids=True,
             )
         except LANCE_ERRORS as error:
             if not self._versions.list(path):
@@ -89,22 +89,6 @@ class Committer:
         except LANCE_ERRORS as error:
             raise storage_fault("table.unwritable", pin.path, error) from error
 
-    def swap(
-        self, dataset: Any, path: str, base: int, operation: Any, operation_id: str
-    ) -> Committed:
-        """Commit ``operation`` as version ``base + 1``, or raise ``Conflict("table.raced")``."""
-        transaction = transactions.new_transaction(base, operation, operation_id)
-        try:
-            result = transactions.commit(dataset, transaction)
-        except LANCE_ERRORS as error:
-            made = _require_ours(path, self._found(path, base + 1, error), transaction)
-        else:
-            made = Committed(result, transaction.uuid)
-        if made.dataset.version != base + 1:
-            raise table_raced(path, base + 1, made.dataset.version)
-        self._require_in_place(path, base)
-        return made
-
     def append(self, path: str, base: int, operation: Any, operation_id: str) -> None:
         """Commit an append at ``base`` or later: concurrent appends are all kept."""
         transaction = transactions.new_transaction(base, operation, operation_id)
@@ -114,19 +98,6 @@ class Committer:
             if is_conflict(error):
                 raise table_raced(path, base + 1) from error
             raise storage_fault("table.unwritable", path, error) from error
-
-    def _found(self, path: str, version: int, error: Exception) -> Any:
-        """Open the version that a failed commit may have created, or raise its failure."""
-        if self._versions.has(path, version):
-            return self._handles.at(path, version)
-        if is_conflict(error):
-            raise table_raced(path, version) from error
-        newest = max(self._versions.list(path), default=0)
-        if newest > version:
-            # A version in between cannot be read. A torn newest one is reported as torn.
-            self._handles.at(path, newest)
-            raise table_raced(path, version, newest) from error
-        raise storage_fault("table.unwritable", path, error) from error
 
     def _require_in_place(self, path: str, base: int) -> None:
         if self._movable and not self._versions.has(path, base):

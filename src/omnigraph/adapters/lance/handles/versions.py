@@ -8,7 +8,6 @@ of old writers have ``<v>.manifest``.
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -34,8 +33,6 @@ _SUFFIX = ".manifest"
 _DIGITS = 20
 # Stores with coarse timestamps round to seconds.
 _TIMESTAMP_MICROS = 2_000_000
-# The transaction of a commit carries the operation id as a property.
-_OPERATION_ID = re.compile(rb"[0-9A-HJKMNP-TV-Z]{26}")
 
 
 class VersionNaming(StrEnum):
@@ -123,20 +120,6 @@ class VersionHistory:
             version = _parse_detached(key.rpartition("/")[2])
             if version is not None and needle in self._body(key):
                 yield version
-
-    def begun(self, path: str, version: int) -> Sequence[str]:
-        """The keys of the transactions on a version. Lance writes the transaction of a commit on
-        version v to ``<v>-<uuid>.txn`` before the version itself."""
-        return self._objects.list_starting(f"{path}/_transactions", f"{version}-")
-
-    def unfinished(self, path: str, version: int) -> Sequence[str]:
-        """The operation ids of the transactions on a version."""
-        return [self._operation_id(key) for key in self.begun(path, version)]
-
-    def _operation_id(self, key: str) -> str:
-        """The operation id in a transaction; empty where there is none."""
-        found = _OPERATION_ID.search(self._body(key))
-        return found[0].decode() if found is not None else ""
 
     def _body(self, key: str) -> bytes:
         try:
