@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import nullcontext, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ import pytest
 
 from omnigraph import pipeline
 from omnigraph.api.commit_listing import CommitFilter
-from omnigraph.errors import Conflict, StorageFault
+from omnigraph.errors import Conflict
 from omnigraph.graph.open import init_graph, open_graph
 from omnigraph.testing.verify import require_whole
 
@@ -177,17 +176,16 @@ def sums(graph: EmbeddedGraph) -> tuple[int, int]:
     return ages["n"] or 0, sum(batch.num_rows for batch in read)
 
 
-@pytest.mark.parametrize("unverified", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_beside_a_foreign_cleanup_a_load_publishes_or_says_why_not(
-    spark: SparkSession, tmp_path: Path, unverified: bool
-) -> None:
+def test_beside_a_foreign_cleanup_a_load_publishes(spark: SparkSession, tmp_path: Path) -> None:
+    """By default Lance removes unreferenced files only once they are a week old. A cleanup that
+    removes younger ones destroys committed data as well: see the known gaps of the invariants."""
     graph = init_graph(tmp_path / "g.omni", SCHEMA, durability="process")
     write_input(tmp_path / "in.ndjson", 2_000, 4_000)
     for turn in range(3):
         graph.load({"Person": [{"name": "p7", "age": turn}]}, mode="merge")
     stop = tmp_path / "stop"
     cleaner = subprocess.Popen(
-        [sys.executable, "-c", CLEANER, graph.uri, str(stop), str(unverified)],
+        [sys.executable, "-c", CLEANER, graph.uri, str(stop), "False"],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -195,20 +193,17 @@ def test_beside_a_foreign_cleanup_a_load_publishes_or_says_why_not(
         assert cleaner.stdout is not None
         assert cleaner.stdout.readline() == "begun\n"
         for message in ("one", "two"):
-            with suppress(StorageFault, Conflict) if unverified else nullcontext():
-                pipeline.load(
-                    graph, tmp_path / "in.ndjson", mode="merge", spark=spark, message=message
-                )
+            pipeline.load(graph, tmp_path / "in.ndjson", mode="merge", spark=spark, message=message)
     finally:
         stop.touch()
         told, _ = cleaner.communicate(timeout=120)
     assert cleaner.returncode == 0
-    assert int(told) == 0 or unverified, "it finds no old version: they are detached"
+    assert int(told) == 0, "it finds no old version: they are detached"
     again = open_graph(graph.uri)
     loaded = sum(commit.message is not None for commit in again.commits.list().commits)
     ages = sum(n % 90 for n in range(2_000)) if loaded else 2
     assert sums(again) == (ages, 4_000 * loaded)
-    assert loaded == 2 or unverified
+    assert loaded == 2
 
 
 def test_a_load_whose_staged_files_a_foreign_cleanup_took_is_refused_and_can_be_repeated(
