@@ -285,7 +285,7 @@ def test_a_missing_head_that_only_a_hint_names_fails_the_first_read(tmp_path: Pa
         assert caught.value.details["last_readable_commit"] == before
 
 
-@pytest.mark.parametrize("hint", [b"", b"x", b"-1", b"9" * 40, b"2", b"\xb2"])
+@pytest.mark.parametrize("hint", [b"", b"x", b"-1", b"9" * 40, b"2", b"9", b"9 00000000", b"\xb2"])
 def test_a_hint_that_lags_or_is_damaged_changes_nothing(hint: bytes, tmp_path: Path) -> None:
     engine, _, last = make(tmp_path / "graph", "process")
     incarnation = engine.resolver.resolve("dev").incarnation

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from omnigraph.errors import GraphError, NotFound
 from omnigraph.versioning import layout
@@ -84,20 +85,25 @@ class ManifestStore:
             text = self._hints.get(layout.manifest_hint(incarnation))
         except GraphError:
             return 0
-        return int(text) if text.isdigit() and len(text) <= _HINT_DIGITS_MAX else 0
+        number = text.partition(b" ")[0]
+        if not number.isdigit() or len(number) > _HINT_DIGITS_MAX:
+            return 0
+        # A changed digit could name a manifest that never was, which reads as a lost one.
+        return int(number) if text == _hint_text(incarnation, int(number)) else 0
 
     def leave_hint(self, manifest: Manifest) -> None:
         """Write the number of a published manifest, for cold opens. It is only a hint: it may be
         lost, and a slower writer may replace it by an older one."""
-        key, number = layout.manifest_hint(manifest.incarnation), str(manifest.version).encode()
+        key = layout.manifest_hint(manifest.incarnation)
+        text = _hint_text(manifest.incarnation, manifest.version)
         with suppress(GraphError):
             if "://" in self._hints.uri:
-                self._hints.put(key, number)
+                self._hints.put(key, text)
             else:
                 # A file system may flush a file that replaces another one: 0.5 ms on ext4, 0.03 ms
                 # without the replacement.
                 self._hints.delete(key)
-                self._hints.put_if_absent(key, number)
+                self._hints.put_if_absent(key, text)
 
     def _climb(self, incarnation: str, low: int) -> int:
         """Find the newest number at or above one; 0 when that one does not exist."""
@@ -122,6 +128,11 @@ class ManifestStore:
         """The highest number by a listing: cleanup has removed every place to start from."""
         keys = self._objects.list(layout.manifest_path(incarnation))
         return max(map(layout.manifest_number, keys), default=0)
+
+
+def _hint_text(incarnation: str, number: int) -> bytes:
+    """A number with a checksum over it and its branch."""
+    return f"{number} {crc32(f'{incarnation}/{number}'.encode()):08x}".encode()
 
 
 def _missing(incarnation: str, problem: str) -> NotFound:
