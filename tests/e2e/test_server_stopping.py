@@ -115,14 +115,20 @@ def test_a_thread_that_never_returns_does_not_keep_the_process(
     line.close()
 
 
-def test_a_second_signal_ends_the_process_at_once(started: list[subprocess.Popen[str]]) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_the_process_at_once(
+    started: list[subprocess.Popen[str]], stop: signal.Signals
+) -> None:
     process, url = start(
         started, "-c", STUCK.replace("shutdown_seconds=1", "shutdown_seconds=3600")
     )
     line = socket.create_connection((url.rpartition(":")[0][7:], int(url.rpartition(":")[2])))
     line.sendall(b"GET /stuck HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    metrics = ""
+    while 'writes"} 1' not in metrics:
+        metrics = httpx.get(f"{url}/metrics").text
     while process.poll() is None:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(stop)
         time.sleep(0.2)
     assert process.wait(30) == 1
     line.close()

@@ -41,6 +41,7 @@ from omnigraph.server.tokens import read_tokens
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import FrameType
 
     from omnigraph.cluster.serving import AppliedCluster
     from omnigraph.graph.open import PolicySource
@@ -206,6 +207,11 @@ class _Process(uvicorn.Server):
                 shown = f"[{host}]" if ":" in host else host
                 self._announce(f"OMNIGRAPH_LISTEN_ADDR={shown}:{port}")
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """Shut down in an orderly way on the first signal, at once on a second one."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Shut down on SIGINT and SIGTERM, and exit with 0: a requested stop is not a failure."""
@@ -217,7 +223,8 @@ class _Process(uvicorn.Server):
         try:
             yield
         finally:
-            for each, handler in before.items():
+            # A forced exit ends the process, which a third signal must not do in its own way.
+            for each, handler in before.items() if not self.force_exit else ():
                 signal.signal(each, handler)
 
 
