@@ -83,7 +83,10 @@ class Lineage:
         while commit is not None:
             yield commit
             self._learn(commit)
-            commit = self._find(commit.parent) if commit.parent else None
+            parent = self._find(commit.parent) if commit.parent else None
+            # A parent is older; a damaged manifest that is its own ancestor ends the line.
+            is_older = parent is not None and parent.time_micros < commit.time_micros
+            commit = parent if is_older else None
 
     def positions(self, newest: Commit) -> BranchLine:
         """The line of a commit with access by position and by time."""
