@@ -234,6 +234,9 @@ def bindings(draw: st.DrawFn) -> Binding:
     return Binding(draw(variables), draw(type_names), filters, NO_SPAN, NO_SPAN, NO_SPAN)
 
 
+WORD_OPERATORS = {"contains", "starts_with", "ends_with", "matches", "in"}
+
+
 @st.composite
 def traversals(draw: st.DrawFn) -> Traversal:
     bounded = draw(st.booleans())
@@ -241,7 +244,8 @@ def traversals(draw: st.DrawFn) -> Traversal:
     return Traversal(
         source=draw(variables),
         target=draw(variables),
-        edge_name=draw(edge_names),
+        # Words of operators are names of edges only where no list or sign follows.
+        edge_name=draw(edge_names.filter(lambda name: name not in WORD_OPERATORS)),
         edge_variable=edge_variable,
         undirected=draw(st.booleans()),
         min_hops=draw(st.integers(0, 9)) if bounded else 1,

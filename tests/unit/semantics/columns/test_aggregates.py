@@ -52,7 +52,9 @@ def test_groups_fold_as_their_values_would(
     dtype: DataType, values: st.SearchStrategy[Any], data: st.DataObject
 ) -> None:
     sums = (AggregateFunc.SUM, AggregateFunc.AVG)
-    funcs = [func for func in AggregateFunc if dtype != STRING or func not in sums]
+    # Others are aggregates of whole rows.
+    folds = (AggregateFunc.COUNT, AggregateFunc.MIN, AggregateFunc.MAX, *sums)
+    funcs = [func for func in folds if dtype != STRING or func not in sums]
     func, distinct = data.draw(st.sampled_from(funcs)), data.draw(st.booleans())
     rows = data.draw(st.lists(st.tuples(st.integers(0, 2), st.none() | values), max_size=12))
     wanted = Aggregate(func, Const(0, I64), distinct, folded(func, dtype))
